@@ -1,0 +1,40 @@
+# Every target sets up what it needs: a virtual environment in .venv with the pinned packages.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check bench clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing discreet and its tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $(READY)
+
+setup: $(READY) ## install into .venv
+
+demo: $(READY) ## from a real table to charged, noised answers, explained as it goes
+	@$(BIN)/python -m discreet.demo
+
+test: $(READY) ## the tests
+	@$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+test-all: $(READY) ## the tests, with the slow ones
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(READY) ## style, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(READY) ## the benchmarks, each line with its bar
+	@$(BIN)/python benchmarks/run.py
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,73 @@
+"""Differential privacy in which every guarantee can be checked.
+
+>>> import discreet as dp
+>>> schema = dp.Schema(age=dp.Real(17, 90), sex=dp.Categorical("F", "M"))
+>>> ledger = dp.Ledger(limit=dp.PureDP(1))
+>>> data = dp.PrivateDataset({"age": [34.0, 51.0], "sex": ["F", "M"]}, schema, ledger=ledger)
+>>> answer = data.release(dp.Mean("age"), dp.PureDP(0.5))
+"""
+
+from discreet import accounting, events, measures, mechanisms, noise
+from discreet.dataset import PrivateDataset
+from discreet.expressions import col
+from discreet.ledger import BudgetExceeded, Ledger
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi, convert
+from discreet.queries import (
+    Count,
+    Gram,
+    Histogram,
+    Mean,
+    Median,
+    Moments,
+    Quantile,
+    Sum,
+    Variance,
+)
+from discreet.release import NoiseInterval, Plan, Release
+from discreet.schema import Bins, Categorical, Integer, Nearest, Real, Schema, Score
+from discreet.step import Step
+from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ADD_REMOVE",
+    "PUBLIC",
+    "REPLACE_ONE",
+    "ZCDP",
+    "ApproxDP",
+    "Bins",
+    "BudgetExceeded",
+    "Categorical",
+    "Count",
+    "GaussianDP",
+    "Gram",
+    "Histogram",
+    "Integer",
+    "Ledger",
+    "Mean",
+    "Median",
+    "Moments",
+    "Nearest",
+    "NoiseInterval",
+    "Plan",
+    "PrivateDataset",
+    "PureDP",
+    "Quantile",
+    "Real",
+    "Release",
+    "Renyi",
+    "Schema",
+    "Score",
+    "Step",
+    "Sum",
+    "Unit",
+    "Variance",
+    "accounting",
+    "col",
+    "convert",
+    "events",
+    "measures",
+    "mechanisms",
+    "noise",
+]

@@ -1,0 +1,101 @@
+"""Lower bounds on privacy loss from counts of an event under two neighbouring inputs.
+
+A floor above a claim refutes the claim, with the stated confidence; a floor below proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.stats import beta
+
+from discreet.rational import Number, probability, whole
+
+__all__ = ["TwoOutcomes", "clopper_pearson", "epsilon_floor", "rho_floor"]
+
+
+@dataclass(frozen=True)
+class TwoOutcomes:
+    """How often an event, fixed before these trials, happened under each of two neighbours."""
+
+    hits: int
+    trials: int
+    other_hits: int
+    other_trials: int
+
+    def __post_init__(self) -> None:
+        for name in ("hits", "trials", "other_hits", "other_trials"):
+            whole(getattr(self, name), name)
+        if self.hits > self.trials or self.other_hits > self.other_trials:
+            raise ValueError("hits must not exceed trials.")
+
+    def bounds(self, confidence: float = 0.99) -> tuple[float, float]:
+        """A lower bound of the event's first probability and an upper bound of its other one.
+
+        Both hold together with `confidence` (half of the risk each).
+        """
+        # each end of a two-sided interval has half of the risk
+        low, _ = clopper_pearson(self.hits, self.trials, confidence)
+        _, high = clopper_pearson(self.other_hits, self.other_trials, confidence)
+        return low, high
+
+    @property
+    def swapped(self) -> TwoOutcomes:
+        """The same event with the neighbours the other way round."""
+        return TwoOutcomes(self.other_hits, self.other_trials, self.hits, self.trials)
+
+
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.99) -> tuple[float, float]:
+    """The exact two-sided interval for a probability. Source: Clopper & Pearson 1934.
+
+    Each end alone holds with probability 1 - (1 - confidence)/2.
+    """
+    whole(trials, "trials")
+    if whole(hits, "hits") > trials:
+        raise ValueError("hits must not exceed trials.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
+    risk = (1 - confidence) / 2
+    low = 0.0 if hits == 0 else float(beta.ppf(risk, hits, trials - hits + 1))
+    high = 1.0 if hits == trials else float(beta.ppf(1 - risk, hits + 1, trials - hits))
+    return low, high
+
+
+def epsilon_floor(
+    outcomes: TwoOutcomes, delta: Number = 0, confidence: float = 0.99
+) -> float:
+    """The largest ε that the counts refute: the true ε at `delta` is above it, with `confidence`.
+
+    (ε, δ)-DP means P(event) <= e^ε·Q(event) + δ, so ε >= log((p - δ)/q) (Kairouz et al. 2015).
+    """
+    chance = float(probability(delta, "delta"))
+    p, q = outcomes.bounds(confidence)
+    return max(0.0, math.log((p - chance) / q)) if p > chance and q > 0 else 0.0
+
+
+def rho_floor(
+    outcomes: TwoOutcomes, confidence: float = 0.99, orders: tuple[float, ...] = ()
+) -> float:
+    """The largest ρ of zCDP that the counts refute, through two-outcome Rényi divergences.
+
+    By post-processing D_α(Bernoulli(p) ‖ Bernoulli(q)) <= D_α <= ρα for every order α.
+    """
+    p, q = outcomes.bounds(confidence)
+    if p <= q:
+        return 0.0
+    tried = orders or tuple(1 + 2.0**k for k in range(-6, 8))
+    return max(renyi_of_coins(p, q, order) / order for order in tried)
+
+
+def renyi_of_coins(p: float, q: float, order: float) -> float:
+    """D_α between two coins that fall heads with probabilities p and q."""
+    if not 0 < q < 1:
+        return math.inf if p != q else 0.0
+    logs = [
+        order * math.log(a) + (1 - order) * math.log(b)
+        for a, b in ((p, q), (1 - p, 1 - q))
+        if a > 0
+    ]
+    top = max(logs)
+    return (top + math.log(math.fsum(math.exp(value - top) for value in logs))) / (order - 1)

@@ -1,0 +1,244 @@
+"""Integer codes of cells: what every engine computes for a row, and nothing else.
+
+A code is a small frozen description of a total function from a row to an integer with public range
+``low..high``. Engines evaluate codes; everything else (sums, filters, groups, distances) is built of
+them. The order of the floating-point operations is part of the definition, so that every engine
+gives the same integers. Proof page: ``docs/proofs/coding.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = [
+    "EXACT_INTEGER",
+    "PRODUCT_BITS",
+    "VALUE_BITS",
+    "AllOf",
+    "AnyOf",
+    "Between",
+    "Category",
+    "Closest",
+    "Code",
+    "Condition",
+    "Cuts",
+    "Grid",
+    "Linear",
+    "Lookup",
+    "NoneOf",
+    "OneOf",
+    "base_columns",
+    "category_codes",
+    "grid_multiplier",
+    "leaves",
+    "sources",
+]
+
+#: Bits of the code of a value, and of one whose products are summed.
+VALUE_BITS = 20
+PRODUCT_BITS = 15
+#: Integers up to this size are exact in float64.
+EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A numeric cell on a public grid: ``floor((x - shift) * multiplier + half)``.
+
+    Null, NaN and cells that are no number become `fill`; then x is clamped to [lower, upper], before
+    any arithmetic. Columns of an integer type are clamped in their own type first.
+    """
+
+    column: str
+    lower: float
+    upper: float
+    fill: float
+    shift: float
+    multiplier: float
+    half: float
+
+    def of(self, value: float) -> int:
+        """The code of one number: the definition that every engine follows."""
+        value = self.fill if math.isnan(value) else min(max(value, self.lower), self.upper)
+        return math.floor((value - self.shift) * self.multiplier + self.half)
+
+    @property
+    def low(self) -> int:
+        return self.of(self.lower)
+
+    @property
+    def high(self) -> int:
+        return self.of(self.upper)
+
+
+@dataclass(frozen=True)
+class Category:
+    """The position of a cell among declared values; `otherwise` (-1: no code) for any other."""
+
+    column: str
+    values: tuple[str, ...] | tuple[int | float, ...]
+    otherwise: int = -1
+
+    @property
+    def low(self) -> int:
+        return min(self.otherwise, 0)
+
+    @property
+    def high(self) -> int:
+        return len(self.values) - 1
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``scale * code + offset`` in integers."""
+
+    source: Code
+    scale: int
+    offset: int
+
+    @property
+    def low(self) -> int:
+        return min(self.scale * self.source.low, self.scale * self.source.high) + self.offset
+
+    @property
+    def high(self) -> int:
+        return max(self.scale * self.source.low, self.scale * self.source.high) + self.offset
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """How many of the sorted `cuts` the source code has reached: the number of its bin."""
+
+    source: Code
+    cuts: tuple[int, ...]
+
+    @property
+    def low(self) -> int:
+        return sum(self.source.low >= cut for cut in self.cuts)
+
+    @property
+    def high(self) -> int:
+        return sum(self.source.high >= cut for cut in self.cuts)
+
+
+@dataclass(frozen=True)
+class Closest:
+    """The index of the nearest centre by integer squared distance; ties go to the lowest index."""
+
+    sources: tuple[Code, ...]
+    centres: tuple[tuple[int, ...], ...]
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return len(self.centres) - 1
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """``link[clamp(sum of tables[j][code j], 0, len(link) - 1)]``, all public integers."""
+
+    sources: tuple[Code, ...]
+    tables: tuple[tuple[int, ...], ...]
+    link: tuple[int, ...]
+
+    @property
+    def low(self) -> int:
+        return min(self.link)
+
+    @property
+    def high(self) -> int:
+        return max(self.link)
+
+
+Code: TypeAlias = Grid | Category | Linear | Cuts | Closest | Lookup
+
+
+@dataclass(frozen=True)
+class Between:
+    """True where ``low <= code <= high``."""
+
+    code: Code
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """True where the code is one of `members`."""
+
+    code: Code
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Conjunction; true when empty."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Disjunction; false when empty."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class NoneOf:
+    """Negation."""
+
+    part: Condition
+
+
+Condition: TypeAlias = Between | OneOf | AllOf | AnyOf | NoneOf
+
+
+def grid_multiplier(width: float, bits: int) -> float:
+    """The smallest double m near 2^bits/width for which the code of the upper bound is 2^bits."""
+    multiplier = 2.0**bits / width
+    while math.floor(width * multiplier) < 2**bits:
+        multiplier = math.nextafter(multiplier, math.inf)
+    return multiplier
+
+
+def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
+    """What a code or condition is directly made of."""
+    match code:
+        case Linear(source=source) | Cuts(source=source):
+            return (source,)
+        case Closest(sources=sources) | Lookup(sources=sources):
+            return sources
+        case Between(code=inner) | OneOf(code=inner):
+            return (inner,)
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            return parts
+        case NoneOf(part=part):
+            return (part,)
+        case _:
+            return ()
+
+
+def leaves(*codes: Code | Condition) -> tuple[Grid | Category, ...]:
+    """The codes of cells that these codes are made of, each once, in order of first use."""
+    found: list[Grid | Category] = []
+    for code in codes:
+        found += [code] if isinstance(code, Grid | Category) else leaves(*sources(code))
+    return tuple(dict.fromkeys(found))
+
+
+def base_columns(*codes: Code | Condition) -> tuple[str, ...]:
+    """The columns of the table that these codes read, each once, in order of first use."""
+    return tuple(dict.fromkeys(leaf.column for leaf in leaves(*codes)))
+
+
+def category_codes(*codes: Code | Condition) -> tuple[Category, ...]:
+    """The categories that can have no code (-1): rows in which one has none are left out."""
+    found = (leaf for leaf in leaves(*codes) if isinstance(leaf, Category))
+    return tuple(leaf for leaf in found if leaf.otherwise < 0)

@@ -1,0 +1,257 @@
+"""The one door to private rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from discreet import events
+from discreet.answers import Answerer, answerer
+from discreet.engines import open_engine
+from discreet.ledger import Ledger
+from discreet.measures import Measure
+from discreet.mechanisms import Mechanism
+from discreet.noise import entropy
+from discreet.queries import CodedQuery, Keep, Query
+from discreet.rational import whole
+from discreet.release import Plan, Release
+from discreet.schema import Schema, order_codes
+from discreet.step import CodedRows, Step
+from discreet.unit import REPLACE_ONE, Relation, Unit, as_unit
+
+__all__ = ["PrepaidDoor", "PrivateDataset"]
+
+How = Measure | Mechanism
+
+
+class PrivateDataset:
+    """Rows behind a door: what is asked is charged to a ledger first, and then noised.
+
+    Parameters
+    ----------
+    data : data frame, array, mapping of names to arrays, or path of a CSV file
+        Polars (eager or lazy), pandas, DuckDB; a two-dimensional array has the schema's columns in
+        order.
+    schema : Schema
+        The public facts about its columns.
+    unit : Unit or relation, optional
+        Who is protected; the ledger's unit by default. ``dp.PUBLIC`` for rows that anyone may see.
+    ledger : Ledger
+        Where answers are charged; none for public rows.
+    rows : int, optional
+        The public number of rows under ``dp.REPLACE_ONE``; arrays and eager frames give their length.
+        It is a constant, never compared with the data.
+
+    Privacy
+    -------
+    Every answer satisfies the measure it was charged with, for the unit, if the schema is public and
+    nothing else reads the rows. The door stops mistakes, not a hostile analyst in the same process.
+    No cell can make it raise, or change a shape or a message. Proof page: ``docs/proofs/coding.md``.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        schema: Schema,
+        *,
+        unit: Unit | Relation | None = None,
+        ledger: Ledger | None = None,
+        rows: int | None = None,
+    ) -> None:
+        if not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
+        if ledger is not None and not hasattr(ledger, "charge"):
+            raise TypeError(f"ledger must be a dp.Ledger, not {type(ledger).__name__}.")
+        self.schema = schema
+        self.unit = self._agreed_unit(unit, ledger)
+        self.ledger = ledger
+        self._engine = open_engine(data, schema, self.unit)
+        self.rows: int | None = None
+        if rows is not None:
+            self.rows = whole(rows, "rows")
+            if self.unit.relation is not REPLACE_ONE:
+                raise ValueError(
+                    "rows may be declared under dp.REPLACE_ONE only: otherwise the number of rows is "
+                    "private (or, on public rows, simply there)."
+                )
+        elif self.unit.length_is_public:
+            self.rows = self._engine.length()
+
+    @staticmethod
+    def _agreed_unit(unit: Unit | Relation | None, ledger: Ledger | None) -> Unit:
+        if unit is None:
+            if ledger is None:
+                raise ValueError(
+                    "ledger must be given, as in dp.PrivateDataset(data, schema, "
+                    "ledger=dp.Ledger(limit=dp.PureDP(1))), or unit=dp.PUBLIC if anyone may see the rows."
+                )
+            return ledger.unit
+        chosen = as_unit(unit)
+        if chosen.is_public:
+            if ledger is not None:
+                raise ValueError(
+                    "ledger must not be given with dp.PUBLIC: nothing is charged there."
+                )
+            return chosen
+        if ledger is None:
+            raise ValueError(
+                "ledger must be given: a private data set charges every answer, as in "
+                "ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit)."
+            )
+        if ledger.unit != chosen:
+            raise ValueError(
+                f"unit: the ledger protects another unit ({ledger.unit}) than this data set ({chosen}). "
+                "One ledger is for one population and one unit."
+            )
+        return chosen
+
+    def plan(self, asked: Query | Step, how: How | None = None, *, rows: int | None = None) -> Plan:
+        """What an answer would cost and how noisy it would be, without touching a row.
+
+        Parameters
+        ----------
+        asked : Query or Step
+        how : Measure or Mechanism
+            As in `release`; a step needs none.
+        rows : int, optional
+            A public guess of the number of rows, where the error depends on it.
+        """
+        if isinstance(asked, Step):
+            return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
+        prepared = self._prepared(asked, how)
+        guess = self.rows if rows is None else whole(rows, "rows")
+        error = prepared.expected_error
+        stderr = None
+        if guess is not None or not prepared.error_needs_rows:
+            stderr = error(1 if guess is None else guess)
+        return Plan(asked, prepared.event, prepared.measure, stderr, error)
+
+    def release(self, query: Query, how: How) -> Release:
+        """The noised answer to a query, charged before a row is read.
+
+        Parameters
+        ----------
+        query : Query
+        how : Measure or Mechanism
+            ``dp.PureDP(epsilon)``, ``dp.ApproxDP(epsilon, delta)``, ``dp.ZCDP(rho)``: the mechanism with
+            the least noise that gives it; or a mechanism, such as ``dp.mechanisms.Gaussian(1, 1e-6)``.
+
+        Raises
+        ------
+        BudgetExceeded
+            When the ledger has less left. Nothing was read.
+        """
+        prepared = self._prepared(query, how)
+        entry = None
+        if self.ledger is not None:
+            entry = self.ledger.charge(prepared.event, prepared.measure, note=repr(query))
+        return prepared.answer(self._engine, entry, self._is_private())
+
+    def run(self, step: Step, measure: Measure | None = None) -> Any:
+        """The result of a step, its event charged before it sees a row."""
+        event = self._checked_step(step).event(self.schema, self.unit)
+        if self.ledger is not None:
+            self.ledger.charge(event, measure, note=repr(step))
+        return self._run(step)
+
+    @contextmanager
+    def prepaid(self, event: events.Event, measure: Measure | None = None) -> Iterator[PrepaidDoor]:
+        """A door with one charge for a plan fixed in advance.
+
+        Each release inside must be the plan's next event and charges nothing more. Leaving early
+        refunds nothing.
+        """
+        if not isinstance(event, events.Event):
+            raise TypeError("event must come from discreet.events.")
+        entry = None
+        if self.ledger is not None:
+            entry = self.ledger.charge(event, measure, note="prepaid plan")
+        door = PrepaidDoor(self, event, measure, entry)
+        try:
+            yield door
+        finally:
+            door.close()
+
+    def _prepared(self, query: Query, how: How | None) -> Answerer:
+        if not isinstance(query, Query):
+            raise TypeError(
+                f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
+            )
+        return answerer(query, how, self.schema, self.unit, self.rows)
+
+    def _is_private(self) -> bool:
+        return not self.unit.is_public and not entropy.is_fixed()
+
+    @staticmethod
+    def _checked_step(step: Step) -> Step:
+        if not isinstance(step, Step):
+            raise TypeError(f"step must be a Step, not {type(step).__name__}.")
+        return step
+
+    def _run(self, step: Step) -> Any:
+        names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
+        keep = None
+        if self.unit.id_column is not None:
+            keep = Keep(self.unit.id_column, self.unit.rows_per_person, order_codes(self.schema))
+        query = CodedQuery((), (), None, (), keep)
+        codes = tuple(self.schema.code(name) for name in names)
+        return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))
+
+    def __repr__(self) -> str:
+        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
+
+
+class PrepaidDoor:
+    """The door inside ``with data.prepaid(...)``; made there only."""
+
+    def __init__(
+        self, data: PrivateDataset, event: events.Event, measure: Measure | None, entry: Any
+    ) -> None:
+        self._data, self._measure, self.entry = data, measure, entry
+        self._left = _flat(event)
+        self._open = True
+
+    def release(self, query: Query, how: How) -> Release:
+        """The noised answer to a query that is next in the plan."""
+        prepared = self._data._prepared(query, how)
+        self._spend(prepared.event)
+        return prepared.answer(self._data._engine, self.entry, self._data._is_private())
+
+    def run(self, step: Step) -> Any:
+        """The result of a step that is next in the plan."""
+        self._data._checked_step(step)
+        self._spend(step.event(self._data.schema, self._data.unit))
+        return self._data._run(step)
+
+    def close(self) -> None:
+        """Nothing more can be asked."""
+        self._open = False
+
+    def _spend(self, event: events.Event) -> None:
+        if not self._open:
+            raise ValueError("this prepaid door is closed: its with-block has ended.")
+        for asked in _flat(event):
+            planned = next(self._left, None)
+            if planned != asked:
+                self._open = False
+                wanted = "nothing more" if planned is None else repr(planned)
+                raise ValueError(
+                    f"this is not the plan that was paid: next in it is {wanted}, asked was {asked!r}. "
+                    "The door is closed now."
+                )
+
+
+def _flat(event: events.Event) -> Iterator[events.Event]:
+    """The events of a plan one by one, compositions and repetitions opened."""
+    if isinstance(event, events.Compose):
+        for part in event.events:
+            yield from _flat(part)
+    elif isinstance(event, events.Repeat):
+        for _ in range(event.count):
+            yield from _flat(event.event)
+    else:
+        yield event

@@ -1,0 +1,103 @@
+"""The tour that ``make demo`` gives: from a real table to charged, noised answers."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import discreet as dp
+
+
+def patients() -> dict[str, Any]:
+    """The 442 diabetes patients of Efron, Hastie, Johnstone & Tibshirani 2004, from scikit-learn."""
+    from sklearn.datasets import load_diabetes
+
+    table = load_diabetes(scaled=False)
+    columns = dict(zip(table.feature_names, table.data.T, strict=True))
+    return {
+        "age": columns["age"],
+        "sex": columns["sex"],
+        "bmi": columns["bmi"],
+        "pressure": columns["bp"],
+        "progression": table.target,
+    }
+
+
+def say(text: str) -> None:
+    """Print a paragraph."""
+    print(f"\n{text}")
+
+
+def main() -> None:
+    """Run the tour."""
+    rows = patients()
+    say(
+        "1. The table. 442 diabetes patients (ships with scikit-learn): age, sex, body-mass index,\n"
+        "   blood pressure, and how far the disease went in a year. Nobody outside may see a row."
+    )
+    say("2. Public facts. What anyone may know about the columns; nothing is read from the rows.")
+    schema = dp.Schema(
+        age=dp.Integer(18, 90),
+        sex=dp.Categorical(1, 2),
+        bmi=dp.Real(15, 50),
+        pressure=dp.Real(50, 150),
+        progression=dp.Integer(0, 400),
+    ).derive(age_band=dp.Bins("age", [35, 50, 65]))
+    print(schema)
+
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'budget.db'}"
+        say(
+            "3. The ledger. It holds the whole budget, epsilon = 2, on disk. Every answer is charged\n"
+            "   there before a row is read; a crash loses budget, never privacy."
+        )
+        ledger = dp.Ledger(url, limit=dp.PureDP(2), unit=dp.Unit(dp.ADD_REMOVE))
+        data = dp.PrivateDataset(rows, schema, ledger=ledger)
+        print(f"{ledger!r}\nprotected: {ledger.unit}")
+
+        say("4. What would a mean cost, and how noisy would it be? Planning touches no row.")
+        plan = data.plan(dp.Mean("progression"), dp.PureDP(0.5), rows=400)
+        print(
+            f"epsilon 0.5 gives a standard error of about {plan.stderr:.2f} on a scale of 0 to 400"
+        )
+
+        say("5. Answers. Each shows its noise; `true` is shown because this is a demo.")
+        count = data.release(dp.Count(), dp.PureDP(0.25))
+        print(
+            f"patients:            {count.value}  ± {count.stderr:.1f}   (true: {len(rows['age'])})"
+        )
+        mean = data.release(dp.Mean("progression"), dp.PureDP(0.5))
+        interval = mean.noise_interval(0.95)
+        true_mean = rows["progression"].mean()
+        print(
+            f"mean progression:    {mean.value:.1f}  ± {mean.stderr:.1f}, noise interval "
+            f"[{interval.lower:.1f}, {interval.upper:.1f}]   (true: {true_mean:.1f})"
+        )
+        table = data.release(
+            dp.Histogram("sex", "age_band", where=dp.col("bmi") >= 25), dp.PureDP(0.5)
+        )
+        print("patients with a body-mass index of 25 or more, by sex and age:")
+        for (sex, band), value in table.to_dict().items():
+            print(f"    sex {sex}, age {band:9} {value:4d}")
+        median = data.release(dp.Median("pressure"), dp.PureDP(0.5))
+        rank = median.noise_interval(0.95)
+        print(
+            f"median pressure:     {median.value:.1f}, within {rank.upper:.0f} ranks of the middle "
+            "with probability 0.95"
+        )
+
+        say("6. Too much. 0.25 is left; asking for 0.5 is refused before a row is read.")
+        try:
+            data.release(dp.Mean("bmi"), dp.PureDP(0.5))
+        except dp.BudgetExceeded as error:
+            print(f"BudgetExceeded: {error}")
+
+        say("7. The statement. What was spent, on what, by whom; with an anchor against edits.")
+        ledger.verify()
+        print(ledger.statement())
+    say("That's all. Next: README.md, and docs/proofs/ for why you may believe it.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""The reference engine: numpy arrays, one per column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import (
+    AllOf,
+    AnyOf,
+    Between,
+    Category,
+    Closest,
+    Code,
+    Condition,
+    Cuts,
+    Grid,
+    Linear,
+    Lookup,
+    NoneOf,
+    OneOf,
+)
+from discreet.engines.base import (
+    ColumnMismatch,
+    Engine,
+    Integers,
+    Tally,
+    check_id_kind,
+    check_kind,
+    missing_column,
+)
+from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of
+from discreet.queries import CodedQuery, Keep
+from discreet.queries.base import ORDER_PRIME
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+#: Rows handled at once: sums of this many terms of at most 2^31 are exact in float64.
+CHUNK = 2**18
+#: Up to this many values, text is compared with each.
+FEW_VALUES = 64
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+_KINDS = {
+    "f": "number", "i": "number", "u": "number", "b": "boolean", "O": "object", "U": "text",
+}  # fmt: skip
+
+
+class Arrays(Engine):
+    """Rows as a mapping from column names to one-dimensional arrays of equal length.
+
+    Lists and other sequences become arrays of objects, so that no cell decides the type of a column.
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._columns = {name: _array(name, column) for name, column in columns.items()}
+        for name, column in self._columns.items():
+            if column.ndim != 1:
+                raise ValueError(f"column {name!r} must be one-dimensional.")
+        if len({len(column) for column in self._columns.values()}) > 1:
+            raise ValueError("all columns must have the same length.")
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        for name in schema.base:
+            if name not in self._columns:
+                raise missing_column(name, list(self._columns))
+            check_kind(name, self._kind(name), self._columns[name].dtype, schema)
+        if unit.id_column is not None:
+            if unit.id_column not in self._columns:
+                raise missing_column(unit.id_column, list(self._columns))
+            check_id_kind(
+                unit.id_column, self._kind(unit.id_column), self._columns[unit.id_column].dtype
+            )
+
+    def _kind(self, name: str) -> str:
+        return _KINDS.get(self._columns[name].dtype.kind, "other")
+
+    def length(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def totals(self, query: CodedQuery) -> Integers:
+        result = np.zeros((query.groups, len(query.terms)), np.int64)
+        for chunk, mask in self._chunks(query):
+            add_chunk(result, query, chunk, mask)
+        return result
+
+    def tally(self, query: CodedQuery) -> Tally:
+        assert query.tally is not None
+        width = query.tally.high + 1
+        pairs = [
+            chunk.groups(query)[mask] * width + chunk.code(query.tally)[mask]
+            for chunk, mask in self._chunks(query)
+        ]
+        joined = np.concatenate(pairs) if pairs else np.zeros(0, np.int64)
+        values, counts = np.unique(joined, return_counts=True)
+        return Tally(values // width, values % width, counts.astype(np.int64))
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        parts = [np.zeros((0, len(codes)), np.int64)]
+        for chunk, mask in self._chunks(query):
+            part = np.empty((int(mask.sum()), len(codes)), np.int64)
+            for index, code in enumerate(codes):
+                part[:, index] = chunk.code(code)[mask]
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def _chunks(self, query: CodedQuery) -> Iterator[tuple[Chunk, Mask]]:
+        length = self.length()
+        kept: Mask | None = None
+        if query.keep is not None:
+            whole = Chunk(self._columns)
+            kept = keep_rows(whole, query.keep, whole.counted(query))
+        for start in range(0, length, CHUNK):
+            part = {name: array[start : start + CHUNK] for name, array in self._columns.items()}
+            chunk = Chunk(part)
+            mask = chunk.counted(query) if kept is None else kept[start : start + CHUNK]
+            yield chunk, mask
+
+
+class Chunk:
+    """Some rows, with the codes computed so far."""
+
+    def __init__(self, columns: Mapping[str, Array]) -> None:
+        self._columns = columns
+        self._codes: dict[Code, Integers] = {}
+
+    @property
+    def length(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def column(self, name: str) -> Array:
+        """The cells of a column."""
+        return self._columns[name]
+
+    def code(self, code: Code) -> Integers:
+        """The values of a code."""
+        if code not in self._codes:
+            self._codes[code] = self._compute(code)
+        return self._codes[code]
+
+    def _compute(self, code: Code) -> Integers:
+        match code:
+            case Grid():
+                return grid_codes(self._columns[code.column], code)
+            case Category():
+                return category_codes(self._columns[code.column], code)
+            case Linear(source=source, scale=scale, offset=offset):
+                return self.code(source) * scale + offset
+            case Cuts(source=source, cuts=cuts):
+                return np.searchsorted(np.array(cuts), self.code(source), side="right")
+            case Closest(sources=sources, centres=centres):
+                return self._closest([self.code(source) for source in sources], centres)
+            case Lookup(sources=sources, tables=tables, link=link):
+                sum_ = np.zeros(self.length, np.int64)
+                for source, table in zip(sources, tables, strict=True):
+                    # a code of -1 (no category) reads the 0 behind the last entry
+                    sum_ += np.array([*table, 0], np.int64)[self.code(source)]
+                return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
+
+    def _closest(self, codes: list[Integers], centres: tuple[tuple[int, ...], ...]) -> Integers:
+        best = np.zeros(self.length, np.int64)
+        least = np.full(self.length, np.iinfo(np.int64).max)
+        for index, centre in enumerate(centres):
+            distance = np.zeros(self.length, np.int64)
+            for values, at in zip(codes, centre, strict=True):
+                distance += (values - at) ** 2
+            nearer = distance < least
+            best[nearer], least[nearer] = index, distance[nearer]
+        return best
+
+    def holds(self, condition: Condition) -> Mask:
+        """Where a condition is true."""
+        match condition:
+            case Between(code=code, low=low, high=high):
+                values = self.code(code)
+                return (values >= low) & (values <= high)
+            case OneOf(code=code, members=members):
+                return np.isin(self.code(code), np.array(members, np.int64))
+            case AllOf(parts=parts):
+                result = np.ones(self.length, np.bool_)
+                for part in parts:
+                    result &= self.holds(part)
+                return result
+            case AnyOf(parts=parts):
+                result = np.zeros(self.length, np.bool_)
+                for part in parts:
+                    result |= self.holds(part)
+                return result
+            case NoneOf(part=part):
+                return ~self.holds(part)
+
+    def counted(self, query: CodedQuery) -> Mask:
+        """Which rows count, before rows per person are limited."""
+        mask = np.ones(self.length, np.bool_)
+        for code in query.known:
+            mask &= self.code(code) >= 0
+        return mask if query.where is None else mask & self.holds(query.where)
+
+    def groups(self, query: CodedQuery) -> Integers:
+        """The number of each row's group."""
+        result = np.zeros(self.length, np.int64)
+        for code, size in zip(query.by, query.sizes, strict=True):
+            result = result * size + self.code(code)
+        return result
+
+
+def _array(name: str, column: Any) -> Array:
+    if isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column.astype(object).filled(None))
+    if isinstance(column, np.ndarray):
+        return column.astype(object) if column.dtype.kind == "T" else column
+    try:
+        return objects_of(column)
+    except TypeError:
+        raise ColumnMismatch(
+            f"column {name!r} must be an array or a list, not {type(column).__name__}."
+        ) from None
+
+
+def grid_codes(cells: Array, code: Grid) -> Integers:
+    """floor((x - shift)·multiplier + half) after filling and clamping: `Grid`'s definition."""
+    kind = cells.dtype.kind
+    with np.errstate(all="ignore"):
+        if kind == "O":
+            x = numbers_of(cells)
+        elif kind in "iu":
+            limits = np.iinfo(cells.dtype)
+            low = min(max(math.floor(code.lower), limits.min), limits.max)
+            high = max(min(math.ceil(code.upper), limits.max), limits.min)
+            x = np.clip(cells, low, high).astype(np.float64)
+        else:
+            x = cells.astype(np.float64)
+        x = np.where(np.isnan(x), code.fill, x)
+        x = np.minimum(np.maximum(x, code.lower), code.upper)
+        return np.floor((x - code.shift) * code.multiplier + code.half).astype(np.int64)
+
+
+def category_codes(cells: Array, code: Category) -> Integers:
+    """The position of each cell among the declared values, or `otherwise`."""
+    kind = cells.dtype.kind
+    if kind == "O":
+        return categories_of(cells, code)
+    if kind == "U":
+        return _text_codes(cells, code)
+    values = [(float(value), index) for index, value in enumerate(code.values)]
+    if kind in "iu":
+        limits = np.iinfo(cells.dtype)
+        whole = [(int(v), i) for v, i in values if v.is_integer()]
+        values = [(v, i) for v, i in whole if limits.min <= v <= limits.max]
+    else:
+        with np.errstate(all="ignore"):
+            cells = cells.astype(np.float64)
+    if not values:
+        return np.full(len(cells), code.otherwise, np.int64)
+    known, places = (np.array(part) for part in zip(*sorted(values), strict=True))
+    known = known.astype(cells.dtype)
+    at = np.minimum(np.searchsorted(known, cells), len(known) - 1)
+    return np.where(known[at] == cells, places[at], code.otherwise)
+
+
+def _text_codes(cells: Array, code: Category) -> Integers:
+    if len(code.values) > FEW_VALUES:
+        return categories_of(cells.astype(object), code)
+    result = np.full(len(cells), code.otherwise, np.int64)
+    for index, value in enumerate(code.values):
+        # arrays of text drop NUL at the end, so no cell can have one there
+        if not str(value).endswith("\0"):
+            result[cells == value] = index
+    return result
+
+
+def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
+    """Of each person's rows that count, the first `most` in the public order; none without id."""
+    persons = _persons(rows.column(keep.id_column))
+    at = np.flatnonzero(counted & (persons >= 0))
+    mix = np.zeros(len(at), np.int64)
+    for code, mixer in zip(keep.order, keep.mixers, strict=True):
+        mix += (rows.code(code)[at] + 1) * mixer % ORDER_PRIME
+    persons = persons[at]
+    key = persons * ORDER_PRIME + mix % ORDER_PRIME
+    order = np.argsort(key, kind="stable")
+    same = np.diff(key[order]) == 0
+    tied = np.zeros(len(at), np.bool_)
+    tied[1:], tied[:-1] = same, tied[:-1] | same
+    if same.any():
+        again = order[tied]
+        codes = [rows.code(code)[at[again]] for code in dict.fromkeys((*keep.order, *keep.ties))]
+        order[tied] = again[np.lexsort([*reversed(codes), key[again]])]
+    sorted_persons = persons[order]
+    begins = np.ones(len(at), np.bool_)
+    begins[1:] = sorted_persons[1:] != sorted_persons[:-1]
+    starts = np.flatnonzero(begins)
+    rank = np.arange(len(at)) - starts[np.cumsum(begins) - 1] if len(at) else at
+    mask = np.zeros(len(counted), np.bool_)
+    mask[at[order[rank < keep.most]]] = True
+    return mask
+
+
+def _persons(ids: Array) -> Integers:
+    """Numbers 0, 1, ... for equal ids; -1 where there is none."""
+    if ids.dtype.kind in "OU":
+        return persons_of(ids.astype(object))
+    with np.errstate(all="ignore"):
+        persons = np.unique(ids, return_inverse=True)[1].astype(np.int64)
+        return np.where(np.isfinite(ids), persons, -1) if ids.dtype.kind == "f" else persons
+
+
+def add_chunk(result: Integers, query: CodedQuery, chunk: Chunk, mask: Mask) -> None:
+    """Add the sums of one chunk to `result`, exactly: all partial sums stay below 2^53."""
+    singles = list(dict.fromkeys(code for term in query.terms for code in term.codes))
+    everyone = bool(mask.all())
+    count = int(mask.sum())
+    if not query.by:
+        matrix = np.empty((1 + len(singles), count))
+        matrix[0] = 1.0
+        for index, code in enumerate(singles):
+            values = chunk.code(code)
+            matrix[1 + index] = values if everyone else values[mask]
+        add_products(result[0], query, matrix, singles)
+        return
+    groups = chunk.groups(query)[mask]
+    for index, term in enumerate(query.terms):
+        values = np.full(count, 1, np.int64)
+        for code in term.codes:
+            values = values * chunk.code(code)[mask]
+        sums = np.bincount(groups, weights=values.astype(np.float64), minlength=query.groups)
+        result[:, index] += sums.astype(np.int64) * term.weight
+
+
+def add_products(
+    result: Integers, query: CodedQuery, matrix: npt.NDArray[np.float64], codes: list[Code]
+) -> None:
+    """Add sums of products of rows of `matrix` (row 0: ones, row 1 + i: code i), by BLAS if many."""
+    place = {code: 1 + index for index, code in enumerate(codes)}
+    pairs = [(*(place[code] for code in term.codes), 0, 0)[:2] for term in query.terms]
+    if len(pairs) > 2 * len(matrix):
+        products = matrix @ matrix.T
+        sums = [products[i, j] for i, j in pairs]
+    else:
+        sums = [float(matrix[i] @ matrix[j]) for i, j in pairs]
+    for index, (term, sum_) in enumerate(zip(query.terms, sums, strict=True)):
+        result[index] += term.weight * int(sum_)

@@ -1,0 +1,89 @@
+"""What an engine is: something that holds rows and computes integers from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import Code
+from discreet.columns import Categorical
+from discreet.queries import CodedQuery
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+Integers = npt.NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """Counts of code values: for each row (group, code, count), sorted by group and code."""
+
+    groups: Integers
+    codes: Integers
+    counts: Integers
+
+
+class Engine(ABC):
+    """Holds rows; nothing leaves it but integers that a coded query asks for.
+
+    Whatever stands in a cell, the methods neither raise nor change the shape of what they return.
+    """
+
+    @abstractmethod
+    def check(self, schema: Schema, unit: Unit) -> None:
+        """Raise, from names and types of columns alone, if the table can't match the schema."""
+
+    @abstractmethod
+    def length(self) -> int | None:
+        """The number of rows where it is known without reading them, such as for arrays."""
+
+    @abstractmethod
+    def totals(self, query: CodedQuery) -> Integers:
+        """The sums of all terms, of shape (groups, terms)."""
+
+    @abstractmethod
+    def tally(self, query: CodedQuery) -> Tally:
+        """How often each value of ``query.tally`` occurs in each group."""
+
+    @abstractmethod
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        """The codes of the rows that count, one row each: for steps that need rows."""
+
+
+class ColumnMismatch(TypeError):
+    """A column's name or type does not match the schema. It tells nothing about a cell."""
+
+
+def missing_column(name: str, present: list[str]) -> ColumnMismatch:
+    """The error for a column that the table does not have."""
+    shown = ", ".join(map(str, present[:20])) + (", ..." if len(present) > 20 else "")
+    return ColumnMismatch(f"the table has no column {name!r}; it has: {shown}.")
+
+
+def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
+    """Check a column's type, as one of number, boolean, text, object, other."""
+    column = schema.base[name]
+    if not isinstance(column, Categorical):
+        allowed, wanted = {"number", "boolean", "object"}, "numbers"
+    elif isinstance(column.values[0], str):
+        allowed, wanted = {"text", "object"}, "text"
+    else:
+        allowed, wanted = {"number", "boolean", "object"}, "numbers or booleans"
+    if kind not in allowed:
+        raise ColumnMismatch(
+            f"column {name!r} is declared as {wanted}, but its type in the table is {_shown(dtype)}: "
+            "change the declaration, or the column's type, to match."
+        )
+
+
+def check_id_kind(name: str, kind: str, dtype: Any) -> None:
+    """Check the type of the id column."""
+    if kind not in {"number", "boolean", "text", "object"}:
+        raise ColumnMismatch(f"id column {name!r} must hold numbers or text, not {_shown(dtype)}.")
+
+
+def _shown(dtype: Any) -> str:
+    """The name of a type, without categories or other details that may come from cells."""
+    return type(dtype).__name__.removesuffix("DType")

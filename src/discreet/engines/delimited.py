@@ -1,0 +1,123 @@
+"""CSV files, read as text by the standard library in chunks and parsed by the schema's rule."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.coding import Code
+from discreet.columns import Categorical
+from discreet.engines.arrays import CHUNK, Arrays
+from discreet.engines.base import Engine, Integers, Tally, missing_column
+from discreet.queries import CodedQuery
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+
+class Delimited(Engine):
+    """Rows of a CSV file with a header line.
+
+    Missing cells are null, surplus cells are ignored, undecodable bytes replaced; numbers are what
+    Python's ``float`` reads, anything else is NaN. Which cells are malformed never shows.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kinds: dict[str, str] = {}
+        with self._open() as file:
+            self._header = next(csv.reader(_without_nul(file)), [])
+        if not self._header:
+            raise ValueError(f"{path.name!r} has no header line with the names of its columns.")
+
+    def _open(self) -> io.TextIOBase:
+        opened: Any = gzip.open if self._path.name.endswith(".gz") else open
+        raw = opened(self._path, "rb")
+        return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
+        for name in wanted:
+            if name not in self._header:
+                raise missing_column(name, self._header)
+        for name, column in schema.base.items():
+            text = isinstance(column, Categorical) and isinstance(column.values[0], str)
+            self._kinds[name] = "text" if text else "number"
+        if unit.id_column is not None:
+            self._kinds.setdefault(unit.id_column, "text")
+
+    def length(self) -> None:
+        return None
+
+    def _chunks(self, size: int) -> Iterator[Arrays]:
+        places = {name: self._header.index(name) for name in self._kinds}
+        csv.field_size_limit(2**31 - 1)
+        with self._open() as file:
+            reader = csv.reader(_without_nul(file))
+            next(reader, None)
+            columns: dict[str, list[Any]] = {name: [] for name in places}
+            length = 0
+            for cells in reader:
+                if not cells:
+                    continue  # a blank line is no row
+                for name, place in places.items():
+                    cell = cells[place] if place < len(cells) else ""
+                    columns[name].append(_parsed(cell, self._kinds[name]))
+                length += 1
+                if length == size:
+                    yield self._arrays(columns)
+                    columns, length = {name: [] for name in places}, 0
+            yield self._arrays(columns)
+
+    def _arrays(self, columns: dict[str, list[Any]]) -> Arrays:
+        types = {"text": object, "number": np.float64}
+        return Arrays({n: np.array(c, types[self._kinds[n]]) for n, c in columns.items()})
+
+    def _parts(self, query: CodedQuery) -> Iterator[Arrays]:
+        # the rows of one person may lie anywhere, so limiting them needs the whole table
+        return self._chunks(CHUNK if query.keep is None else 2**62)
+
+    def totals(self, query: CodedQuery) -> Integers:
+        result = np.zeros((query.groups, len(query.terms)), np.int64)
+        for part in self._parts(query):
+            result += part.totals(query)
+        return result
+
+    def tally(self, query: CodedQuery) -> Tally:
+        assert query.tally is not None
+        width = query.tally.high + 1
+        counts: dict[int, int] = {}
+        for part in self._parts(query):
+            found = part.tally(query)
+            for key, count in zip(
+                (found.groups * width + found.codes).tolist(), found.counts.tolist(), strict=True
+            ):
+                counts[key] = counts.get(key, 0) + count
+        keys = np.array(sorted(counts), np.int64)
+        numbers = np.array([counts[key] for key in keys.tolist()], np.int64)
+        return Tally(keys // width, keys % width, numbers)
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return np.concatenate([part.rows(query, codes) for part in self._parts(query)])
+
+
+def _parsed(cell: str, kind: str) -> Any:
+    text = cell.strip()
+    if kind == "text":
+        return text or None
+    try:
+        return float(text)
+    except ValueError:
+        return {"true": 1.0, "false": 0.0}.get(text.lower(), math.nan)
+
+
+def _without_nul(file: io.TextIOBase) -> Iterator[str]:
+    """Lines without NUL characters, which the csv module would refuse."""
+    for line in file:
+        yield line.replace("\0", "\ufffd")

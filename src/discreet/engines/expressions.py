@@ -1,0 +1,195 @@
+"""Codes and conditions as Narwhals expressions: the same operations, in the same order, everywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+
+from discreet.coding import (
+    EXACT_INTEGER,
+    AllOf,
+    AnyOf,
+    Between,
+    Category,
+    Closest,
+    Code,
+    Condition,
+    Cuts,
+    Grid,
+    Linear,
+    Lookup,
+    NoneOf,
+    OneOf,
+    sources,
+)
+
+#: Up to this many values a category is a chain of comparisons.
+CHAIN = 64
+
+
+class Columns:
+    """A frame that grows one column per code, simple codes before the codes made of them."""
+
+    def __init__(self, frame: nw.LazyFrame[Any], ready: dict[Code, nw.Expr]) -> None:
+        self.frame = frame
+        self.names: dict[Code, str] = {}
+        self._ready = ready
+
+    def add(self, asked: Sequence[Code | Condition]) -> None:
+        """Add a column for every code that is asked for, or needed for one."""
+        levels: dict[Code, int] = {}
+        for item in asked:
+            _level(item, levels)
+        for level in range(max(levels.values(), default=-1) + 1):
+            batch = [code for code, at in levels.items() if at == level]
+            expressions = []
+            for code in batch:
+                name = f"k{len(self.names)}"
+                expressions.append(self._expression(code).cast(nw.Int64).alias(name))
+                self.names[code] = name
+            self.frame = self.frame.with_columns(*expressions)
+
+    def of(self, code: Code) -> nw.Expr:
+        """The column of a code."""
+        return nw.col(self.names[code])
+
+    def filter(self, condition: nw.Expr) -> None:
+        """Keep the rows where a condition holds."""
+        self.frame = self.frame.filter(condition)
+
+    def _expression(self, code: Code) -> nw.Expr:
+        match code:
+            case Grid() | Category():
+                return self._ready[code]
+            case Linear(source=source, scale=scale, offset=offset):
+                return self.of(source) * scale + offset
+            case Cuts(source=source, cuts=cuts):
+                reached = [nw.when(self.of(source) >= cut).then(1).otherwise(0) for cut in cuts]
+                return sum(reached[1:], reached[0])
+            case Closest(sources=parts, centres=centres):
+                return self._closest([self.of(part) for part in parts], centres)
+            case Lookup(sources=parts, tables=tables, link=link):
+                total: nw.Expr = nw.lit(0)
+                for part, table in zip(parts, tables, strict=True):
+                    total = total + _table(self.of(part), table)
+                top = len(link) - 1
+                clamped = (
+                    nw.when(total < 0)
+                    .then(0)
+                    .otherwise(nw.when(total > top).then(top).otherwise(total))
+                )
+                return _table(clamped, link)
+
+    def _closest(self, values: list[nw.Expr], centres: tuple[tuple[int, ...], ...]) -> nw.Expr:
+        distances = []
+        for centre in centres:
+            moved = [(value - at) * (value - at) for value, at in zip(values, centre, strict=True)]
+            distances.append(sum(moved[1:], moved[0]))
+        best: nw.Expr = nw.lit(0)
+        least = distances[0]
+        for index, distance in enumerate(distances[1:], start=1):
+            best = nw.when(distance < least).then(nw.lit(index)).otherwise(best)
+            least = nw.when(distance < least).then(distance).otherwise(least)
+        return best
+
+    def condition(self, condition: Condition) -> nw.Expr:
+        """A condition on the columns of codes."""
+        match condition:
+            case Between(code=code, low=low, high=high):
+                return (self.of(code) >= low) & (self.of(code) <= high)
+            case OneOf(code=code, members=members):
+                return self.of(code).is_in(list(members))
+            case AllOf(parts=parts):
+                joined: nw.Expr = nw.lit(True)
+                for part in parts:
+                    joined = joined & self.condition(part)
+                return joined
+            case AnyOf(parts=parts):
+                joined = nw.lit(False)
+                for part in parts:
+                    joined = joined | self.condition(part)
+                return joined
+            case NoneOf(part=part):
+                return ~self.condition(part)
+
+
+def _level(item: Code | Condition, levels: dict[Code, int]) -> int:
+    below = [_level(source, levels) for source in sources(item)]
+    level = max(below, default=-1) + (0 if _is_condition(item) else 1)
+    if not _is_condition(item):
+        levels[item] = level  # type: ignore[index]
+    return level
+
+
+def _is_condition(item: Code | Condition) -> bool:
+    return isinstance(item, Between | OneOf | AllOf | AnyOf | NoneOf)
+
+
+def _table(code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
+    """A public table at a code; a code of -1 (no category) reads 0, and such rows never count."""
+    return code.replace_strict(
+        list(range(len(table))), list(table), default=0, return_dtype=nw.Int64
+    )
+
+
+def grid_expression(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
+    """`Grid`'s definition: fill, clamp, shift, multiply, floor, all in float64."""
+    if dtype == nw.Boolean:
+        column = column.cast(nw.Int64)
+    elif dtype.is_integer():
+        column = _clamped_integer(column, dtype, code)
+    x = column.cast(nw.Float64)
+    low, high = nw.lit(code.lower), nw.lit(code.upper)
+    # -x < -upper, not x > upper: NaN is the greatest number for some engines
+    outside = (
+        nw.when(-x < -code.upper)
+        .then(high)
+        .otherwise(nw.when(x < code.lower).then(low).otherwise(nw.lit(code.fill)))
+    )
+    clamped = nw.when((x >= code.lower) & (x <= code.upper)).then(x).otherwise(outside)
+    return ((clamped - code.shift) * code.multiplier + code.half).floor()
+
+
+def _clamped_integer(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
+    """An integer column clamped in its own type, so that its float64 is exact. Null stays null."""
+    least, most = _limits(dtype)
+    low = min(max(math.floor(code.lower), -EXACT_INTEGER, least), most)
+    high = max(min(math.ceil(code.upper), EXACT_INTEGER, most), least)
+    above = nw.when(column > high).then(nw.lit(high, dtype)).otherwise(column)
+    return nw.when(column < low).then(nw.lit(low, dtype)).otherwise(above)
+
+
+def _limits(dtype: Any) -> tuple[int, int]:
+    bits = int("".join(c for c in type(dtype).__name__ if c.isdigit()) or 64)
+    return (
+        (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
+    )
+
+
+def category_expression(column: nw.Expr, dtype: Any, code: Category) -> nw.Expr:
+    """The position of a cell among declared values."""
+    places = list(enumerate(code.values))
+    if dtype == nw.Boolean:
+        column = column.cast(nw.Int64)
+    elif dtype.is_integer():
+        least, most = _limits(dtype)
+        places = [(i, v) for i, v in places if v == math.floor(v) and least <= v <= most]  # type: ignore[arg-type]
+    elif dtype.is_numeric():
+        column = column.cast(nw.Float64)
+        places = [(i, float(v)) for i, v in places]
+    elif dtype != nw.String:
+        column = column.cast(nw.String)
+    if len(places) > CHAIN:
+        return column.replace_strict(
+            [value for _, value in places],
+            [index for index, _ in places],
+            default=code.otherwise,
+            return_dtype=nw.Int64,
+        )
+    found: nw.Expr = nw.lit(code.otherwise)
+    for index, value in places:
+        found = nw.when(column == value).then(nw.lit(index)).otherwise(found)
+    return found

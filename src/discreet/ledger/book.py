@@ -1,0 +1,221 @@
+"""What a ledger and its accounts have in common: charging, and saying what is left."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from discreet.events import Event, External
+from discreet.ledger import journal
+from discreet.ledger.amounts import grid_for, on_grid
+from discreet.ledger.chain import Entry
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.splitting import check_admissible
+from discreet.ledger.statement import Statement, statement_of
+from discreet.ledger.store import Store
+from discreet.ledger.terms import Terms, check_limit
+from discreet.ledger.verification import verify
+from discreet.measures import Measure, measure_from_dict
+from discreet.unit import Unit
+
+__all__ = ["Account", "Book"]
+
+Self = TypeVar("Self", bound="Book")
+
+
+class Book(ABC):
+    """Something that can be charged: a `Ledger`, or an `Account` of one."""
+
+    _store: Store
+    _terms: Terms
+    #: The path of the account; ``"/"`` is the ledger.
+    _path: str
+    _limit: Measure
+    #: On which charges are booked exactly: see `amounts`.
+    _grid: int
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self._terms.unit
+
+    @property
+    def limit(self) -> Measure:
+        """The guarantee: what all charges together never pass."""
+        return self._limit
+
+    @property
+    def composition(self) -> str:
+        """How charges add up: ``"basic"``, ``"pure"``, ``"zcdp"`` or ``"renyi"``."""
+        return self._terms.filter.composition
+
+    @property
+    def url(self) -> str:
+        """Where the ledger is kept, with an absolute path."""
+        return self._store.url
+
+    @property
+    def head(self) -> tuple[str, int]:
+        """The hash of the last entry and how many there are: keep them to `verify` later."""
+        return journal.head(self._store)
+
+    def charge(self, event: Event, measure: Measure | None = None, *, note: str = "") -> Entry:
+        """Pay for an event *before* any row is read for it.
+
+        Parameters
+        ----------
+        event : Event
+            What will run.
+        measure : Measure, optional
+            What it may cost; checked. A ledger of pairs (``"basic"``) or of pure DP books exactly
+            this; without it the event's pure ε is booked. Other ledgers book the event's own cost.
+        note : str
+            For the statement. It is stored as it is, so write nothing private in it.
+
+        Returns
+        -------
+        Entry
+            The new entry. It is on the disk: a crash after this loses budget, never privacy.
+
+        Raises
+        ------
+        BudgetExceeded
+            When it doesn't fit. Nothing is booked then.
+        ValueError
+            When the event costs more than `measure`, or this ledger can't count it.
+
+        Notes
+        -----
+        **Privacy**: unit and measure are the ledger's; any adaptive sequence of accepted charges
+        keeps the limit. A cost of zero is entered too; an infinite one never fits. Nothing is
+        refunded. Amounts that aren't short fractions are rounded up at the 40th decimal place.
+        Proof page: ``docs/proofs/filter.md``.
+        """
+        if not isinstance(note, str):
+            raise TypeError(f"note must be a string, not {type(note).__name__}.")
+        check_admissible(event, self.unit, accept_assumed=self._terms.accept_assumed)
+        price = self._terms.filter.price(event, measure)
+        amounts = {name: on_grid(amount, self._grid) for name, amount in price.items()}
+        return journal.charge(self._store, self._terms.filter, self._path, event, amounts, note)
+
+    def external(self, measure: Measure, note: str) -> Entry:
+        """Enter a release that was made elsewhere, with the cost that you declare for it.
+
+        Notes
+        -----
+        **Privacy**: the cost is taken on trust, and the statement names it as declared.
+        """
+        return self.charge(External(measure, note), note=note)
+
+    def account(self, name: str, limit: Measure | None = None) -> Account:
+        """A part of this budget with a limit of its own.
+
+        Parameters
+        ----------
+        name : str
+        limit : Measure, optional
+            Needed the first time and fixed from then on. Of the kind that this ledger's filter
+            bounds; it may be larger than what is left above.
+
+        Notes
+        -----
+        **Privacy**: charges count against the account and against everything above it. Both limits
+        hold, each for what was charged under it. In a ``"zcdp"`` or ``"renyi"`` ledger an (ε, δ)
+        limit is split in the same proportions as the ledger's.
+        """
+        if not isinstance(name, str) or not name.strip() or "/" in name or len(name) > 100:
+            raise ValueError(f"name must be up to 100 characters without '/', got {name!r}.")
+        path = f"{self._path.rstrip('/')}/{name}"
+        checked = None if limit is None else check_limit(limit)
+        made = journal.find_account(self._store, path)
+        if made is None:
+            if checked is None:
+                raise ValueError(
+                    f"limit must be given to create the account {path}: there is none yet."
+                )
+            journal.create_account(self._store, self._terms.filter, path, checked)
+            made = journal.find_account(self._store, path)
+            assert made is not None
+        agreed = measure_from_dict(made["limit"])
+        if checked is not None and checked != agreed:
+            raise ValueError(
+                f"limit is {checked!r}, but the account {path} was created with {agreed!r}: limits "
+                "are never raised in place."
+            )
+        return Account(self._store, self._terms, path, agreed)
+
+    def entries(self) -> list[Entry]:
+        """All entries of this account and those inside it, oldest first."""
+        return journal.all_entries(self._store, self._terms.filter, self._path)
+
+    def spent(self) -> Measure:
+        """What was charged so far: a fill level, not a guarantee (the guarantee is the limit)."""
+        return self._terms.filter.measure(journal.balance(self._store, self._path)[1])
+
+    def remaining(self) -> Measure:
+        """What is left of the limit, in the measure in which the ledger counts."""
+        caps, totals = journal.balance(self._store, self._path)
+        return self._terms.filter.left(totals, caps)
+
+    def verify(self, head: str | None = None, count: int | None = None) -> None:
+        """Check the whole ledger: hashes, sums, limits and balances.
+
+        Parameters
+        ----------
+        head : str, optional
+            The hash from an earlier statement. With it a cut tail or a restored backup is noticed.
+        count : int, optional
+            The number of entries in that statement.
+
+        Raises
+        ------
+        LedgerCorrupt
+            Saying what is wrong.
+        """
+        verify(self._store, self._terms, head=head, count=count)
+
+    def statement(self) -> Statement:
+        """Who asked what, when, at which cost, and what is guaranteed."""
+        return statement_of(self._store, self._terms, self._path, self._limit)
+
+    @abstractmethod
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]: ...
+
+    def __copy__(self: Self) -> Self:
+        return self
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        try:
+            caps, totals = journal.balance(self._store, self._path)
+            fill = f"{self._terms.filter.fill(totals, caps):.0%} used"
+        except LedgerError:
+            fill = "not readable"
+        return f"{type(self).__name__}(limit={self._limit!r}, {fill})"
+
+
+class Account(Book):
+    """A part of a ledger's budget with a limit of its own; made by `Ledger.account`.
+
+    Notes
+    -----
+    **Privacy**: the account's limit holds for what is charged to it and to accounts inside it, and
+    the limits above it hold as well. Unit, filter and proof are the ledger's.
+    """
+
+    def __init__(self, store: Store, terms: Terms, path: str, limit: Measure) -> None:
+        self._store, self._terms, self._path, self._limit = store, terms, path, limit
+        self._grid = grid_for(terms.limit, limit)
+
+    @property
+    def name(self) -> str:
+        """The path of the account."""
+        return self._path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from discreet.ledger.ledger import reopened
+
+        return reopened, (self.url, self._path)

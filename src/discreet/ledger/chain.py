@@ -1,0 +1,130 @@
+"""Entries, and the hashes that tie each to the one before."""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.events import Event, event_from_dict
+from discreet.ledger.amounts import amounts_from_text
+from discreet.ledger.errors import LedgerCorrupt
+from discreet.ledger.filters import Filter
+from discreet.measures import Measure
+
+__all__ = ["FIRST", "Entry", "canonical", "digest", "entry_from_body", "now", "parsed", "who"]
+
+#: What stands for "the hash of the entry before" in entry 0.
+FIRST = "0" * 64
+
+#: One encoder for all entries: sorted keys, no spaces, ASCII. Floats appear only in declared Rényi
+#: curves; Python writes and reads them exactly, infinity included.
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger.
+
+    Attributes
+    ----------
+    number : int
+        0 is the entry that opened the ledger.
+    kind : str
+        ``"ledger"``, ``"account"`` or ``"charge"``.
+    time : str
+        UTC, ISO 8601.
+    who : str
+        User and machine that made the entry, as the machine tells.
+    account : str
+        ``"/"`` is the ledger itself.
+    event : Event or None
+        What was charged for.
+    booked : Measure or None
+        What it cost.
+    delta : Fraction
+        What it took from the δ set aside at opening.
+    note : str
+    hash, previous : str
+        SHA-256 of this entry, and of the one before.
+    """
+
+    number: int
+    kind: str
+    time: str
+    who: str
+    account: str
+    event: Event | None
+    booked: Measure | None
+    delta: Fraction
+    note: str
+    hash: str
+    previous: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as plain data."""
+        return {
+            **self.__dict__,
+            "event": None if self.event is None else self.event.to_dict(),
+            "booked": None if self.booked is None else self.booked.to_dict(),
+            "delta": str(self.delta),
+        }
+
+
+def digest(body: str) -> str:
+    """The hash of an entry; its body holds the hash of the entry before."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def now() -> str:
+    """The time of an entry."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+@functools.cache
+def who() -> str:
+    """The user and machine that make an entry."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        user = "unknown"
+    return f"{user}@{platform.node() or 'unknown'}"
+
+
+def parsed(number: int, body: str) -> dict[str, Any]:
+    """The body of a stored entry as data."""
+    try:
+        data = json.loads(body)
+        if not isinstance(data, dict):
+            raise ValueError
+    except ValueError:
+        raise LedgerCorrupt(f"Entry {number} can't be read: it was changed.") from None
+    return data
+
+
+def entry_from_body(filter_: Filter, data: Mapping[str, Any], hash_: str) -> Entry:
+    """The entry that a stored body describes."""
+    try:
+        amounts = amounts_from_text(data["booked"]) if data["kind"] == "charge" else None
+        return Entry(
+            number=data["number"],
+            kind=data["kind"],
+            time=data["time"],
+            who=data["who"],
+            account=data["account"],
+            event=event_from_dict(data["event"]) if amounts is not None else None,
+            booked=None if amounts is None else filter_.measure(amounts),
+            delta=Fraction(0) if amounts is None else Fraction(filter_.reserve_of(amounts)),
+            note=data["note"],
+            hash=hash_,
+            previous=data["previous"],
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise LedgerCorrupt("An entry lacks a part that every entry has: it was changed.") from None

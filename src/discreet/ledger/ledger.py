@@ -1,0 +1,88 @@
+"""The ledger: a privacy budget that is kept, shared and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.ledger import dialect, journal
+from discreet.ledger.amounts import grid_for
+from discreet.ledger.book import Book
+from discreet.ledger.store import Store
+from discreet.ledger.temporary import temporary_url
+from discreet.ledger.terms import new_terms
+from discreet.measures import Measure
+from discreet.rational import Number
+from discreet.unit import Relation, Unit
+
+__all__ = ["Ledger"]
+
+
+class Ledger(Book):
+    """The privacy budget of one population.
+
+    Parameters
+    ----------
+    url : str, optional
+        ``"sqlite:///budget.db"``. Without it, a temporary file that is removed when this process
+        ends; forked children and joblib workers share it until then.
+    limit : PureDP, ApproxDP or ZCDP
+        The guarantee. Needed for a new ledger; never raised in place.
+    unit : Unit, optional
+        Who is protected; add/remove with one row per person unless told otherwise.
+    composition : {"basic", "pure", "zcdp", "renyi"}, optional
+        How charges add up. By default ``"basic"`` (Σε, Σδ) for `ApproxDP` limits, ``"pure"`` for
+        `PureDP`, ``"zcdp"`` for `ZCDP`. An `ApproxDP` limit also works with ``"zcdp"`` (turned into
+        ρ once, at opening) and ``"renyi"`` (a few orders, each with its own share of δ).
+    accept_assumed : bool
+        Whether events may enter whose guarantee rests on something that isn't proved. The statement
+        says so from then on.
+    delta_reserve : number
+        The part of δ set aside for events with a δ of their own, in ``"zcdp"`` and ``"renyi"``
+        ledgers.
+
+    Notes
+    -----
+    **Privacy**: whatever is charged, in whatever order, by analysts who look at every answer before
+    they ask the next, all accepted charges together keep `limit` for `unit`. The ledger trusts that
+    events are charged before they run and that they say what runs. Its hash chain guards against
+    accidents, not against the owner of the file. Proof page: ``docs/proofs/filter.md``.
+
+    An existing ledger needs only its URL; what is given again must be what was agreed.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        limit: Measure | None = None,
+        unit: Unit | Relation | None = None,
+        composition: str | None = None,
+        accept_assumed: bool = False,
+        delta_reserve: Number = 0,
+    ) -> None:
+        place = None if url is None else dialect.address(url)
+        agreed = (unit, composition, accept_assumed, delta_reserve)
+        if place is None and limit is None:
+            raise ValueError(
+                "limit must be given to start a new ledger, for example limit=dp.ApproxDP(1, 1e-6)."
+            )
+        fresh = None if limit is None else new_terms(limit, *agreed)
+        self._store = Store(temporary_url() if place is None else place)
+        self._terms, new = journal.opened(self._store, fresh)
+        if not new:
+            self._terms.check_again(limit, *agreed)
+        self._path = journal.ROOT
+        self._limit = self._terms.limit
+        self._grid = grid_for(self._limit)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return reopened, (self.url, self._path)
+
+
+def reopened(url: str, path: str) -> Book:
+    """The ledger or account that was pickled, in this process."""
+    book: Book = Ledger(url)
+    for name in filter(None, path.split("/")):
+        book = book.account(name)
+    return book

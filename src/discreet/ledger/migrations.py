@@ -1,0 +1,84 @@
+"""The tables of a ledger, and the steps from each version of them to the next.
+
+Step i takes the tables from version i to version i + 1; version 0 is an empty database. To change
+the tables, append a step; never change one that was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, Text, inspect, select
+
+from discreet.ledger.errors import LedgerUnavailable
+
+__all__ = ["STEPS", "balances", "entries", "migrate", "version_of"]
+
+metadata = MetaData()
+
+versions = Table("discreet_version", metadata, Column("version", Integer, nullable=False))
+
+#: One row per entry: `body` is canonical JSON and holds all of it; `hash` is its SHA-256.
+entries = Table(
+    "discreet_entries",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("hash", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+#: One row per account: the entry that made it, its limit as amounts, and what its entries add up
+#: to, so that a charge needn't read them all.
+balances = Table(
+    "discreet_balances",
+    metadata,
+    Column("account", String(1000), primary_key=True),
+    Column("entry", Integer, nullable=False),
+    Column("caps", Text, nullable=False),
+    Column("totals", Text, nullable=False),
+)
+
+Step = Callable[[Connection], None]
+
+
+def _first(connection: Connection) -> None:
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(versions.insert().values(version=1))
+
+
+STEPS: tuple[Step, ...] = (_first,)
+
+
+def version_of(connection: Connection) -> int:
+    """The version of the tables; 0 where there are none."""
+    names = inspect(connection).get_table_names()
+    if versions.name not in names:
+        if names:
+            raise LedgerUnavailable(
+                "This database belongs to something else: it has tables, but none of a ledger."
+            )
+        return 0
+    found = connection.execute(select(versions.c.version)).scalar_one()
+    return int(found)
+
+
+def check_version(version: int, steps: Sequence[Step] | None = None) -> bool:
+    """Whether tables of this version need no step; refuses tables newer than this toolkit."""
+    newest = len(STEPS if steps is None else steps)
+    if version > newest:
+        raise LedgerUnavailable(
+            f"This ledger has version {version} and this toolkit reads up to {newest}: install a "
+            "newer discreet. Nothing was changed."
+        )
+    return version == newest
+
+
+def migrate(connection: Connection, steps: Sequence[Step] | None = None) -> None:
+    """Bring the tables to the newest version, inside the caller's transaction."""
+    chosen = STEPS if steps is None else steps
+    version = version_of(connection)
+    if check_version(version, chosen):
+        return
+    for step in chosen[version:]:
+        step(connection)
+    connection.execute(versions.update().values(version=len(chosen)))

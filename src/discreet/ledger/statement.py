@@ -1,0 +1,206 @@
+"""What a ledger says about itself: for people, and as a certificate for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy import select
+
+from discreet.events import Assumed, Event, External, walk
+from discreet.ledger import journal
+from discreet.ledger.amounts import amounts_from_text
+from discreet.ledger.chain import Entry, entry_from_body, parsed
+from discreet.ledger.migrations import balances, entries
+from discreet.ledger.store import Store
+from discreet.ledger.terms import Terms
+from discreet.measures import ZCDP, Measure
+
+__all__ = ["Statement", "statement_of"]
+
+#: How many entries are printed for people; the certificate has all.
+_PRINTED = 50
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A look at a ledger or account at one moment. ``str()`` is for people, `to_json` for machines.
+
+    Attributes
+    ----------
+    account : str
+        ``"/"`` is the ledger itself.
+    limit : Measure
+        The guarantee. What was used so far is a fill level, never a guarantee.
+    spent, remaining : Measure
+    used : float
+        The fill level, from 0 to 1.
+    reserve : tuple of Fraction
+        What was taken of the δ set aside at opening, and how much that was.
+    entries : tuple of Entry
+        Of this account and those inside it.
+    head, count
+        Hash of the last entry and number of entries of the whole ledger: keep them for `verify`.
+
+    Notes
+    -----
+    **Privacy**: notes and events are printed as they were entered; neither comes from a row.
+    """
+
+    account: str
+    terms: Terms
+    limit: Measure
+    spent: Measure
+    remaining: Measure
+    used: float
+    reserve: tuple[Fraction, Fraction]
+    entries: tuple[Entry, ...]
+    head: str
+    count: int
+
+    @property
+    def declared(self) -> tuple[Entry, ...]:
+        """Entries whose cost a person declared."""
+        return tuple(entry for entry in self.entries if _contains(entry.event, External))
+
+    @property
+    def assumed(self) -> tuple[Entry, ...]:
+        """Entries on whose unproved premises the guarantee rests."""
+        return tuple(entry for entry in self.entries if _contains(entry.event, Assumed))
+
+    @property
+    def guarantee(self) -> str:
+        """What holds for the protected unit, in words."""
+        words = f"all answers charged here, together, cost at most {self.limit!r}"
+        if isinstance(self.limit, ZCDP) and self.terms.delta_reserve:
+            words += f", outside an event of probability {float(self.terms.delta_reserve):g}"
+        return words
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as plain data."""
+        return {
+            "format": "discreet statement",
+            "version": 1,
+            "account": self.account,
+            "limit": self.limit.to_dict(),
+            "guarantee": self.guarantee,
+            "unit": self.terms.unit.to_dict(),
+            "protected": str(self.terms.unit),
+            "terms": self.terms.to_dict(),
+            "fill": {
+                "spent": self.spent.to_dict(),
+                "remaining": self.remaining.to_dict(),
+                "used": self.used,
+                "reserve_spent": str(self.reserve[0]),
+                "reserve": str(self.reserve[1]),
+            },
+            "declared": [entry.number for entry in self.declared],
+            "assumed": [
+                {"entry": entry.number, "why": why}
+                for entry in self.assumed
+                for why in _premises(entry.event)
+            ],
+            "entries": [entry.to_dict() for entry in self.entries],
+            "count": self.count,
+            "head": self.head,
+        }
+
+    def to_json(self) -> str:
+        """The certificate as JSON."""
+        # an infinite Rényi value is a string here: JSON has no infinity
+        return json.dumps(_without_infinity(self.to_dict()), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        name = "ledger" if self.account == journal.ROOT else f"account {self.account}"
+        lines = [
+            f"Privacy statement of this {name}",
+            f"  guarantee  {self.guarantee}",
+            f"  protected  {self.terms.unit}",
+            f"  used       {self.used:.1%} so far (a fill level; the guarantee is the limit)",
+            f"  spent      {self.spent!r}, added up as {self.terms.filter.composition!r}",
+            f"  left       {self.remaining!r}",
+        ]
+        if self.reserve[1]:
+            taken, pot = (f"{float(part):.3g}" for part in self.reserve)
+            lines.append(f"  reserve    {taken} of δ = {pot} taken by events with a δ of their own")
+        for entry in self.assumed:
+            for why in _premises(entry.event):
+                lines.append(f"  ASSUMED    the guarantee rests on entry {entry.number}: {why}")
+        for entry in self.declared:
+            lines.append(f"  declared   entry {entry.number} was priced by a person: {entry.note}")
+        lines.append(f"  entries    {len(self.entries)}")
+        if len(self.entries) > _PRINTED:
+            lines.append(f"    ... {len(self.entries) - _PRINTED} earlier entries")
+        lines.extend(_line(entry) for entry in self.entries[-_PRINTED:])
+        lines.append(f"  anchor     {self.count} entries in the ledger, head {self.head}")
+        return "\n".join(lines)
+
+
+def _contains(event: Event | None, kind: type[Event]) -> bool:
+    return event is not None and any(isinstance(part, kind) for part in walk(event))
+
+
+def _premises(event: Event | None) -> list[str]:
+    parts = () if event is None else walk(event)
+    return list(dict.fromkeys(part.why for part in parts if isinstance(part, Assumed)))
+
+
+def _without_infinity(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_infinity(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_infinity(item) for item in value]
+    return "inf" if value == float("inf") else value
+
+
+def described(value: Any) -> str:
+    """An event, or a part of one, in a few words."""
+    match value:
+        case Event():
+            parts = [f"{name}={described(part)}" for name, part in vars(value).items()]
+            return f"{type(value).__name__}({', '.join(parts)})"
+        case tuple():
+            shown = [described(part) for part in value[:3]]
+            return f"[{', '.join([*shown, f'{len(value)} in all'] if len(value) > 3 else shown)}]"
+        case Fraction():
+            return f"{float(value):g}"
+        case _:
+            return repr(value)
+
+
+def _line(entry: Entry) -> str:
+    start = f"    {entry.number:>5}  {entry.time[:19]}Z  {entry.who}"
+    if entry.event is None:
+        act = "opened the ledger" if entry.kind == "ledger" else f"made account {entry.account}"
+        return f"{start}  {act}"
+    what = described(entry.event)
+    what = what if len(what) <= 90 else what[:87] + "..."
+    delta = f" and δ = {float(entry.delta):.3g} of the reserve" if entry.delta else ""
+    note = f"  ({entry.note})" if entry.note else ""
+    where = "" if entry.account == journal.ROOT else f"  {entry.account}"
+    return f"{start}{where}  {what}: {entry.booked!r}{delta}{note}"
+
+
+def statement_of(store: Store, terms: Terms, account: str, limit: Measure) -> Statement:
+    """The statement of an account, from one state of the ledger."""
+    with store.reading() as connection:
+        rows = connection.execute(select(entries).order_by(entries.c.number)).all()
+        balance = connection.execute(select(balances).where(balances.c.account == account)).one()
+    caps = amounts_from_text(parsed(-1, balance.caps))
+    totals = amounts_from_text(parsed(-1, balance.totals))
+    filter_ = terms.filter
+    found = [entry_from_body(filter_, parsed(row.number, row.body), row.hash) for row in rows]
+    return Statement(
+        account=account,
+        terms=terms,
+        limit=limit,
+        spent=filter_.measure(totals),
+        remaining=filter_.left(totals, caps),
+        used=filter_.fill(totals, caps),
+        reserve=(Fraction(filter_.reserve_of(totals)), Fraction(filter_.reserve_of(caps))),
+        entries=tuple(entry for entry in found if journal.is_inside(entry.account, account)),
+        head=rows[-1].hash,
+        count=len(rows),
+    )

@@ -1,0 +1,270 @@
+"""The measures of privacy loss. Each has a partial order and, where composition adds, a sum.
+
+Totals are fractions, so sums are exact; Rényi values are floats rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from discreet.rational import (
+    non_negative,
+    non_negative_or_infinite,
+    probability,
+    readable,
+    whole,
+)
+
+#: The orders at which Rényi curves are tabulated unless others are asked for.
+ORDERS: tuple[float, ...] = (
+    *(1 + k / 10 for k in range(1, 20)), *range(3, 65), 80, 96, 128, 192, 256, 512, 1024, math.inf,
+)  # fmt: skip
+
+
+class Measure(ABC):
+    """A statement of how much two neighbouring data sets' answers can differ."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The measure as plain data."""
+
+    @abstractmethod
+    def _at_most(self, other: Any) -> bool:
+        """Whether this is at least as private as `other`, of the same kind."""
+
+    @abstractmethod
+    def times(self, count: int) -> Measure:
+        """The loss of `count` answers with this loss each."""
+
+    def __le__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._at_most(other)
+
+    def __ge__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return other <= self
+
+    def __lt__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self <= other and not other <= self
+
+    def __gt__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return other < self
+
+
+@dataclass(frozen=True, repr=False)
+class PureDP(Measure):
+    """ε-differential privacy: probabilities of any outcome differ by a factor of e^ε at most.
+
+    Source: Dwork, McSherry, Nissim & Smith 2006, Definition 1.
+    """
+
+    epsilon: Fraction | float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", non_negative_or_infinite(self.epsilon, "epsilon"))
+
+    def _at_most(self, other: PureDP) -> bool:
+        return self.epsilon <= other.epsilon
+
+    def __add__(self, other: PureDP) -> PureDP:
+        if not isinstance(other, PureDP):
+            return NotImplemented
+        return PureDP(self.epsilon + other.epsilon)
+
+    def times(self, count: int) -> PureDP:
+        return PureDP(self.epsilon * whole(count, "count")) if count else PureDP(0)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"measure": "PureDP", "epsilon": str(self.epsilon)}
+
+    def __repr__(self) -> str:
+        return f"PureDP(epsilon={readable(self.epsilon)})"
+
+
+@dataclass(frozen=True, repr=False)
+class ApproxDP(Measure):
+    """(ε, δ)-differential privacy. Source: Dwork, Kenthapadi, McSherry, Mironov & Naor 2006."""
+
+    epsilon: Fraction | float
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", non_negative_or_infinite(self.epsilon, "epsilon"))
+        object.__setattr__(self, "delta", probability(self.delta, "delta"))
+
+    def _at_most(self, other: ApproxDP) -> bool:
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def __add__(self, other: ApproxDP) -> ApproxDP:
+        if not isinstance(other, ApproxDP):
+            return NotImplemented
+        return ApproxDP(self.epsilon + other.epsilon, min(Fraction(1), self.delta + other.delta))
+
+    def times(self, count: int) -> ApproxDP:
+        if not whole(count, "count"):
+            return ApproxDP(0, Fraction(0))
+        return ApproxDP(self.epsilon * count, min(Fraction(1), self.delta * count))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"measure": "ApproxDP", "epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    def __repr__(self) -> str:
+        return f"ApproxDP(epsilon={readable(self.epsilon)}, delta={readable(self.delta)})"
+
+
+@dataclass(frozen=True, repr=False)
+class ZCDP(Measure):
+    """ρ-zero-concentrated DP: D_α <= ρα for all α > 1. Source: Bun & Steinke 2016, Definition 1.1."""
+
+    rho: Fraction | float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", non_negative_or_infinite(self.rho, "rho"))
+
+    def _at_most(self, other: ZCDP) -> bool:
+        return self.rho <= other.rho
+
+    def __add__(self, other: ZCDP) -> ZCDP:
+        if not isinstance(other, ZCDP):
+            return NotImplemented
+        return ZCDP(self.rho + other.rho)
+
+    def times(self, count: int) -> ZCDP:
+        return ZCDP(self.rho * whole(count, "count")) if count else ZCDP(0)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"measure": "ZCDP", "rho": str(self.rho)}
+
+    def __repr__(self) -> str:
+        return f"ZCDP(rho={readable(self.rho)})"
+
+
+@dataclass(frozen=True, repr=False)
+class GaussianDP(Measure):
+    """μ-Gaussian DP, by its square: trade-off no worse than N(0,1) against N(μ,1).
+
+    Source: Dong, Roth & Su 2022, Definition 2.6; composition adds the squares (Corollary 3.3).
+    """
+
+    mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
+
+    @property
+    def mu(self) -> float:
+        """The distance of the two normal laws, as a float."""
+        return math.sqrt(self.mu_squared)
+
+    def _at_most(self, other: GaussianDP) -> bool:
+        return self.mu_squared <= other.mu_squared
+
+    def __add__(self, other: GaussianDP) -> GaussianDP:
+        if not isinstance(other, GaussianDP):
+            return NotImplemented
+        return GaussianDP(self.mu_squared + other.mu_squared)
+
+    def times(self, count: int) -> GaussianDP:
+        return GaussianDP(self.mu_squared * whole(count, "count"))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"measure": "GaussianDP", "mu_squared": str(self.mu_squared)}
+
+    def __repr__(self) -> str:
+        return f"GaussianDP(mu={self.mu:.6g})"
+
+
+class Renyi(Measure):
+    """A Rényi curve: an upper bound on D_α for each listed order α > 1 (∞ is pure DP).
+
+    Parameters
+    ----------
+    curve : mapping of order to bound
+        Bounds are floats that were rounded up. Source: Mironov 2017, Definition 4.
+    """
+
+    def __init__(self, curve: Mapping[float, float]) -> None:
+        checked: dict[float, float] = {}
+        for order, value in sorted(curve.items()):
+            if not order > 1:
+                raise ValueError(f"curve: orders must be greater than 1, got {order!r}.")
+            if not value >= 0:
+                raise ValueError("curve: values must be at least 0.")
+            checked[float(order)] = float(value)
+        if not checked:
+            raise ValueError("curve must have at least one order.")
+        self.curve: Mapping[float, float] = MappingProxyType(checked)
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The orders at which the curve is known."""
+        return tuple(self.curve)
+
+    def _at_most(self, other: Renyi) -> bool:
+        return all(o in self.curve and self.curve[o] <= v for o, v in other.curve.items())
+
+    def __add__(self, other: Renyi) -> Renyi:
+        if not isinstance(other, Renyi):
+            return NotImplemented
+        shared = [order for order in self.curve if order in other.curve]
+        if not shared:
+            raise ValueError("these two curves have no order in common.")
+        return Renyi({o: _up(self.curve[o] + other.curve[o]) for o in shared})
+
+    def times(self, count: int) -> Renyi:
+        if not whole(count, "count"):
+            return Renyi(dict.fromkeys(self.curve, 0.0))
+        return Renyi({order: _up(value * count) for order, value in self.curve.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"measure": "Renyi", "curve": {str(o): v for o, v in self.curve.items()}}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Renyi) and dict(self.curve) == dict(other.curve)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.curve.items()))
+
+    def __repr__(self) -> str:
+        shown = [f"{order:g}: {value:.6g}" for order, value in self.curve.items()]
+        if len(shown) > 6:
+            shown = [*shown[:3], f"... {len(shown) - 5} more ...", *shown[-2:]]
+        return f"Renyi({{{', '.join(shown)}}})"
+
+
+def _up(value: float) -> float:
+    """The next float: sums and products of bounds round up, unless they are zero."""
+    return value if value == 0.0 else math.nextafter(value, math.inf)
+
+
+def measure_from_dict(data: Mapping[str, Any]) -> Measure:
+    """The inverse of `to_dict`."""
+    match data:
+        case {"measure": "PureDP", "epsilon": epsilon}:
+            return PureDP(_exact(epsilon))
+        case {"measure": "ApproxDP", "epsilon": epsilon, "delta": delta}:
+            return ApproxDP(_exact(epsilon), Fraction(delta))
+        case {"measure": "ZCDP", "rho": rho}:
+            return ZCDP(_exact(rho))
+        case {"measure": "GaussianDP", "mu_squared": mu_squared}:
+            return GaussianDP(Fraction(mu_squared))
+        case {"measure": "Renyi", "curve": curve}:
+            return Renyi({float(order): value for order, value in curve.items()})
+        case _:
+            raise ValueError(f"no measure of privacy is written like this: {dict(data)!r}.")
+
+
+def _exact(text: str) -> Fraction | float:
+    return math.inf if text == "inf" else Fraction(text)

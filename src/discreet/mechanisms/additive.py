@@ -1,0 +1,247 @@
+"""Additive mechanisms: how much noise of which law a sensitivity and a target ask for."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import final
+
+from discreet import events
+from discreet.accounting import NoBound, calibrate, satisfies
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
+from discreet.measures.convert import gaussian_delta
+from discreet.mechanisms.laws import (
+    DiscreteGaussianLaw,
+    GaussianLaw,
+    Integers,
+    LaplaceLaw,
+    Law,
+)
+from discreet.queries import Sensitivity
+from discreet.rational import square_root_above
+
+#: The largest noise the samplers draw.
+LARGEST_SCALE = 2**50
+
+
+class Mechanism(ABC):
+    """A family of noise together with the privacy it is to give."""
+
+    measure: Measure
+
+
+class AdditiveMechanism(Mechanism):
+    """Integer noise on each coordinate of a vector of sums."""
+
+    @abstractmethod
+    def law(self, sensitivity: Sensitivity) -> Law:
+        """The noise that gives `measure` to integers with this sensitivity."""
+
+
+def _no_noise_needed(sensitivity: Sensitivity) -> bool:
+    return sensitivity.l1 == 0
+
+
+def _checked_scale(scale: Fraction) -> Fraction:
+    if scale > LARGEST_SCALE:
+        raise ValueError(
+            f"this answer would need noise of scale {float(scale):.3g}, more than the samplers draw "
+            f"(2^50): ask with a larger budget, or for fewer coordinates at once."
+        )
+    return scale
+
+
+@final
+@dataclass(frozen=True)
+class NoNoise(Law):
+    """The law of an answer that needs no noise: one that no person can move, or one on public rows."""
+
+    def event(self, sensitivity: Sensitivity) -> events.Event:
+        if sensitivity.l1:
+            raise NoBound("an answer without noise has no guarantee.")
+        return events.Compose()
+
+    def run(self, totals: Integers) -> Integers:
+        return totals.copy()
+
+    def expected_error(self) -> float:
+        return 0.0
+
+    def half_width(self, level: float) -> float:
+        return 0.0
+
+
+@final
+class Laplace(AdditiveMechanism):
+    """Discrete Laplace noise of scale sensitivity/ε: pure ε-DP, exactly.
+
+    Privacy
+    -------
+    Dwork, McSherry, Nissim & Smith 2006; on integers Ghosh, Roughgarden & Sundararajan 2012.
+    Proof page: ``docs/proofs/additive.md``.
+    """
+
+    def __init__(self, epsilon: float | Fraction | str) -> None:
+        self.measure: PureDP = PureDP(epsilon)  # type: ignore[arg-type]
+        if self.measure.epsilon == 0:
+            raise ValueError("epsilon must be greater than 0.")
+
+    def law(self, sensitivity: Sensitivity) -> Law:
+        epsilon = self.measure.epsilon
+        if isinstance(epsilon, float) or _no_noise_needed(sensitivity):
+            return NoNoise()
+        return LaplaceLaw(_checked_scale(sensitivity.l1 / epsilon))
+
+    def __repr__(self) -> str:
+        return f"Laplace({self.measure!r})"
+
+
+def _target(
+    epsilon: float | Fraction | str | None,
+    delta: float | Fraction | str | None,
+    rho: float | Fraction | str | None,
+) -> ApproxDP | ZCDP:
+    if rho is not None and epsilon is None and delta is None:
+        concentrated = ZCDP(rho)  # type: ignore[arg-type]
+        if concentrated.rho == 0:
+            raise ValueError("rho must be greater than 0.")
+        return concentrated
+    if rho is None and epsilon is not None and delta is not None:
+        pair = ApproxDP(epsilon, delta)  # type: ignore[arg-type]
+        if not pair.delta:
+            raise ValueError("delta must be greater than 0 for Gaussian noise.")
+        return pair
+    raise ValueError("give epsilon and delta, or rho.")
+
+
+@final
+class Gaussian(AdditiveMechanism):
+    """Rounded Gaussian noise, calibrated exactly: the analytic Gaussian mechanism, or ρ-zCDP.
+
+    Privacy
+    -------
+    Balle & Wang 2018 for (ε, δ); Bun & Steinke 2016 for ρ. Proof page: ``docs/proofs/additive.md``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | Fraction | str | None = None,
+        delta: float | Fraction | str | None = None,
+        *,
+        rho: float | Fraction | str | None = None,
+    ) -> None:
+        self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
+
+    def law(self, sensitivity: Sensitivity) -> Law:
+        if _no_noise_needed(sensitivity):
+            return NoNoise()
+        if isinstance(self.measure, ZCDP):
+            if isinstance(self.measure.rho, float):
+                return NoNoise()
+            mu_squared = 2 * self.measure.rho
+        else:
+            if isinstance(self.measure.epsilon, float):
+                return NoNoise()
+            mu_squared = _analytic(self.measure)
+        sigma = _rounded_up(square_root_above(sensitivity.l2_squared / mu_squared))
+        while not satisfies(events.Gaussian(sigma, sensitivity.l2_squared), self.measure):
+            sigma *= 1 + Fraction(1, 2**40)
+        return GaussianLaw(_checked_scale(sigma))
+
+    def __repr__(self) -> str:
+        return f"Gaussian({self.measure!r})"
+
+
+@lru_cache(maxsize=1024)
+def _analytic(target: ApproxDP) -> Fraction:
+    """The largest μ² (from below, to 1e-12) whose δ(ε) is at most δ."""
+    low, high = 0.0, 1.0
+    while high < 1e6 and gaussian_delta(Fraction(high), target.epsilon) <= target.delta:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if gaussian_delta(Fraction(middle), target.epsilon) <= target.delta:
+            low = middle
+        else:
+            high = middle
+        if high < 1e-60:
+            raise ValueError("delta is too small for Gaussian noise: use a larger one, or Laplace.")
+    return Fraction(low)
+
+
+def _rounded_up(sigma: Fraction) -> Fraction:
+    """`sigma` to 44 significant bits, from above: short in a ledger, and no less noise."""
+    exponent = math.frexp(float(sigma))[1] - 44
+    grid = Fraction(2) ** exponent
+    return math.ceil(sigma / grid) * grid
+
+
+@final
+class DiscreteGaussian(AdditiveMechanism):
+    """Discrete Gaussian noise, calibrated by its Rényi curve.
+
+    Privacy
+    -------
+    Canonne, Kamath & Steinke 2020. For (ε, δ) it needs a little more noise than `Gaussian`, whose
+    analytic formula does not hold for it. Proof page: ``docs/proofs/additive.md``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float | Fraction | str | None = None,
+        delta: float | Fraction | str | None = None,
+        *,
+        rho: float | Fraction | str | None = None,
+    ) -> None:
+        self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
+
+    def law(self, sensitivity: Sensitivity) -> Law:
+        if _no_noise_needed(sensitivity) or math.inf in vars(self.measure).values():
+            return NoNoise()
+        if isinstance(self.measure, ZCDP):
+            sigma = square_root_above(sensitivity.l2_squared / (2 * Fraction(self.measure.rho)))
+            return DiscreteGaussianLaw(_checked_scale(_rounded_up(sigma)))
+        unit = _discrete_unit(self.measure)
+        sigma = _rounded_up(square_root_above(sensitivity.l2_squared * unit**2))
+        while not satisfies(events.DiscreteGaussian(sigma, sensitivity.l2_squared), self.measure):
+            sigma *= 1 + Fraction(1, 2**40)
+        return DiscreteGaussianLaw(_checked_scale(sigma))
+
+    def __repr__(self) -> str:
+        return f"DiscreteGaussian({self.measure!r})"
+
+
+@lru_cache(maxsize=1024)
+def _discrete_unit(target: ApproxDP) -> Fraction:
+    """σ for sensitivity 1."""
+    return calibrate(lambda sigma: events.DiscreteGaussian(sigma), target).sigma
+
+
+def mechanism_for(measure: Measure, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """The additive mechanism with the least noise that gives `measure`.
+
+    For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise.
+    """
+    match measure:
+        case PureDP(epsilon=epsilon):
+            return Laplace(epsilon)
+        case ZCDP(rho=rho):
+            return Gaussian(rho=rho)
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            laplace = Laplace(epsilon)
+            if delta == 0 or isinstance(epsilon, float) or _no_noise_needed(sensitivity):
+                return laplace
+            gaussian = Gaussian(epsilon, delta)
+            try:
+                errors = [m.law(sensitivity).expected_error() for m in (laplace, gaussian)]
+            except ValueError:
+                return gaussian
+            return laplace if errors[0] <= errors[1] else gaussian
+        case _:
+            raise ValueError(
+                f"no noise is calibrated to {type(measure).__name__}: give dp.PureDP(epsilon), "
+                "dp.ApproxDP(epsilon, delta), dp.ZCDP(rho), or a mechanism."
+            )

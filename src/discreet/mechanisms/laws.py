@@ -1,0 +1,137 @@
+"""Laws of integer noise: what is drawn, what it costs, how far it goes."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from discreet import events, noise
+from discreet.queries import Sensitivity
+
+Integers = npt.NDArray[np.int64]
+
+
+class Law(ABC):
+    """A distribution of integer noise, added to each coordinate apart."""
+
+    @abstractmethod
+    def event(self, sensitivity: Sensitivity) -> events.Event:
+        """What adding this noise to integers with that sensitivity is, for the accountant."""
+
+    @abstractmethod
+    def run(self, totals: Integers) -> Integers:
+        """The integers with fresh noise on each."""
+
+    @abstractmethod
+    def expected_error(self) -> float:
+        """The standard deviation of the noise on one coordinate."""
+
+    @abstractmethod
+    def half_width(self, level: float) -> float:
+        """The least t with P(\\|noise\\| <= t) >= level."""
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceLaw(Law):
+    """Discrete Laplace noise, P(k) ∝ exp(-\\|k\\|/scale).
+
+    Privacy
+    -------
+    sensitivity.l1/scale of pure DP. Exact: ``docs/proofs/samplers.md``, ``docs/proofs/additive.md``.
+    """
+
+    scale: Fraction
+
+    def event(self, sensitivity: Sensitivity) -> events.DiscreteLaplace:
+        return events.DiscreteLaplace(self.scale, sensitivity.l1)
+
+    def run(self, totals: Integers) -> Integers:
+        return totals + noise.discrete_laplace(self.scale, totals.shape)
+
+    def expected_error(self) -> float:
+        step = float(1 / self.scale)
+        return math.sqrt(2 * math.exp(-step)) / -math.expm1(-step)  # 2q/(1-q)²
+
+    def half_width(self, level: float) -> float:
+        step = float(1 / self.scale)
+        # P(|K| > t) = 2 q^(t+1)/(1+q)
+        tail = math.log(2 / (1 + math.exp(-step))) - math.log1p(-level)
+        return max(0.0, math.ceil(tail / step * (1 + 1e-12)) - 1)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianLaw(Law):
+    """Rounded Gaussian noise: the integer nearest N(0, sigma²).
+
+    Privacy
+    -------
+    On integer sums it is post-processing of the Gaussian mechanism, so all its theorems hold.
+    Exact: ``docs/proofs/samplers.md``, ``docs/proofs/additive.md``.
+    """
+
+    sigma: Fraction
+
+    def event(self, sensitivity: Sensitivity) -> events.Gaussian:
+        return events.Gaussian(self.sigma, sensitivity.l2_squared)
+
+    def run(self, totals: Integers) -> Integers:
+        return totals + noise.rounded_gaussian(self.sigma, totals.shape)
+
+    def expected_error(self) -> float:
+        sigma = float(self.sigma)
+        if sigma > 3:  # by then rounding adds 1/12 to within 1e-30
+            return math.sqrt(sigma**2 + 1 / 12)
+        k = np.arange(1, 40)
+        mass = ndtr(-(k - 0.5) / sigma) - ndtr(-(k + 0.5) / sigma)
+        return math.sqrt(2 * float(mass @ k**2))
+
+    def half_width(self, level: float) -> float:
+        quantile = -float(ndtri((1 - level) / 2))
+        return max(0.0, float(math.ceil(float(self.sigma) * quantile * (1 + 1e-12) - 0.5)))
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteGaussianLaw(Law):
+    """Discrete Gaussian noise, P(k) ∝ exp(-k²/2sigma²).
+
+    Privacy
+    -------
+    sensitivity.l2_squared/(2·sigma²) of zCDP, and its Rényi curve; the analytic formula of the Gaussian
+    is false for it (Canonne, Kamath & Steinke 2020). Proof page: ``docs/proofs/additive.md``.
+    """
+
+    sigma: Fraction
+
+    def event(self, sensitivity: Sensitivity) -> events.DiscreteGaussian:
+        return events.DiscreteGaussian(self.sigma, sensitivity.l2_squared)
+
+    def run(self, totals: Integers) -> Integers:
+        return totals + noise.discrete_gaussian(self.sigma, totals.shape)
+
+    def _masses(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        sigma = float(self.sigma)
+        k = np.arange(0.0, math.ceil(12 * sigma) + 2)
+        mass = np.exp(-(k**2) / (2 * sigma**2)) * np.where(k == 0, 1.0, 2.0)
+        return k, mass / mass.sum()
+
+    def expected_error(self) -> float:
+        if self.sigma > 20:  # by then equal to sigma in every digit
+            return float(self.sigma)
+        k, mass = self._masses()
+        return math.sqrt(float(mass @ k**2))
+
+    def half_width(self, level: float) -> float:
+        if self.sigma > 10**4:
+            return GaussianLaw(self.sigma).half_width(level) + 1
+        k, mass = self._masses()
+        return float(k[np.searchsorted(np.cumsum(mass), level)])

@@ -1,0 +1,81 @@
+"""The exponential mechanism, drawn exactly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import events, noise
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
+from discreet.mechanisms.additive import Mechanism
+from discreet.rational import square_root_above
+
+Integers = npt.NDArray[np.int64]
+
+
+@final
+class Exponential(Mechanism):
+    """Draws with probability ∝ exp(ε·score/(2·sensitivity)), `draws` of them sharing the budget.
+
+    Parameters
+    ----------
+    measure : PureDP, ApproxDP or ZCDP
+        ε-DP, or ρ-zCDP by bounded range. A δ is not needed and not charged.
+
+    Privacy
+    -------
+    McSherry & Talwar 2007; ρ: Cesar & Rogers 2021, Lemma 3.4. Proof page: ``docs/proofs/quantiles.md``.
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        if isinstance(measure, ApproxDP):
+            measure = PureDP(measure.epsilon)
+        if not isinstance(measure, PureDP | ZCDP):
+            raise ValueError(
+                "a selection takes dp.PureDP(epsilon), dp.ApproxDP(epsilon, delta) or dp.ZCDP(rho), "
+                f"not {type(measure).__name__}."
+            )
+        if measure in (PureDP(0), ZCDP(0)):
+            raise ValueError("epsilon (or rho) must be greater than 0.")
+        self.measure: PureDP | ZCDP = measure
+
+    def epsilon(self, draws: int = 1) -> Fraction | float:
+        """The range ε of each of `draws` draws."""
+        if isinstance(self.measure, PureDP):
+            return self.measure.epsilon / draws
+        if isinstance(self.measure.rho, float):
+            return math.inf
+        # ρ = draws·ε²/8; the root is taken from below
+        return 8 * self.measure.rho / draws / square_root_above(8 * self.measure.rho / draws)
+
+    def event(self, draws: int = 1) -> events.Event:
+        """What `draws` draws are, for the accountant."""
+        event = events.Exponential(Fraction(self.epsilon(draws)))
+        return event if draws == 1 else events.Repeat(event, draws)
+
+    def run(self, scores: Integers, weights: Integers, sensitivity: int, draws: int = 1) -> int:
+        """The index of one candidate; `weights` say how many candidates share a score."""
+        epsilon = self.epsilon(draws)
+        if isinstance(epsilon, float) or sensitivity == 0:
+            best = np.flatnonzero((scores == scores[weights > 0].max()) & (weights > 0))
+            return int(best[len(best) // 2])
+        return int(noise.select(scores, epsilon / (2 * sensitivity), weights))
+
+    def expected_error(
+        self, candidates: int, sensitivity: int, level: float, draws: int = 1
+    ) -> float:
+        """How far, with probability `level`, the drawn score falls short of the best at most.
+
+        Source: McSherry & Talwar 2007, Lemma 7; (2·sensitivity/ε)·(log candidates + log 1/(1-level)).
+        """
+        epsilon = self.epsilon(draws)
+        if math.isinf(epsilon):
+            return 0.0
+        return 2 * sensitivity / float(epsilon) * (math.log(candidates) - math.log1p(-level))
+
+    def __repr__(self) -> str:
+        return f"Exponential({self.measure!r})"

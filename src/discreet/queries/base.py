@@ -1,0 +1,245 @@
+"""A query: a coded contribution of each row, summed over the rows of each declared group."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import Category, Code, Condition, category_codes
+from discreet.columns import MOST_CELLS
+from discreet.expressions import Expression, parse
+from discreet.schema import Schema, order_codes
+from discreet.unit import REPLACE_ONE, Unit
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Rows of one person are kept in the order of a public mix of their codes modulo this prime.
+ORDER_PRIME = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far the integer vectors of two neighbours can be apart: L1 and squared L2 distance."""
+
+    l1: int
+    l2_squared: int
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The set C of contributions of one row that counts: its largest norms and its diameters."""
+
+    largest_l1: int
+    largest_l2_squared: int
+    diameter_l1: int
+    diameter_l2_squared: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coordinate of a contribution: ``weight`` times the product of some codes."""
+
+    weight: int
+    codes: tuple[Code, ...] = ()
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which rows of one person count: the `most` first in a public order over all columns."""
+
+    id_column: str
+    most: int
+    order: tuple[Code, ...]
+
+    @property
+    def mixers(self) -> tuple[int, ...]:
+        """Public multipliers of the order, one per code."""
+        return tuple(
+            1 + int.from_bytes(hashlib.sha256(b"order %d" % i).digest()[:8]) % (ORDER_PRIME - 1)
+            for i in range(len(self.order))
+        )
+
+
+@dataclass(frozen=True)
+class CodedQuery:
+    """What an engine computes: everything in integers, nothing left to decide.
+
+    A row counts if it satisfies `where` and every code in `known` is at least 0; of one person's rows
+    that count, `keep` keeps some. Then `terms` are summed, or the values of `tally` counted, for each
+    combination of the codes `by`.
+    """
+
+    terms: tuple[Term, ...]
+    by: tuple[Code, ...]
+    where: Condition | None
+    known: tuple[Category, ...]
+    keep: Keep | None
+    tally: Code | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each code in `by` has."""
+        return tuple(code.high + 1 for code in self.by)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return math.prod(self.sizes)
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """All codes that the sums need, each once."""
+        used = [code for term in self.terms for code in term.codes]
+        return tuple(dict.fromkeys([*self.by, *used, *([self.tally] if self.tally else [])]))
+
+
+class Query(ABC):
+    """A question whose answer is noised and charged.
+
+    Every query takes `by`, the names of countable columns whose declared values are all answered,
+    absent ones too, and `where`, a condition in the small language of `dp.col`.
+    """
+
+    by: tuple[str, ...]
+    where: Expression | None
+
+    def __init__(
+        self, by: str | tuple[str, ...] | list[str] | None, where: Expression | str | None
+    ) -> None:
+        names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+        if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+            raise TypeError("by must be the names of different columns.")
+        self.by = names
+        if where is not None and not isinstance(where, str | Expression):
+            raise TypeError(
+                "where must be a condition such as dp.col('age') >= 40, or text such as 'age >= 40', "
+                f"not {type(where).__name__}."
+            )
+        self.where = parse(where) if isinstance(where, str) else where
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values are summed or counted."""
+
+    @abstractmethod
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        """The integers that an engine computes for this query."""
+
+    @abstractmethod
+    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
+        """How far one person moves the answer, in exact integers."""
+
+    def labels(self, schema: Schema) -> list[Any]:
+        """The groups in the order of the answer: a value, or a tuple of values, each."""
+        cells = [schema.labels(name) for name in self.by]
+        if math.prod(map(len, cells)) > MOST_CELLS:
+            raise ValueError(f"by: more than {MOST_CELLS} groups; use fewer or coarser columns.")
+        return list(cells[0]) if len(cells) == 1 else list(product(*cells))
+
+    def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
+        """Whether a row can fail to count: then 0 is among the possible contributions."""
+        if self.where is not None or unit.id_column is not None:
+            return True
+        return bool(category_codes(*self._all_codes(schema)))
+
+    def count_is_public(self, schema: Schema, unit: Unit) -> bool:
+        """Whether the number of rows that count is the public number of rows."""
+        return unit.length_is_public and not self.by and not self.can_leave_out(schema, unit)
+
+    def _all_codes(self, schema: Schema) -> list[Code]:
+        return [schema.code(name) for name in dict.fromkeys((*self.by, *self.columns))]
+
+    def _coded(
+        self, schema: Schema, unit: Unit, terms: tuple[Term, ...], tally: Code | None = None
+    ) -> CodedQuery:
+        self.labels(schema)
+        where = None if self.where is None else self.where.condition(schema)
+        used = self._all_codes(schema)
+        known = category_codes(*used, *([where] if where is not None else []))
+        keep = None
+        if unit.id_column is not None:
+            keep = Keep(unit.id_column, unit.rows_per_person, order_codes(schema))
+        by = tuple(schema.code(name) for name in self.by)
+        return CodedQuery(terms, by, where, known, keep, tally)
+
+    def _moved(self, extent: Extent, schema: Schema, unit: Unit) -> Sensitivity:
+        """The sensitivity that follows from what one row can contribute."""
+        rows = unit.rows_per_person
+        if unit.relation is not REPLACE_ONE:
+            return Sensitivity(rows * extent.largest_l1, rows**2 * extent.largest_l2_squared)
+        l1, l2_squared = extent.diameter_l1, extent.diameter_l2_squared
+        if self.can_leave_out(schema, unit):
+            l1 = max(l1, extent.largest_l1)
+            l2_squared = max(l2_squared, extent.largest_l2_squared)
+        if self.by and math.prod(len(schema.labels(name)) for name in self.by) > 1:
+            l1 = max(l1, 2 * extent.largest_l1)
+            l2_squared = max(l2_squared, 2 * extent.largest_l2_squared)
+        return Sensitivity(rows * l1, rows**2 * l2_squared)
+
+    def _options(self) -> list[str]:
+        shown = []
+        if self.by:
+            shown.append(f"by={self.by[0]!r}" if len(self.by) == 1 else f"by={list(self.by)}")
+        if self.where is not None:
+            shown.append(f"where={str(self.where)!r}")
+        return shown
+
+    def __repr__(self) -> str:
+        arguments = [repr(name) for name in self.columns] + self._options()
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+class Additive(Query):
+    """A query that is a vector of sums; what is reported is post-processing of the noised sums."""
+
+    @abstractmethod
+    def terms(self, schema: Schema) -> tuple[Term, ...]:
+        """The coordinates of a row's contribution. A count, if needed, is the first."""
+
+    @abstractmethod
+    def extent(self, schema: Schema, counted: bool) -> Extent:
+        """What one row can contribute; without the count's coordinate unless `counted`."""
+
+    @abstractmethod
+    def estimate(self, totals: Floats, schema: Schema) -> Any:
+        """What is reported, from sums of shape (groups, terms). An array over groups first."""
+
+    @abstractmethod
+    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
+        """The standard error of `estimate`, where each sum has noise of the given deviation."""
+
+    @abstractmethod
+    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
+        """The least and largest `estimate` while each sum stays within the given half-width."""
+
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        terms = self.terms(schema)
+        if self.count_is_public(schema, unit) and not terms[0].codes:
+            terms = terms[1:]
+        return self._coded(schema, unit, terms)
+
+    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
+        counted = not self.count_is_public(schema, unit)
+        return self._moved(self.extent(schema, counted), schema, unit)
+
+    def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
+        """The sums as floats, with the public count put back where it was left out."""
+        terms = self.terms(schema)
+        if totals.shape[1] == len(terms):
+            return totals.astype(np.float64)
+        if rows is None:
+            raise ValueError(
+                "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
+                "dp.PrivateDataset(..., rows=1000)."
+            )
+        count = np.full((len(totals), 1), float(rows) * terms[0].weight)
+        return np.concatenate([count, totals.astype(np.float64)], axis=1)

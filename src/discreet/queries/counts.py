@@ -1,0 +1,74 @@
+"""Counting queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from discreet.expressions import Expression
+from discreet.queries.base import Additive, Extent, Floats, Term
+from discreet.schema import Schema
+
+
+@final
+class Count(Additive):
+    """How many rows there are, in all or in each group.
+
+    Noisy counts may be negative; they are unbiased, and clipping them is up to you.
+
+    Privacy
+    -------
+    One person moves one count by at most `max_rows` (add/remove), or two counts (replace-one). Without
+    `by` and `where`, under replace-one, the count is the public number of rows and costs nothing.
+    Proof page: ``docs/proofs/coding.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        by: str | Sequence[str] | None = None,
+        where: Expression | str | None = None,
+    ) -> None:
+        super().__init__(by if by is None or isinstance(by, str) else tuple(by), where)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+    def terms(self, schema: Schema) -> tuple[Term, ...]:
+        return (Term(1),)
+
+    def extent(self, schema: Schema, counted: bool) -> Extent:
+        return Extent(1, 1, 0, 0) if counted else Extent(0, 0, 0, 0)
+
+    def estimate(self, totals: Floats, schema: Schema) -> Any:
+        return totals[:, 0].astype(np.int64)
+
+    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
+        return np.full(len(totals), deviations[0])
+
+    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
+        return totals[:, 0] - widths[0], totals[:, 0] + widths[0]
+
+
+def Histogram(  # noqa: N802
+    *columns: str,
+    by: str | Sequence[str] | None = None,
+    where: Expression | str | None = None,
+) -> Count:
+    """How many rows have each declared value, or combination of values, of the columns.
+
+    It is a `Count` by these columns: real columns are binned first with ``schema.derive``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Histogram("sex", "age_band")
+    Count(by=['sex', 'age_band'])
+    """
+    if not columns:
+        raise ValueError('Histogram needs the name of a column, as in dp.Histogram("sex").')
+    more = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    return Count(by=(*more, *columns), where=where)

@@ -1,0 +1,96 @@
+"""Numbers as people type them, kept exact."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from fractions import Fraction
+
+#: What a parameter may be given as.
+Number = int | float | str | Fraction | Decimal
+
+
+def rational(value: object, name: str) -> Fraction:
+    """The number a person meant: 0.1 is one tenth, not the double nearest to it.
+
+    Parameters enter as ``Fraction(str(value))``, so that ten charges of 0.1 fit a limit of 1.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal, str)):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}.")
+    try:
+        return Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.") from None
+
+
+def positive(value: object, name: str) -> Fraction:
+    """`rational`, above zero."""
+    number = rational(value, name)
+    if number <= 0:
+        raise ValueError(f"{name} must be greater than 0, got {value!r}.")
+    return number
+
+
+def non_negative(value: object, name: str) -> Fraction:
+    """`rational`, at least zero."""
+    number = rational(value, name)
+    if number < 0:
+        raise ValueError(f"{name} must be at least 0, got {value!r}.")
+    return number
+
+
+def non_negative_or_infinite(value: object, name: str) -> Fraction | float:
+    """`non_negative`, or ``math.inf``."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and value == math.inf:
+        return math.inf
+    return non_negative(value, name)
+
+
+def probability(value: object, name: str) -> Fraction:
+    """`rational`, between zero and one."""
+    number = rational(value, name)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}.")
+    return number
+
+
+def whole(value: object, name: str, *, least: int = 0) -> int:
+    """An integer, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}.")
+    number = int(value)
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}.")
+    return number
+
+
+def above(value: float) -> Fraction:
+    """A fraction that is at least `value`, where `value` is a float computed to 1e-12 relative.
+
+    The slack covers the rounding of the few float64 operations behind `value`.
+    """
+    if value < 0:
+        raise ValueError("only costs are rounded up, and they are never negative")
+    return Fraction(value) * (1 + Fraction(1, 10**12))
+
+
+def readable(value: Fraction | float) -> str:
+    """A short decimal: exact where it has few digits, else six significant ones."""
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return f"{float(value):.6g}"
+
+
+def square_root_above(value: Fraction) -> Fraction:
+    """A fraction r with r·r >= value and r within 2^-60 relative of the root."""
+    if value < 0:
+        raise ValueError("no root of a negative number")
+    if value == 0:
+        return Fraction(0)
+    numerator, denominator = value.numerator, value.denominator
+    shift = max(0, 64 - (numerator.bit_length() - denominator.bit_length()) // 2)
+    scaled = -((-numerator << (2 * shift)) // denominator)  # ceiling of value·4^shift
+    return Fraction(math.isqrt(scaled - 1) + 1, 1 << shift)

@@ -1,0 +1,219 @@
+"""Public facts about the columns of a table, typed in by a person or read from TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from discreet.coding import Category, Code, Grid
+from discreet.columns import (
+    Bins,
+    Categorical,
+    Column,
+    Integer,
+    Nearest,
+    Real,
+    Score,
+    base_column_from_dict,
+    derived_column_from_dict,
+)
+
+__all__ = ["Bins", "Categorical", "Integer", "Nearest", "Real", "Schema", "Score"]
+
+Base = Real | Integer | Categorical
+Derived = Bins | Nearest | Score
+
+
+class Schema(Mapping[str, Column]):
+    """The declared columns of a table, by name.
+
+    Parameters
+    ----------
+    columns : mapping of name to `Real`, `Integer` or `Categorical`, optional
+        For names that are no Python identifiers. Keywords may be used beside it.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Real(17, 90), sex=dp.Categorical("F", "M"))
+    >>> schema.derive(age_band=dp.Bins("age", [30, 60])).labels("age_band")
+    ('[17, 30)', '[30, 60)', '[60, 90]')
+
+    Privacy
+    -------
+    Nothing here is inferred from data: bounds and categories are what the person declares, so that
+    they can't tell anything about a row. A data set may have more columns than the schema; they are
+    never read. Proof page: ``docs/proofs/coding.md``.
+    """
+
+    def __init__(self, columns: Mapping[str, Base] | None = None, /, **more: Base) -> None:
+        given: dict[str, Any] = {**dict(columns or {}), **more}
+        if columns is not None and len(given) != len(columns) + len(more):
+            raise ValueError("a column is declared twice, in the mapping and as a keyword.")
+        if not given:
+            raise ValueError(
+                "a schema needs at least one column, as in dp.Schema(age=dp.Real(17, 90))."
+            )
+        for name, column in given.items():
+            if not isinstance(name, str) or not name:
+                raise TypeError(f"column names must be non-empty text, got {name!r}.")
+            if isinstance(column, Bins | Nearest | Score):
+                raise TypeError(
+                    f"column {name!r} is derived: declare the base columns first, "
+                    f"then use schema.derive({name}=...)."
+                )
+            if not isinstance(column, Real | Integer | Categorical):
+                raise TypeError(
+                    f"column {name!r} must be dp.Real(lower, upper), dp.Integer(lower, upper) or "
+                    f"dp.Categorical(...), not {type(column).__name__}. Bounds and categories are never "
+                    "taken from the data."
+                )
+        self._base: Mapping[str, Base] = MappingProxyType(given)
+        self._derived: Mapping[str, Derived] = MappingProxyType({})
+
+    @property
+    def base(self) -> Mapping[str, Base]:
+        """The columns that stand in the table."""
+        return self._base
+
+    @property
+    def derived(self) -> Mapping[str, Derived]:
+        """The columns computed row by row from the base columns."""
+        return self._derived
+
+    def derive(self, **columns: Derived) -> Schema:
+        """A schema with further columns, each a public function of a row's other columns."""
+        schema = Schema(self._base)
+        derived = dict(self._derived)
+        for name, column in columns.items():
+            if name in self._base or name in derived:
+                raise ValueError(f"derive: there is already a column {name!r}.")
+            if not isinstance(column, Bins | Nearest | Score):
+                raise TypeError(
+                    f"derive: {name!r} must be dp.Bins, dp.Nearest or dp.Score, "
+                    f"not {type(column).__name__}."
+                )
+            schema._derived = MappingProxyType(dict(derived))
+            column.code(name, schema)  # raises when it does not fit the other columns
+            derived[name] = column
+        schema._derived = MappingProxyType(derived)
+        return schema
+
+    def code(self, name: str) -> Code:
+        """The integer code of a column, on the grid of `VALUE_BITS` bits."""
+        return self[name].code(name, self)
+
+    def labels(self, name: str) -> tuple[Any, ...]:
+        """What the codes 0, 1, ... of a countable column mean; an error for a `Real`."""
+        return self[name].cells(name, self)
+
+    def __getitem__(self, name: str) -> Column:
+        if name in self._base:
+            return self._base[name]
+        if name in self._derived:
+            return self._derived[name]
+        raise UnknownColumn(name, tuple(self))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._base
+        yield from self._derived
+
+    def __len__(self) -> int:
+        return len(self._base) + len(self._derived)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._base or name in self._derived
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        lines = [f"  {name}: {column!r}," for name, column in self.items()]
+        return "Schema(\n" + "\n".join(lines) + "\n)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain data: the TOML form."""
+        data: dict[str, Any] = {
+            "columns": {name: column.to_dict() for name, column in self._base.items()}
+        }
+        if self._derived:
+            data["derived"] = {name: column.to_dict() for name, column in self._derived.items()}
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """The inverse of `to_dict`."""
+        unknown = set(data) - {"columns", "derived"}
+        if unknown or "columns" not in data:
+            raise ValueError(
+                "a schema file has tables [columns.NAME] and, optionally, [derived.NAME]"
+                + (f"; it can't have {sorted(unknown)[0]!r}." if unknown else ".")
+            )
+        base = {n: base_column_from_dict(n, entry) for n, entry in data["columns"].items()}
+        schema = cls(base)
+        for name, entry in data.get("derived", {}).items():
+            schema = schema.derive(**{name: derived_column_from_dict(name, entry)})
+        return schema
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """A schema from a TOML file, as `write` makes it."""
+        try:
+            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not a TOML file: {error}.") from None
+        return cls.from_dict(data)
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema as TOML."""
+        lines = []
+        for table, columns in self.to_dict().items():
+            for name, entry in columns.items():
+                lines.append(f"[{table}.{_toml(name)}]")
+                lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
+                lines.append("")
+        Path(path).write_text("\n".join(lines), encoding="utf-8")
+
+
+class UnknownColumn(KeyError):
+    """A query names a column that the schema does not declare."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.name, self.known = name, known
+
+    def __str__(self) -> str:
+        return f"column {self.name!r} is not in the schema, which has: {', '.join(self.known)}."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UnknownColumn, (self.name, self.known)
+
+
+def order_codes(schema: Schema) -> tuple[Grid | Category, ...]:
+    """The codes of all base columns: the order in which rows of one person are kept."""
+    return tuple(column.code(name, schema) for name, column in schema.base.items())
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = "".join(
+            f"\\u{ord(c):04x}"
+            if ord(c) < 32 or ord(c) == 127
+            else {"\\": "\\\\", '"': '\\"'}.get(c, c)
+            for c in value
+        )
+        return f'"{escaped}"'
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return repr(value)

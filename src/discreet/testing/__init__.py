@@ -1,0 +1,14 @@
+"""Checks and switches for tests: ours, and those of your own mechanisms."""
+
+from discreet.testing.registry import EVENTS, LAWS, MECHANISMS, QUERIES, missing
+from discreet.testing.switches import exact_totals, fixed_noise
+
+__all__ = [
+    "EVENTS",
+    "LAWS",
+    "MECHANISMS",
+    "QUERIES",
+    "exact_totals",
+    "fixed_noise",
+    "missing",
+]

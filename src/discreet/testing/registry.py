@@ -1,0 +1,83 @@
+"""Examples of every event, law and query: what the laws of the test suite run over.
+
+A class without an example here fails the suite, so that a later one can't be forgotten.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet import events, mechanisms, queries
+from discreet.events import Event
+from discreet.measures import ApproxDP, PureDP
+from discreet.mechanisms import AdditiveMechanism, Law
+from discreet.queries import Query
+
+__all__ = ["EVENTS", "LAWS", "MECHANISMS", "QUERIES", "missing"]
+
+_LEAF = events.DiscreteLaplace(2, 1)
+
+EVENTS: tuple[Event, ...] = (
+    _LEAF,
+    events.DiscreteLaplace("7/3", 5),
+    events.Gaussian(2, 1),
+    events.Gaussian("3/2", sensitivity="1/3"),
+    events.DiscreteGaussian(3, 2),
+    events.Exponential("1/2"),
+    events.RandomizedResponse(1),
+    events.RandomizedResponse("1/3", 7),
+    events.Poisson("1/10", events.Gaussian(1)),
+    events.Poisson("1/4", _LEAF),
+    events.Repeat(_LEAF, 3),
+    events.Compose(),
+    events.Compose(_LEAF, events.Exponential("1/5")),
+    events.Parallel([_LEAF, events.DiscreteLaplace(4)], reach=2),
+    events.RepeatAndSelect(_LEAF, 1, "1/10"),
+    events.External(PureDP("1/4"), "a table printed elsewhere"),
+    events.External(ApproxDP("1/4", "1/1000000"), "a model trained elsewhere"),
+    events.Assumed(_LEAF, "real arithmetic"),
+)
+
+MECHANISMS: tuple[AdditiveMechanism, ...] = (
+    mechanisms.Laplace(1),
+    mechanisms.Gaussian(1, "1/100000"),
+    mechanisms.Gaussian(rho="1/8"),
+    mechanisms.DiscreteGaussian(1, "1/100000"),
+    mechanisms.DiscreteGaussian(rho="1/8"),
+)
+
+LAWS: tuple[Law, ...] = (
+    mechanisms.LaplaceLaw(Fraction(3, 2)),
+    mechanisms.GaussianLaw(Fraction(5, 2)),
+    mechanisms.DiscreteGaussianLaw(Fraction(5, 2)),
+    mechanisms.NoNoise(),
+)
+
+#: Queries on columns x and y (real or integer) and c (categorical).
+QUERIES: tuple[Query, ...] = (
+    queries.Count(),
+    queries.Count(by="c"),
+    queries.Histogram("c", where="x > 0"),
+    queries.Sum("x"),
+    queries.Sum("y", by="c"),
+    queries.Mean("x"),
+    queries.Mean("x", by="c", where="y >= 1"),
+    queries.Variance("x"),
+    queries.Moments("x", "y", by="c"),
+    queries.Gram("x", "y"),
+    queries.Quantile("x", "1/3"),
+    queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
+)
+
+
+def missing(base: type, examples: tuple[object, ...]) -> list[str]:
+    """The names of final subclasses of `base` in this package that have no example."""
+    shown = {type(example) for example in examples}
+    found: list[type] = []
+    pending = [base]
+    while pending:
+        below = pending.pop().__subclasses__()
+        pending += below
+        found += below
+    ours = [c for c in found if c.__module__.startswith("discreet.") and not c.__subclasses__()]
+    return sorted(c.__name__ for c in ours if c not in shown)

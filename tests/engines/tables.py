@@ -1,0 +1,155 @@
+"""One table, given as lists of plain Python cells, in the form of every engine."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+Table = dict[str, list[Any]]
+Kinds = dict[str, str]
+
+#: real: floats and null; whole: integers and null; text, flag: the same with null.
+ARROW = {"real": pa.float64(), "whole": pa.int64(), "text": pa.string(), "flag": pa.bool_()}
+POLARS = {"real": pl.Float64, "whole": pl.Int64, "text": pl.String, "flag": pl.Boolean}
+NULLABLE = {"real": "Float64", "whole": "Int64", "text": "string", "flag": "boolean"}
+
+
+def _plain(cells: list[Any], kind: str) -> np.ndarray[Any, Any]:
+    """The natural numpy array: floats with NaN for null; objects where numpy has no null."""
+    nulls = any(cell is None for cell in cells)
+    if kind == "real" or (kind == "whole" and nulls and _fits(cells)):
+        return np.array([math.nan if c is None else c for c in cells], np.float64)
+    if nulls:
+        return objects(cells)
+    types = {"whole": np.int64, "text": np.str_, "flag": np.bool_}
+    return np.array(cells, types[kind])
+
+
+def _fits(cells: list[Any]) -> bool:
+    return all(cell is None or abs(cell) <= 2**53 for cell in cells)
+
+
+def objects(cells: list[Any]) -> np.ndarray[Any, Any]:
+    return np.fromiter(cells, object, len(cells))
+
+
+def arrays(table: Table, kinds: Kinds) -> Any:
+    return {name: _plain(cells, kinds[name]) for name, cells in table.items()}
+
+
+def object_arrays(table: Table, kinds: Kinds) -> Any:
+    return {name: objects(cells) for name, cells in table.items()}
+
+
+def lists(table: Table, kinds: Kinds) -> Any:
+    return dict(table)
+
+
+def arrow(table: Table, kinds: Kinds) -> pa.Table:
+    columns = {n: pa.array(cells, ARROW[kinds[n]], from_pandas=False) for n, cells in table.items()}
+    return pa.table(columns)
+
+
+def polars_eager(table: Table, kinds: Kinds) -> Any:
+    return pl.DataFrame(
+        {n: pl.Series(n, cells, POLARS[kinds[n]]) for n, cells in table.items()}, strict=False
+    )
+
+
+def polars_lazy(table: Table, kinds: Kinds) -> Any:
+    return polars_eager(table, kinds).lazy()
+
+
+def pandas_default(table: Table, kinds: Kinds) -> Any:
+    columns = {}
+    for name, cells in table.items():
+        if kinds[name] == "text":
+            columns[name] = pd.Series(cells, dtype="str")
+        else:
+            columns[name] = pd.Series(_plain(cells, kinds[name]))
+    return pd.DataFrame(columns, index=None)
+
+
+def pandas_nullable(table: Table, kinds: Kinds) -> Any:
+    columns = {}
+    for name, cells in table.items():
+        if kinds[name] == "real":  # NaN and NA apart
+            mask = np.array([cell is None for cell in cells], np.bool_)
+            values = np.array([0.0 if cell is None else cell for cell in cells], np.float64)
+            columns[name] = pd.Series(pd.arrays.FloatingArray(values, mask))
+        else:
+            columns[name] = pd.Series(cells, dtype=NULLABLE[kinds[name]])
+    return pd.DataFrame(columns)
+
+
+def pandas_arrow(table: Table, kinds: Kinds) -> Any:
+    return arrow(table, kinds).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def pandas_object(table: Table, kinds: Kinds) -> Any:
+    frame = pd.DataFrame({n: pd.Series(objects(c), dtype=object) for n, c in table.items()})
+    frame.index = range(7, 7 + len(frame))  # an index of its own must not matter
+    return frame
+
+
+def duckdb_relation(table: Table, kinds: Kinds) -> Any:
+    connection = duckdb.connect()
+    return connection.from_arrow(arrow(table, kinds))
+
+
+def cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return repr(cell) if isinstance(cell, float) else str(cell)
+
+
+def csv_text(table: Table) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerow(table)
+    writer.writerows(zip(*([cell_text(c) for c in cells] for cells in table.values()), strict=True))
+    return out.getvalue()
+
+
+def csv_file(table: Table, folder: Path) -> Path:
+    path = folder / "table.csv"
+    path.write_text(csv_text(table), encoding="utf-8", newline="")
+    return path
+
+
+def csv_gz_file(table: Table, folder: Path) -> Path:
+    path = folder / "table.csv.gz"
+    path.write_bytes(gzip.compress(csv_text(table).encode()))
+    return path
+
+
+#: Engines that hold typed columns, by name.
+TYPED = {
+    "numpy": arrays,
+    "polars": polars_eager,
+    "polars lazy": polars_lazy,
+    "pandas": pandas_default,
+    "pandas nullable": pandas_nullable,
+    "pandas arrow": pandas_arrow,
+    "duckdb": duckdb_relation,
+}
+#: Engines whose cells can be anything.
+LOOSE = {"numpy objects": object_arrays, "lists": lists, "pandas objects": pandas_object}
+#: Engines that read files.
+FILES = {"csv": csv_file, "csv.gz": csv_gz_file}
+
+
+def forms(table: Table, kinds: Kinds, folder: Path) -> dict[str, Any]:
+    """The table in every form."""
+    made = {name: build(table, kinds) for name, build in {**TYPED, **LOOSE}.items()}
+    return made | {name: build(table, folder) for name, build in FILES.items()}

@@ -1,0 +1,302 @@
+"""Many threads, many processes, forks, and processes that are killed."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import joblib
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from discreet.events import DiscreteLaplace
+from discreet.ledger import BudgetExceeded, Ledger
+from discreet.measures import ApproxDP, PureDP
+
+fork = multiprocessing.get_context("fork")
+
+PAIR = ApproxDP(1, 1e-6)
+
+
+def _charge_until_refused(url: str, scale: int, acknowledged: Path) -> None:
+    """Charge as often as possible; write down every entry that was acknowledged, on the disk."""
+    ledger = Ledger(url)
+    file = os.open(acknowledged, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    while True:
+        try:
+            entry = ledger.charge(DiscreteLaplace(scale))
+        except BudgetExceeded:
+            os._exit(7)
+        os.write(file, f"{entry.number} {entry.hash}\n".encode())
+        os.fsync(file)
+
+
+def test_killed_processes_lose_no_entry_and_pass_no_limit(url: str, tmp_path: Path) -> None:
+    room = 3000
+    ledger = Ledger(url, limit=PureDP(2))  # room for 3000 charges of 1/1500
+    files = [tmp_path / f"worker{i}" for i in range(24)]
+    arguments = [(url, room // 2, file) for file in files]
+    workers = [fork.Process(target=_charge_until_refused, args=each) for each in arguments]
+    for worker in workers[:16]:
+        worker.start()
+    chance = random.Random(20240229)
+    waiting, killed = workers[16:], 0
+    time.sleep(0.1)
+    for victim in chance.sample(workers[:16], 8):
+        time.sleep(chance.uniform(0.01, 0.1))
+        if victim.exitcode is None:
+            os.kill(victim.pid, signal.SIGKILL)
+            killed += 1
+        waiting.pop().start()  # somebody else takes its place
+    for worker in workers:
+        worker.join(timeout=60)
+    assert {worker.exitcode for worker in workers} == {7, -signal.SIGKILL}
+    assert sum(worker.exitcode == -signal.SIGKILL for worker in workers) == killed
+    assert killed >= 6
+
+    entries = ledger.entries()
+    assert ledger.spent() == PureDP(2)
+    assert len(entries) == 1 + room
+    by_number = {entry.number: entry.hash for entry in entries}
+    seen: set[int] = set()
+    for file in files:
+        for line in file.read_bytes().decode().splitlines(keepends=True):
+            if line.endswith("\n"):
+                number, hash_ = line.split()
+                assert by_number[int(number)] == hash_
+                assert int(number) not in seen
+                seen.add(int(number))
+    # at most one entry of each killed process was booked but not acknowledged
+    assert room - killed <= len(seen) <= room
+    ledger.verify()
+    Ledger(url).verify(*ledger.head)
+
+
+def test_sixteen_processes_fill_a_limit_exactly(url: str) -> None:
+    ledger = Ledger(url, limit=PureDP(1))
+
+    def work() -> None:
+        mine = 0
+        for _ in range(20):
+            try:
+                ledger.charge(DiscreteLaplace(200))
+                mine += 1
+            except BudgetExceeded:
+                break
+        os._exit(mine)
+
+    workers = [fork.Process(target=work) for _ in range(16)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sum(worker.exitcode for worker in workers) == 200
+    assert ledger.remaining() == PureDP(0)
+    ledger.verify()
+
+
+def test_several_processes_may_create_the_same_ledger(url: str) -> None:
+    def work(i: int) -> None:
+        try:
+            Ledger(url, limit=PureDP(1 + i % 2)).charge(DiscreteLaplace(100))
+        except ValueError:
+            os._exit(3)  # somebody with another limit was first
+        os._exit(0)
+
+    workers = [fork.Process(target=work, args=(i,)) for i in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    codes = [worker.exitcode for worker in workers]
+    assert codes in ([0, 3] * 4, [3, 0] * 4)
+    assert len(Ledger(url).entries()) == 5
+    Ledger(url).verify()
+
+
+def test_threads_share_a_ledger() -> None:
+    ledger = Ledger(limit=PureDP(1))
+    accepted, refused = [], []
+
+    def work() -> None:
+        for _ in range(25):
+            try:
+                accepted.append(ledger.charge(DiscreteLaplace(100)).number)
+            except BudgetExceeded:
+                refused.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(accepted) == list(range(1, 101))
+    assert len(refused) == 100
+    ledger.verify()
+
+
+def test_two_ledger_objects_in_one_process_share_the_file(url: str) -> None:
+    first, second = Ledger(url, limit=PAIR), Ledger(url)
+    threads = [
+        threading.Thread(
+            target=lambda book=book: [book.charge(DiscreteLaplace(100)) for _ in range(20)]
+        )
+        for book in (first, second, first, second)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert first.spent() == second.spent() == ApproxDP(0.8, 0)
+    first.verify()
+
+
+def test_forks_while_threads_charge() -> None:
+    ledger = Ledger(limit=PureDP(100))
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            ledger.charge(DiscreteLaplace(1000))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(6):
+        child = os.fork()
+        if child == 0:
+            try:
+                # no connection of the parent came along
+                assert ledger._store.engine.pool.checkedin() == 0
+                for _ in range(5):
+                    ledger.charge(DiscreteLaplace(1000), note="child")
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 6
+    assert sum(entry.note == "child" for entry in ledger.entries()) == 30
+    ledger.verify()
+
+
+def test_a_fork_behind_pythons_back_is_noticed() -> None:
+    ledger = Ledger(limit=PAIR)
+    parents = ledger._store.engine
+    ledger._store._process = -1  # as if the engine had been made by another process
+    ledger.charge(DiscreteLaplace(10))
+    assert ledger._store.engine is not parents
+    assert ledger._store._abandoned == [parents]
+    assert ledger.spent() == ApproxDP(0.1, 0)
+
+
+class Model(BaseEstimator):
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        self.ledger = ledger
+
+
+def test_copies_are_the_same_ledger() -> None:
+    ledger = Ledger(limit=PAIR)
+    assert copy.copy(ledger) is ledger
+    assert copy.deepcopy([ledger])[0] is ledger
+    assert clone(Model(ledger)).ledger is ledger
+
+
+def test_pickles_reopen_the_same_ledger() -> None:
+    ledger = Ledger(limit=PAIR)
+    again = pickle.loads(pickle.dumps(ledger))
+    again.charge(DiscreteLaplace(10))
+    assert ledger.spent() == again.spent() == ApproxDP(0.1, 0)
+
+
+def test_joblib_workers_share_a_temporary_ledger() -> None:
+    ledger = Ledger(limit=PAIR)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        entries = joblib.Parallel()(
+            joblib.delayed(ledger.charge)(DiscreteLaplace(100), note=str(i)) for i in range(6)
+        )
+    assert sorted(entry.number for entry in entries) == [1, 2, 3, 4, 5, 6]
+    assert ledger.spent() == ApproxDP(0.06, 0)
+    assert ledger.entries()[1:] == sorted(entries, key=lambda entry: entry.number)
+
+
+_SCRIPT = """
+import os, sys
+from discreet.events import DiscreteLaplace
+from discreet.ledger import Ledger
+from discreet.measures import PureDP
+
+ledger = Ledger(limit=PureDP(1))
+child = os.fork()
+if child == 0:
+    ledger.charge(DiscreteLaplace(10))
+    sys.exit(0)  # runs what is registered for the end of a process
+os.waitpid(child, 0)
+ledger.charge(DiscreteLaplace(10))
+assert ledger.spent() == PureDP(0.2), ledger.spent()
+ledger.verify()
+sys.stdout.write(ledger.url)
+"""
+
+
+def test_a_temporary_ledger_goes_with_its_process_not_with_a_child() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    path = Path(done.stdout.removeprefix("sqlite:///"))
+    assert path.name == "budget.db"
+    assert not path.parent.exists()
+
+
+def test_ledgers_that_nobody_holds_close_their_connection() -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    Ledger(limit=PAIR)
+    before = descriptors()
+    for _ in range(20):
+        Ledger(limit=PAIR).charge(DiscreteLaplace(10))
+    assert descriptors() <= before + 3
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_interrupted_charge_is_booked_or_not_but_never_half(moment, monkeypatch) -> None:
+    from discreet.ledger import journal
+
+    ledger = Ledger(limit=PAIR)
+    run, original = [], journal.run
+
+    def interrupted(connection, statement, **values):
+        if statement is journal._append:
+            run.append(1)
+            if moment == "after":
+                original(connection, statement, **values)
+            raise KeyboardInterrupt
+        return original(connection, statement, **values)
+
+    monkeypatch.setattr(journal, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ledger.charge(DiscreteLaplace(10))
+    monkeypatch.undo()
+    assert run == [1]
+    assert ledger.spent() == ApproxDP(0, 0)
+    ledger.charge(DiscreteLaplace(10))
+    ledger.verify()

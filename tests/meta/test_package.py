@@ -1,0 +1,154 @@
+"""Facts about the package itself."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import claims, events, mechanisms, testing
+from discreet.queries import Query
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = [
+    module.name
+    for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
+    if module.name != "discreet.demo"
+]
+
+
+@pytest.mark.parametrize("name", ["discreet", *PACKAGES])
+def test_all_is_exact(name):
+    module = importlib.import_module(name)
+    if not hasattr(module, "__all__"):
+        return
+    listed = module.__all__
+    assert len(set(listed)) == len(listed)
+    for item in listed:
+        assert hasattr(module, item), f"{name}.{item} is listed but not there"
+
+
+def test_the_public_surface_is_listed():
+    public = {
+        name
+        for name, value in vars(discreet).items()
+        if not name.startswith("_")
+        and (not hasattr(value, "__path__") or name in discreet.__all__)
+        and type(value).__name__ != "module"
+    }
+    modules = {
+        name for name in discreet.__all__ if type(getattr(discreet, name)).__name__ == "module"
+    }
+    assert public | modules == set(discreet.__all__)
+
+
+def test_import_is_light():
+    heavy = [
+        "torch",
+        "pandas",
+        "polars",
+        "matplotlib",
+        "pyspark",
+        "duckdb",
+        "sklearn",
+        "dp_accounting",
+    ]
+    code = f"import sys, discreet; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_version_is_stated_once():
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert discreet.__version__ == stated
+    assert f"version: {stated}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {stated}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("claim", claims.CLAIMS, ids=lambda claim: claim.name)
+def test_a_claim_names_what_exists(claim):
+    page = ROOT / "docs" / "proofs" / claim.proof
+    assert page.is_file()
+    file, name = claim.audit.split("::")
+    assert f"def {name}(" in (ROOT / file).read_text()
+    for function in claim.functions:
+        _resolve(function)
+    assert claims.claim(claim.name) is claim
+
+
+def _resolve(dotted):
+    parts = dotted.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(dotted)
+
+
+def test_claim_names_are_different_and_unknown_ones_raise():
+    names = [claim.name for claim in claims.CLAIMS]
+    assert len(set(names)) == len(names)
+    with pytest.raises(KeyError, match="no claim"):
+        claims.claim("everything is fine")
+
+
+def test_every_event_mechanism_law_and_query_has_an_example():
+    assert testing.missing(events.Event, testing.EVENTS) == []
+    assert testing.missing(mechanisms.AdditiveMechanism, testing.MECHANISMS) == []
+    assert testing.missing(mechanisms.Law, testing.LAWS) == []
+    assert testing.missing(Query, testing.QUERIES) == []
+
+
+def test_a_forgotten_one_would_be_noticed():
+    assert testing.missing(events.Event, testing.EVENTS[1:2]) != []
+
+
+def test_every_additive_law_has_a_claim():
+    told = {function for claim in claims.CLAIMS for function in claim.functions}
+    for law in testing.LAWS:
+        if isinstance(law, mechanisms.NoNoise):
+            continue
+        assert f"{type(law).__module__}.{type(law).__name__}.run" in told
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if "://" not in target and not target.startswith("mailto:"):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_proof_pages_named_in_docstrings_exist():
+    for source in (ROOT / "src").rglob("*.py"):
+        for name in re.findall(r"docs/proofs/(\w+\.md)", source.read_text()):
+            assert (ROOT / "docs" / "proofs" / name).is_file(), f"{source.name}: {name}"
+
+
+def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_examples_in_docstrings_run():
+    import doctest
+
+    tried = 0
+    for name in ["discreet", *PACKAGES]:
+        result = doctest.testmod(importlib.import_module(name))
+        assert result.failed == 0, name
+        tried += result.attempted
+    assert tried > 5
