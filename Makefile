@@ -11,7 +11,10 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing python3-venv ..." \
+		&& apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); } \
+		|| { echo "Python 3.11 or newer with its venv module is needed: install python3-venv."; exit 1; }
 	@echo "installing discreet and its tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $(READY)

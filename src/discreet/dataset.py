@@ -9,7 +9,7 @@ from typing import Any
 from discreet import events
 from discreet.answers import Answerer, answerer
 from discreet.engines import open_engine
-from discreet.ledger import Ledger
+from discreet.ledger import Book
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 from discreet.noise import entropy
@@ -37,7 +37,7 @@ class PrivateDataset:
         The public facts about its columns.
     unit : Unit or relation, optional
         Who is protected; the ledger's unit by default. ``dp.PUBLIC`` for rows that anyone may see.
-    ledger : Ledger
+    ledger : Ledger or account
         Where answers are charged; none for public rows.
     rows : int, optional
         The public number of rows under ``dp.REPLACE_ONE``; arrays and eager frames give their length.
@@ -56,13 +56,15 @@ class PrivateDataset:
         schema: Schema,
         *,
         unit: Unit | Relation | None = None,
-        ledger: Ledger | None = None,
+        ledger: Book | None = None,
         rows: int | None = None,
     ) -> None:
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
-        if ledger is not None and not hasattr(ledger, "charge"):
-            raise TypeError(f"ledger must be a dp.Ledger, not {type(ledger).__name__}.")
+        if ledger is not None and not isinstance(ledger, Book):
+            raise TypeError(
+                f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
+            )
         self.schema = schema
         self.unit = self._agreed_unit(unit, ledger)
         self.ledger = ledger
@@ -79,7 +81,7 @@ class PrivateDataset:
             self.rows = self._engine.length()
 
     @staticmethod
-    def _agreed_unit(unit: Unit | Relation | None, ledger: Ledger | None) -> Unit:
+    def _agreed_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
         if unit is None:
             if ledger is None:
                 raise ValueError(

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.measures.kinds import Measure, measure_from_dict
+from discreet.measures.loss import PrivacyLoss
 from discreet.rational import Number, non_negative, positive, probability, rational, whole
 
 __all__ = [
@@ -46,8 +47,7 @@ class Event:
         """The event as plain data."""
         data: dict[str, Any] = {"event": type(self).__name__, "version": self.version}
         for field in fields(self):  # type: ignore[arg-type]
-            key = "inner" if field.name == "event" else field.name
-            data[key] = _to_plain(getattr(self, field.name))
+            data[_key(field.name)] = _to_plain(getattr(self, field.name))
         return data
 
 
@@ -146,7 +146,7 @@ class Exponential(Event):
 
     The exponential mechanism with weights exp(ε·score/(2·sensitivity)) (McSherry & Talwar 2007), and
     products of such draws whose widths add up to `epsilon`. It is ε-DP and ε²/8-zCDP
-    (bounded range: Dong, Durfee & Rogers 2020; Cesar & Rogers 2021, Lemma 3.4).
+    (bounded range: Dong, Durfee & Rogers 2020; Cesar & Rogers 2021).
     """
 
     epsilon: Fraction
@@ -175,8 +175,11 @@ class External(Event):
     note: str
 
     def __init__(self, cost: Measure, note: str) -> None:
-        if not isinstance(cost, Measure):
-            raise TypeError("cost must be a measure, such as dp.PureDP(0.5).")
+        if not isinstance(cost, Measure) or isinstance(cost, PrivacyLoss):
+            raise TypeError(
+                f"cost must be a measure that can be stored, such as dp.PureDP(0.5), "
+                f"not {type(cost).__name__}."
+            )
         if not isinstance(note, str) or not note.strip():
             raise ValueError("note must say what was released, where and by whom.")
         object.__setattr__(self, "cost", cost)
@@ -237,6 +240,8 @@ class Repeat(Event):
 
 
 def _events(events: Iterable[Event]) -> tuple[Event, ...]:
+    if not isinstance(events, Iterable):
+        raise TypeError(f"events must be events from discreet.events, not {type(events).__name__}.")
     return tuple(_event(event, "events") for event in events)
 
 
@@ -304,38 +309,59 @@ def _event(value: object, name: str) -> Event:
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
-    """The inverse of `Event.to_dict`."""
+    """The inverse of `Event.to_dict`.
+
+    Raises
+    ------
+    ValueError
+        For another version of the format, for unknown events, and for missing or unknown fields: what
+        isn't understood whole could mean something else.
+    """
+    if not isinstance(data, Mapping):
+        raise TypeError(f"data must be what `to_dict` gave, not {type(data).__name__}.")
     version = data.get("version")
     if version != 1:
         raise ValueError(
             f"this event was written in version {version!r} of the format; this toolkit reads 1. "
             "A newer toolkit is needed."
         )
-    inner = event_from_dict
-    match data:
-        case {"event": "DiscreteLaplace", "scale": scale, "sensitivity": sensitivity}:
-            return DiscreteLaplace(scale, sensitivity)
-        case {"event": "Gaussian", "sigma": sigma, "sensitivity_squared": squared}:
-            return Gaussian(sigma, squared)
-        case {"event": "DiscreteGaussian", "sigma": sigma, "sensitivity_squared": squared}:
-            return DiscreteGaussian(sigma, squared)
-        case {"event": "Exponential", "epsilon": epsilon}:
-            return Exponential(epsilon)
-        case {"event": "RandomizedResponse", "epsilon": epsilon, "k": k}:
-            return RandomizedResponse(epsilon, k)
-        case {"event": "External", "cost": cost, "note": note}:
-            return External(measure_from_dict(cost), note)
-        case {"event": "Poisson", "probability": chance, "inner": event}:
-            return Poisson(chance, inner(event))
-        case {"event": "Repeat", "inner": event, "count": count}:
-            return Repeat(inner(event), count)
-        case {"event": "Compose", "events": events}:
-            return Compose(*map(inner, events))
-        case {"event": "Parallel", "events": events, "reach": reach}:
-            return Parallel(map(inner, events), reach)
-        case {"event": "RepeatAndSelect", "inner": event, "shape": shape, "gamma": gamma}:
-            return RepeatAndSelect(inner(event), shape, gamma)
-        case {"event": "Assumed", "inner": event, "why": why}:
-            return Assumed(inner(event), why)
-        case _:
-            raise ValueError(f"no event is called {data.get('event')!r}.")
+    kind = _KINDS.get(data.get("event", ""))
+    if kind is None:
+        raise ValueError(f"no event is called {data.get('event')!r}.")
+    names = {_key(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    given = {key: value for key, value in data.items() if key not in ("event", "version")}
+    if set(given) != names:
+        raise ValueError(
+            f"{kind.__name__} has the fields {', '.join(sorted(names))}, "
+            f"and was written with {', '.join(sorted(map(str, given))) or 'none'}."
+        )
+    return _build(kind, given)
+
+
+def _build(kind: type[Event], given: Mapping[str, Any]) -> Event:
+    read: dict[str, Any] = dict(given)
+    if "inner" in read:
+        read["event"] = event_from_dict(read.pop("inner"))
+    if "events" in read:
+        read["events"] = tuple(map(event_from_dict, read["events"]))
+    if kind is Compose:
+        return Compose(*read["events"])
+    if kind is Poisson:
+        return Poisson(read["probability"], read["event"])
+    if kind is External:
+        return External(measure_from_dict(read["cost"]), read["note"])
+    return kind(**read)
+
+
+def _key(name: str) -> str:
+    """The name of a field in JSON, where ``event`` says which event it is."""
+    return "inner" if name == "event" else name
+
+
+_KINDS: dict[str, type[Event]] = {
+    kind.__name__: kind
+    for kind in (
+        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian, Parallel,
+        Poisson, RandomizedResponse, Repeat, RepeatAndSelect,
+    )
+}  # fmt: skip

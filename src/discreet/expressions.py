@@ -14,7 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.coding import (
     VALUE_BITS,
@@ -137,7 +140,7 @@ class _Comparison(Expression):
                 return NoneOf(_range(code, at, at)) if whole else AllOf(())
 
     def __str__(self) -> str:
-        return f"{self.column} {self.sign} {self.constant!r}"
+        return f"{_shown(self.column)} {self.sign} {self.constant!r}"
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,32 @@ class _Membership(Expression):
         return OneOf(column.code(self.column, schema), members)
 
     def __str__(self) -> str:
-        return f"{self.column} in {list(self.values)!r}"
+        return f"{_shown(self.column)} in {list(self.values)!r}"
+
+
+def _shown(name: str) -> str:
+    return name if name.isidentifier() and not iskeyword(name) else f"col({name!r})"
+
+
+def _plain(constant: object, name: str) -> str | bool | int | float:
+    """A constant as plain Python has it, so that it can be printed and read again."""
+    if isinstance(constant, str):
+        return str(constant)
+    if isinstance(constant, bool | np.bool_):
+        return bool(constant)
+    if isinstance(constant, numbers.Integral):
+        return int(constant)
+    if isinstance(constant, numbers.Real):
+        try:
+            number = float(constant)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+        raise TypeError(f"where: column {name!r} must be compared with a finite number.")
+    raise TypeError(
+        f"where: column {name!r} must be compared with a constant, not with {type(constant).__name__}."
+    )
 
 
 def _range(code: Code, low: int, high: int) -> Condition:
@@ -173,9 +201,12 @@ def _cell(schema: Schema, name: str, value: object) -> int:
 
 
 def _number(value: object, name: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise TypeError(f"where: column {name!r} must be compared with a finite number.")
-    return Fraction(value) if isinstance(value, int | Fraction) else Fraction(float(value))
+    if not isinstance(value, bool):
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        if isinstance(value, numbers.Real) and math.isfinite(value):
+            return Fraction(float(value))
+    raise TypeError(f"where: column {name!r} must be compared with a finite number.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,19 +237,14 @@ class _ColumnName:
         """True where the column is one of `values`."""
         if isinstance(values, str):
             raise TypeError("is_in takes a list of values.")
-        return _Membership(self.name, tuple(values))
+        return _Membership(self.name, tuple(_plain(value, self.name) for value in values))
 
     def between(self, lower: object, upper: object) -> Expression:
         """True where ``lower <= column <= upper``."""
         return (self >= lower) & (self <= upper)
 
     def _compare(self, sign: str, constant: object) -> Expression:
-        if not isinstance(constant, str | numbers.Real):
-            raise TypeError(
-                f"where: column {self.name!r} must be compared with a constant, "
-                f"not with {type(constant).__name__}."
-            )
-        return _Comparison(self.name, sign, constant)
+        return _Comparison(self.name, sign, _plain(constant, self.name))
 
 
 def col(name: str) -> _ColumnName:
@@ -243,7 +269,7 @@ def parse(text: str) -> Expression:
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(
             f"where: can't read {text!r}; write, for example, \"age >= 40 and sex == 'F'\"."
         ) from None

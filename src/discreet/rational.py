@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -68,13 +69,35 @@ def whole(value: object, name: str, *, least: int = 0) -> int:
 
 
 def above(value: float) -> Fraction:
-    """A fraction that is at least `value`, where `value` is a float computed to 1e-12 relative.
+    """A fraction that is at least the number that `value` was computed for, to 1e-12 relative.
 
     The slack covers the rounding of the few float64 operations behind `value`.
     """
-    if value < 0:
-        raise ValueError("only costs are rounded up, and they are never negative")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"only finite costs of at least 0 are rounded up, not {value!r}.")
     return Fraction(value) * (1 + Fraction(1, 10**12))
+
+
+def float_above(value: Fraction | float) -> float:
+    """The float64 nearest to `value` from above; infinity where it has none."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -sys.float_info.max
+    return near if near >= value else math.nextafter(near, math.inf)
+
+
+def float_below(value: Fraction | float) -> float:
+    """The float64 nearest to `value` from below."""
+    return -float_above(-value)
+
+
+def logarithm(value: Fraction) -> float:
+    """log(value), also where `value` is too small for a float, to 4e-16·(1 + |log value|)."""
+    near = float(value)
+    if near > 1e-300:
+        return math.log(near)
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def readable(value: Fraction | float) -> str:

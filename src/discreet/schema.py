@@ -19,6 +19,7 @@ from discreet.columns import (
     Score,
     base_column_from_dict,
     derived_column_from_dict,
+    is_unicode,
 )
 
 __all__ = ["Bins", "Categorical", "Integer", "Nearest", "Real", "Schema", "Score"]
@@ -58,8 +59,7 @@ class Schema(Mapping[str, Column]):
                 "a schema needs at least one column, as in dp.Schema(age=dp.Real(17, 90))."
             )
         for name, column in given.items():
-            if not isinstance(name, str) or not name:
-                raise TypeError(f"column names must be non-empty text, got {name!r}.")
+            _check_name(name)
             if isinstance(column, Bins | Nearest | Score):
                 raise TypeError(
                     f"column {name!r} is derived: declare the base columns first, "
@@ -84,11 +84,12 @@ class Schema(Mapping[str, Column]):
         """The columns computed row by row from the base columns."""
         return self._derived
 
-    def derive(self, **columns: Derived) -> Schema:
+    def derive(self, /, **columns: Derived) -> Schema:
         """A schema with further columns, each a public function of a row's other columns."""
         schema = Schema(self._base)
         derived = dict(self._derived)
         for name, column in columns.items():
+            _check_name(name)
             if name in self._base or name in derived:
                 raise ValueError(f"derive: there is already a column {name!r}.")
             if not isinstance(column, Bins | Nearest | Score):
@@ -156,6 +157,9 @@ class Schema(Mapping[str, Column]):
                 "a schema file has tables [columns.NAME] and, optionally, [derived.NAME]"
                 + (f"; it can't have {sorted(unknown)[0]!r}." if unknown else ".")
             )
+        for table, columns in data.items():
+            if not isinstance(columns, Mapping):
+                raise ValueError(f"a schema file needs tables such as [{table}.NAME].")
         base = {n: base_column_from_dict(n, entry) for n, entry in data["columns"].items()}
         schema = cls(base)
         for name, entry in data.get("derived", {}).items():
@@ -199,6 +203,11 @@ class UnknownColumn(KeyError):
 def order_codes(schema: Schema) -> tuple[Grid | Category, ...]:
     """The codes of all base columns: the order in which rows of one person are kept."""
     return tuple(column.code(name, schema) for name, column in schema.base.items())
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or not is_unicode(name):
+        raise TypeError(f"column names must be non-empty Unicode text, got {name!r}.")
 
 
 def _toml(value: object) -> str:

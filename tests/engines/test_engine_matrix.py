@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +92,11 @@ DATA = {
     "more random": _random(2, 60),
 }  # fmt: skip
 
+#: One table has everything and runs by default; the others say which kind of cell is at fault.
+DATA["dirty"] = [row for rows in DATA.values() for row in rows]
+DEFAULT = ("dirty", "empty", "one row")
+TABLES = [n if n in DEFAULT else pytest.param(n, marks=pytest.mark.slow) for n in DATA]
+
 #: A query, the condition as a Python test on codes, and the columns which that test reads.
 _AGE = "x >= 12.5 and not sex == 'F' or n in (3, 4, 5)"
 CASES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
@@ -146,12 +150,12 @@ CASES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=list(DATA))
-def data(request: Any, tmp_path_factory: Any) -> Iterator[tuple[list[oracle.Row], dict[str, Any]]]:
+@pytest.fixture(scope="module", params=TABLES)
+def data(request: Any, tmp_path_factory: Any) -> tuple[list[oracle.Row], dict[str, Any]]:
     table = _table(DATA[request.param])
     folder: Path = tmp_path_factory.mktemp("table")
     rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
-    yield rows, tables.forms(table, KINDS, folder)
+    return rows, tables.forms(table, KINDS, folder)
 
 
 def check(form: str, source: Any, query: Any, unit: dp.Unit, wanted: list[list[int]]) -> None:
@@ -170,10 +174,8 @@ def test_engines_return_the_integers_of_the_oracle(data: Any, case: str) -> None
         check(form, source, query, dp.Unit(dp.PUBLIC), wanted)
 
 
-@pytest.mark.parametrize("most", [1, 3])
-@pytest.mark.parametrize(
-    "case", ["count", "histogram", "sum", "mean where", "moments", "gram by", "quantile by"]
-)
+@pytest.mark.parametrize("most", [2])
+@pytest.mark.parametrize("case", ["histogram", "mean where", "moments", "quantile by"])
 def test_engines_keep_the_same_rows_of_each_person(data: Any, case: str, most: int) -> None:
     rows, sources = data
     query, predicate, uses = CASES[case]

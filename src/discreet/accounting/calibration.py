@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from discreet.accounting.costs import satisfies
 from discreet.events import Event
-from discreet.measures import Measure
-from discreet.rational import positive
+from discreet.measures import Measure, PrivacyLoss
+from discreet.rational import Number, positive
 
 E = TypeVar("E", bound=Event)
 
@@ -20,8 +20,8 @@ def calibrate(
     make_event: Callable[[Fraction], E],
     target: Measure,
     *,
-    tolerance: float = 1e-9,
-    start: float = 1.0,
+    tolerance: Number = 1e-9,
+    start: Number = 1.0,
 ) -> E:
     """The event with the least noise that costs at most `target`.
 
@@ -40,28 +40,44 @@ def calibrate(
     Event
         One for which ``accounting.satisfies(event, target)`` is true.
     """
+    if not callable(make_event):
+        raise TypeError("make_event must be a function from a number to an event.")
+    if not isinstance(target, Measure) or isinstance(target, PrivacyLoss):
+        raise TypeError(
+            f"target must be a measure such as dp.ApproxDP(1, 1e-6), not {type(target).__name__}."
+        )
     high = positive(start, "start")
     width = positive(tolerance, "tolerance")
     for _ in range(200):
-        if satisfies(make_event(high), target):
+        best = _reaching(make_event, high, target)
+        if best is not None:
             break
         high *= 2
     else:
         raise ValueError(
-            f"no amount of noise brings this event to {target!r}: is the target above 0, does it have "
+            f"no amount of noise brings this event to target {target!r}: is it above 0, does it have "
             "a delta where the mechanism needs one, and does the event get cheaper with more noise?"
         )
     low = high / 2
     for _ in range(200):
-        if not satisfies(make_event(low), target):
+        found = _reaching(make_event, low, target)
+        if found is None:
             break
-        low, high = low / 2, low
+        low, high, best = low / 2, low, found
     else:
         raise ValueError("any amount of noise reaches this target: there is nothing to calibrate.")
     while high - low > width * high:
         middle = (low + high) / 2
-        if satisfies(make_event(middle), target):
-            high = middle
-        else:
+        found = _reaching(make_event, middle, target)
+        if found is None:
             low = middle
-    return make_event(high)
+        else:
+            high, best = middle, found
+    return best
+
+
+def _reaching(make_event: Callable[[Fraction], E], noise: Fraction, target: Measure) -> E | None:
+    event = make_event(noise)
+    if not isinstance(event, Event):
+        raise TypeError(f"make_event must return an event, not {type(event).__name__}.")
+    return event if satisfies(event, target) else None

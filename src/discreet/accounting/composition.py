@@ -6,9 +6,18 @@ import math
 from fractions import Fraction
 
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi, convert
-from discreet.rational import Number, above, probability, whole
+from discreet.rational import Number, above, float_above, probability, whole
 
 __all__ = ["advanced", "group", "optimal"]
+
+
+def _pair(measure: PureDP | ApproxDP) -> ApproxDP:
+    if not isinstance(measure, PureDP | ApproxDP):
+        raise TypeError(
+            f"measure must be dp.PureDP or dp.ApproxDP, not {type(measure).__name__}: "
+            "other measures add up."
+        )
+    return convert(measure, ApproxDP)
 
 
 def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
@@ -17,15 +26,16 @@ def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     Through concentrated DP: kε²/2 + ε√(2k log(1/slack)) and better (Bun & Steinke 2016), which needs no
     small ε; or basic composition where that is smaller.
     """
-    pair = measure if isinstance(measure, ApproxDP) else convert(measure, ApproxDP)
+    pair = _pair(measure)
     whole(count, "count", least=1)
     delta = probability(slack, "slack")
     basic = pair.times(count)
     # an (ε, δ) mechanism is ε-DP outside an event of probability δ (Kairouz et al. 2015, Theorem 2)
     rho = convert(PureDP(pair.epsilon), ZCDP).times(count)
     better = convert(rho, ApproxDP, delta=delta)
-    total = min(Fraction(1), delta + basic.delta)
-    return ApproxDP(min(basic.epsilon, better.epsilon), total)
+    if basic.epsilon <= better.epsilon:
+        return basic
+    return ApproxDP(better.epsilon, min(Fraction(1), delta + basic.delta))
 
 
 def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
@@ -33,23 +43,42 @@ def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
 
     Source: Kairouz, Oh & Viswanath 2015, Theorem 3 (homogeneous composition).
     """
-    pair = measure if isinstance(measure, ApproxDP) else convert(measure, ApproxDP)
+    pair = _pair(measure)
     k = whole(count, "count", least=1)
     extra = probability(slack, "slack")
-    delta = 1 - (1 - pair.delta) ** k * (1 - extra)
+    delta = _either(pair.delta, k, extra)
     if isinstance(pair.epsilon, float) or pair.epsilon == 0:
         return ApproxDP(pair.epsilon, delta)
-    e = float(pair.epsilon)
-    log_norm = k * (e + math.log1p(math.exp(-e)))  # log (1 + e^ε)^k
-    for i in range(k // 2, -1, -1):
-        terms = []
-        for j in range(i):
-            log_choose = math.lgamma(k + 1) - math.lgamma(j + 1) - math.lgamma(k - j + 1)
-            first = log_choose + (k - j) * e - log_norm
-            terms.append(math.exp(first) * -math.expm1(-2 * (i - j) * e))
-        if math.fsum(terms) * (1 + 1e-9) <= extra:
-            return ApproxDP((k - 2 * i) * pair.epsilon, delta)
-    raise AssertionError("i = 0 needs no slack")
+    low, high = 0, k // 2 + 1  # i = 0 needs no slack, and the need grows with i
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _needed(float_above(pair.epsilon), k, middle) <= extra:
+            low = middle
+        else:
+            high = middle
+    return ApproxDP((k - 2 * low) * pair.epsilon, delta if low else _either(pair.delta, k, 0))
+
+
+def _either(delta: Fraction, k: int, extra: Fraction | int) -> Fraction:
+    """1 - (1 - δ)^k (1 - extra), rounded up."""
+    if not delta or k == 1:
+        return delta + extra - delta * extra
+    if delta == 1 or extra == 1:
+        return Fraction(1)
+    log_rest = k * math.log1p(-float_above(delta)) + math.log1p(-float_above(Fraction(extra)))
+    return min(above(-math.expm1(log_rest)), k * delta + extra, Fraction(1))
+
+
+def _needed(e: float, k: int, i: int) -> float:
+    """δᵢ = Σ_{j<i} C(k,j)(e^((k-j)ε) - e^((k-2i+j)ε))/(1 + e^ε)^k of the theorem, rounded up."""
+    log_norm = k * (e + math.log1p(math.exp(-e)))
+    terms = []
+    for j in range(i):
+        log_choose = math.lgamma(k + 1) - math.lgamma(j + 1) - math.lgamma(k - j + 1)
+        first = log_choose + (k - j) * e - log_norm
+        terms.append(math.exp(first) * -math.expm1(-2 * (i - j) * e))
+    error = 2e-15 * (3 * math.lgamma(k + 1) + 4 * (log_norm + 1) + 10)
+    return math.fsum(terms) * (1 + error) + 1e-300
 
 
 def group(measure: Measure, size: int) -> Measure:
@@ -63,26 +92,38 @@ def group(measure: Measure, size: int) -> Measure:
         case PureDP():
             return measure.times(k)
         case ApproxDP(epsilon=epsilon, delta=delta):
-            if isinstance(epsilon, float):
-                return measure
-            factor = above(math.fsum(math.exp(min(float(epsilon) * j, 700.0)) for j in range(k)))
-            return ApproxDP(epsilon * k, min(Fraction(1), factor * delta))
+            return ApproxDP(epsilon * k, _group_delta(epsilon, delta, k))
         case ZCDP(rho=rho):
             return ZCDP(rho * k * k)
         case GaussianDP(mu_squared=mu_squared):
             return GaussianDP(mu_squared * k * k)
         case Renyi(curve=curve):
-            doublings = (k - 1).bit_length()
-            if 2**doublings != k:
-                return group(measure, 2**doublings)
-            orders = {o: v for o, v in curve.items() if o >= 2 ** (doublings + 1)}
-            if not orders:
-                raise ValueError(f"the curve needs an order of at least {2 ** (doublings + 1)}.")
-            return Renyi(
-                {
-                    order / 2**doublings: (k if math.isinf(order) else 3**doublings) * value
-                    for order, value in orders.items()
-                }
-            )
+            return Renyi(_group_curve(dict(curve), k))
+        case Measure():
+            raise ValueError(f"measure: no group privacy is known for {type(measure).__name__}.")
         case _:
-            raise ValueError(f"no group privacy is known for {type(measure).__name__}.")
+            raise TypeError(f"measure must be a measure, not {type(measure).__name__}.")
+
+
+def _group_delta(epsilon: Fraction | float, delta: Fraction, k: int) -> Fraction:
+    """δ·(e^(kε) - 1)/(e^ε - 1), rounded up, at most 1."""
+    if not delta or k == 1:
+        return delta
+    if k * epsilon > 600 or k > 10**12:
+        return Fraction(1)
+    e = float_above(Fraction(epsilon))
+    factor = math.expm1(k * e) / math.expm1(e) if e > 1e-300 else float(k)
+    return min(Fraction(1), above(factor) * delta)
+
+
+def _group_curve(curve: dict[float, float], k: int) -> dict[float, float]:
+    doublings = (k - 1).bit_length()
+    found = {
+        # order ∞ is pure DP, where the size itself counts
+        order / 2**doublings: value * (k if math.isinf(order) else 3**doublings) * (1 + 1e-15)
+        for order, value in curve.items()
+        if order >= 2 ** (doublings + 1)
+    }
+    if not found:
+        raise ValueError(f"measure: the curve needs an order of at least {2 ** (doublings + 1)}.")
+    return found if k > 1 else curve

@@ -7,11 +7,15 @@ counted there as add/remove.
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from discreet.accounting.curves import gaussian, log_mean_runs
 from discreet.events import (
     Compose,
     DiscreteLaplace,
@@ -22,27 +26,34 @@ from discreet.events import (
     Repeat,
     RepeatAndSelect,
 )
+from discreet.rational import above, float_above
 
-__all__ = ["from_dp_accounting", "loss_distribution", "sampled_gaussian_curve", "to_dp_accounting"]
+__all__ = [
+    "from_dp_accounting",
+    "gaussian_loss",
+    "pair_loss",
+    "sampled_gaussian_curve",
+    "to_dp_accounting",
+]
 
-#: The grid of privacy-loss distributions.
-INTERVAL = 1e-4
+#: The grid of privacy-loss distributions: this many points in an interval of length 1.
+GRID = 10_000
 
 
 def to_dp_accounting(event: Event) -> Any:
-    """The `dp_accounting.DpEvent` with the same meaning; an error where there is none."""
+    """The `dp_accounting.DpEvent` with the same meaning, to float64; an error where there is none."""
     import dp_accounting as google
 
     match event:
         case Gaussian(sigma=sigma, sensitivity_squared=squared):
             if squared == 0:
                 return google.NoOpDpEvent()
-            return google.GaussianDpEvent(float(sigma) / math.sqrt(squared))
+            return google.GaussianDpEvent(math.sqrt(sigma**2 / squared))
         case DiscreteLaplace(scale=scale, sensitivity=sensitivity):
             return google.dp_event.DiscreteLaplaceDpEvent(float(1 / scale), sensitivity)
         case RandomizedResponse(epsilon=epsilon, k=k):
-            resampled = k / (math.exp(epsilon) + k - 1)
-            return google.dp_event.RandomizedResponseDpEvent(resampled, k)
+            shrink = math.exp(-float(min(epsilon, Fraction(10**4))))
+            return google.dp_event.RandomizedResponseDpEvent(k * shrink / (1 + (k - 1) * shrink), k)
         case Poisson(probability=chance, event=inner):
             return google.PoissonSampledDpEvent(float(chance), to_dp_accounting(inner))
         case Repeat(event=inner, count=count):
@@ -52,15 +63,22 @@ def to_dp_accounting(event: Event) -> Any:
                 return google.NoOpDpEvent()
             return google.ComposedDpEvent([to_dp_accounting(inner) for inner in events])
         case RepeatAndSelect(event=inner, shape=shape, gamma=gamma):
-            g, eta = float(gamma), float(shape)
-            mean = eta * (1 - g) / (g * (1 - g**eta)) if eta else (1 / g - 1) / math.log(1 / g)
-            return google.RepeatAndSelectDpEvent(to_dp_accounting(inner), mean, eta)
-        case _:
+            mean = max(1.0, math.exp(log_mean_runs(shape, gamma)[0]))
+            return google.dp_event.RepeatAndSelectDpEvent(
+                to_dp_accounting(inner), mean, float(shape)
+            )
+        case Event():
             raise ValueError(f"dp-accounting has no event for {type(event).__name__}.")
+        case _:
+            raise TypeError(f"event must come from discreet.events, not {type(event).__name__}.")
 
 
 def from_dp_accounting(event: Any) -> Event:
-    """Our event with the same meaning; an error where there is none."""
+    """Our event with the same meaning; an error where there is none.
+
+    Sensitivities are those of dp-accounting's add/remove relation. Where its numbers have no rational
+    counterpart (the ε of a randomised response, the γ of a mean number of runs), ours costs no less.
+    """
     import dp_accounting as google
 
     name = type(event).__name__
@@ -70,13 +88,52 @@ def from_dp_accounting(event: Any) -> Event:
         return Gaussian(Fraction(event.noise_multiplier))
     if isinstance(event, google.dp_event.DiscreteLaplaceDpEvent):
         return DiscreteLaplace(1 / Fraction(event.noise_parameter), event.sensitivity)
+    if isinstance(event, google.dp_event.RandomizedResponseDpEvent):
+        resampled, k = Fraction(event.noise_parameter), event.num_buckets
+        if not 0 < resampled <= 1:
+            raise ValueError("event: a randomised response without noise is not private.")
+        return RandomizedResponse(above(math.log1p(k * (1 / resampled - 1))), k)
     if isinstance(event, google.PoissonSampledDpEvent):
         return Poisson(Fraction(event.sampling_probability), from_dp_accounting(event.event))
     if isinstance(event, google.SelfComposedDpEvent):
         return Repeat(from_dp_accounting(event.event), event.count)
     if isinstance(event, google.ComposedDpEvent):
         return Compose(*map(from_dp_accounting, event.events))
-    raise ValueError(f"there is no event here for dp-accounting's {name}.")
+    if isinstance(event, google.dp_event.RepeatAndSelectDpEvent):
+        shape = Fraction(event.shape) if math.isfinite(event.shape) else None
+        if shape is None or not event.mean > 1:
+            raise ValueError("event: only negative binomial numbers of runs are counted here.")
+        inner = from_dp_accounting(event.event)
+        return RepeatAndSelect(inner, shape, _gamma(shape, math.log(event.mean)))
+    raise ValueError(f"event: there is no event here for dp-accounting's {name}.")
+
+
+def _gamma(shape: Fraction, log_mean: float) -> Fraction:
+    """A γ, close to the largest, with which the mean number of runs is at least e^log_mean."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        # log_mean_runs rounds up, by less than this
+        if log_mean_runs(shape, Fraction(middle))[0] >= log_mean + 1e-12 * (1 + log_mean):
+            low = middle
+        else:
+            high = middle
+    return Fraction(low)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without dp-accounting's remark on orders that don't converge: they are seen to here."""
+    logger = logging.getLogger("absl")
+
+    def heard(record: logging.LogRecord) -> bool:
+        return "failed to converge" not in str(record.msg)
+
+    logger.addFilter(heard)
+    try:
+        yield
+    finally:
+        logger.removeFilter(heard)
 
 
 @lru_cache(maxsize=1024)
@@ -86,38 +143,46 @@ def sampled_gaussian_curve(
     """The Rényi curve of a Gaussian on a Poisson sample (Mironov, Talwar & Zhang 2019), rounded up."""
     import dp_accounting as google
 
-    finite = [order for order in orders if math.isfinite(order)]
+    unsampled = {order: gaussian(mu_squared / 2, order) for order in orders}
+    finite = sorted(order for order in orders if math.isfinite(order))
+    if not finite or mu_squared > 10**6:
+        return unsampled
     accountant = google.rdp.RdpAccountant(finite, google.NeighboringRelation.ADD_OR_REMOVE_ONE)
-    event = google.GaussianDpEvent(1 / math.sqrt(mu_squared))
-    accountant.compose(google.PoissonSampledDpEvent(float(chance), event))
-    # the float error of its log-sum-exps is far below 1e-9 relative and 1e-12 absolute
-    curve = {
-        order: float(value) * (1 + 1e-9) + 1e-12
-        for order, value in zip(accountant.orders, accountant.rdp, strict=True)
-    }
-    unsampled = {order: float(mu_squared) / 2 * order * (1 + 1e-15) for order in finite}
-    best = {order: min(curve.get(order, math.inf), unsampled[order]) for order in finite}
-    return {**best, **({math.inf: math.inf} if math.inf in orders else {})}
+    event = google.GaussianDpEvent(1 / math.sqrt(max(mu_squared, Fraction(1, 10**200))))
+    with _quietly():
+        accountant.compose(google.PoissonSampledDpEvent(float_above(chance), event))
+    # its series stop at terms below e^-30 = 1e-13 of their sum, and its log-sum-exps are right to 1e-9
+    curve = dict(zip(finite, map(float, accountant.rdp), strict=True))
+    best = math.inf
+    for order in reversed(finite):  # what did not converge takes the value of the next order
+        value = curve[order] * (1 + 1e-9) + 1e-12 / min(1.0, order - 1)
+        best = min(best, value if value > 0 else math.inf)
+        curve[order] = min(best, unsampled[order])
+    return {order: curve.get(order, math.inf) for order in orders}
 
 
-@lru_cache(maxsize=256)
-def loss_distribution(kind: str, first: Fraction, second: Fraction, chance: Fraction) -> Any:
-    """The privacy-loss distribution of one mechanism, discretised from above.
-
-    Kinds: ``gaussian`` (first: μ²; sampled with `chance`), ``discrete_laplace`` at sensitivity 1
-    (first: scale), ``parameters`` (first: ε, second: δ; any mechanism with that guarantee).
-    """
-    from dp_accounting.pld import common
+@lru_cache(maxsize=64)
+def gaussian_loss(mu_squared: Fraction, chance: Fraction) -> Any:
+    """The privacy-loss distribution of a Gaussian on a Poisson sample, discretised from above."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    options: dict[str, Any] = {"value_discretization_interval": INTERVAL}
-    if kind == "gaussian":
-        return pld.from_gaussian_mechanism(
-            1 / math.sqrt(first), sampling_prob=float(chance), **options
-        )
-    if kind == "discrete_laplace":
-        return pld.from_discrete_laplace_mechanism(float(1 / first), sensitivity=1, **options)
-    epsilon, delta = (math.nextafter(float(x), math.inf) if x else 0.0 for x in (first, second))
-    return pld.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(epsilon, delta), **options
+    return pld.from_gaussian_mechanism(
+        1 / math.sqrt(mu_squared) * (1 - 1e-14),
+        sampling_prob=min(1.0, float_above(chance)),
+        value_discretization_interval=1 / GRID,
     )
+
+
+@lru_cache(maxsize=64)
+def pair_loss(epsilon: Fraction, delta: Fraction) -> Any:
+    """The privacy-loss distribution of the worst mechanism with an (ε, δ) guarantee.
+
+    Infinite with probability δ, else that of randomised response, with ε rounded up to the grid.
+    Source: Kairouz, Oh & Viswanath 2015, Theorem 2.
+    """
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    steps, lost = math.ceil(epsilon * GRID), float_above(delta)
+    likely = (1 - lost) / (1 + math.exp(-steps / GRID))
+    masses = {steps: likely, -steps: 1 - lost - likely} if steps else {0: 1 - lost}
+    return pld.PrivacyLossDistribution.create_from_rounded_probability(masses, lost, 1 / GRID)

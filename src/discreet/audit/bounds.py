@@ -62,9 +62,7 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.99) -> tuple[f
     return low, high
 
 
-def epsilon_floor(
-    outcomes: TwoOutcomes, delta: Number = 0, confidence: float = 0.99
-) -> float:
+def epsilon_floor(outcomes: TwoOutcomes, delta: Number = 0, confidence: float = 0.99) -> float:
     """The largest ε that the counts refute: the true ε at `delta` is above it, with `confidence`.
 
     (ε, δ)-DP means P(event) <= e^ε·Q(event) + δ, so ε >= log((p - δ)/q) (Kairouz et al. 2015).

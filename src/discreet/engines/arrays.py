@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -212,15 +212,14 @@ class Chunk:
 
 def _array(name: str, column: Any) -> Array:
     if isinstance(column, np.ma.MaskedArray):
-        return np.asarray(column.astype(object).filled(None))
+        return np.ma.filled(column.astype(object), None)
     if isinstance(column, np.ndarray):
         return column.astype(object) if column.dtype.kind == "T" else column
-    try:
-        return objects_of(column)
-    except TypeError:
+    if not isinstance(column, Iterable) or isinstance(column, str | bytes | Mapping | Set):
         raise ColumnMismatch(
             f"column {name!r} must be an array or a list, not {type(column).__name__}."
-        ) from None
+        )
+    return objects_of(column)
 
 
 def grid_codes(cells: Array, code: Grid) -> Integers:
@@ -287,7 +286,8 @@ def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
     order = np.argsort(key, kind="stable")
     same = np.diff(key[order]) == 0
     tied = np.zeros(len(at), np.bool_)
-    tied[1:], tied[:-1] = same, tied[:-1] | same
+    tied[1:] |= same
+    tied[:-1] |= same
     if same.any():
         again = order[tied]
         codes = [rows.code(code)[at[again]] for code in dict.fromkeys((*keep.order, *keep.ties))]

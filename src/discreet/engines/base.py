@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from discreet.schema import Schema
 from discreet.unit import Unit
 
 Integers = npt.NDArray[np.int64]
+Result = TypeVar("Result")
 
 
 class Tally(NamedTuple):
@@ -50,6 +52,23 @@ class Engine(ABC):
     @abstractmethod
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         """The codes of the rows that count, one row each: for steps that need rows."""
+
+
+class EngineFailed(RuntimeError):
+    """What holds the rows could not be read. Its own message is withheld: it may show a row."""
+
+
+def quietly(act: Callable[[], Result]) -> Result:
+    """The result of `act`; if it fails, an error that neither shows nor holds the engine's own."""
+    try:
+        with np.errstate(all="ignore"):
+            return act()
+    except Exception as error:
+        name = type(error).__name__
+    raise EngineFailed(
+        f"the data could not be read: the engine behind it failed with {name}. Its message is withheld "
+        "because it may show a row; check that the file or frame can be read at all."
+    )
 
 
 class ColumnMismatch(TypeError):

@@ -15,26 +15,36 @@ import numpy as np
 from discreet.coding import Code
 from discreet.columns import Categorical
 from discreet.engines.arrays import CHUNK, Arrays
-from discreet.engines.base import Engine, Integers, Tally, missing_column
+from discreet.engines.base import Engine, Integers, Tally, missing_column, quietly
 from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
+
+#: The most characters of a cell; the csv module's own limit is lower, and it raises there.
+LONGEST_CELL = 2**31 - 1
 
 
 class Delimited(Engine):
     """Rows of a CSV file with a header line.
 
-    Missing cells are null, surplus cells are ignored, undecodable bytes replaced; numbers are what
-    Python's ``float`` reads, anything else is NaN. Which cells are malformed never shows.
+    Missing cells are null, surplus cells are ignored, undecodable bytes and NUL replaced; numbers are
+    what Python's ``float`` reads, true and false, anything else is NaN; text is taken as it stands. An
+    empty cell is no id. Which cells are malformed never shows. A quotation mark that is never closed
+    takes the following lines into its cell: the private table is the one read by these rules.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._kinds: dict[str, str] = {}
-        with self._open() as file:
-            self._header = next(csv.reader(_without_nul(file)), [])
+        if csv.field_size_limit() < LONGEST_CELL:
+            csv.field_size_limit(LONGEST_CELL)
+        self._header = quietly(self._first_line)
         if not self._header:
             raise ValueError(f"{path.name!r} has no header line with the names of its columns.")
+
+    def _first_line(self) -> list[str]:
+        with self._open() as file:
+            return next(csv.reader(_without_nul(file)), [])
 
     def _open(self) -> io.TextIOBase:
         opened: Any = gzip.open if self._path.name.endswith(".gz") else open
@@ -50,14 +60,13 @@ class Delimited(Engine):
             text = isinstance(column, Categorical) and isinstance(column.values[0], str)
             self._kinds[name] = "text" if text else "number"
         if unit.id_column is not None:
-            self._kinds.setdefault(unit.id_column, "text")
+            self._kinds.setdefault(unit.id_column, "id")
 
     def length(self) -> None:
         return None
 
     def _chunks(self, size: int) -> Iterator[Arrays]:
         places = {name: self._header.index(name) for name in self._kinds}
-        csv.field_size_limit(2**31 - 1)
         with self._open() as file:
             reader = csv.reader(_without_nul(file))
             next(reader, None)
@@ -76,45 +85,55 @@ class Delimited(Engine):
             yield self._arrays(columns)
 
     def _arrays(self, columns: dict[str, list[Any]]) -> Arrays:
-        types = {"text": object, "number": np.float64}
-        return Arrays({n: np.array(c, types[self._kinds[n]]) for n, c in columns.items()})
+        return Arrays(
+            {
+                name: np.array(cells, np.float64) if self._kinds[name] == "number" else cells
+                for name, cells in columns.items()
+            }
+        )
 
     def _parts(self, query: CodedQuery) -> Iterator[Arrays]:
         # the rows of one person may lie anywhere, so limiting them needs the whole table
         return self._chunks(CHUNK if query.keep is None else 2**62)
 
     def totals(self, query: CodedQuery) -> Integers:
+        return quietly(lambda: self._totals(query))
+
+    def _totals(self, query: CodedQuery) -> Integers:
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         for part in self._parts(query):
             result += part.totals(query)
         return result
 
     def tally(self, query: CodedQuery) -> Tally:
+        return quietly(lambda: self._tally(query))
+
+    def _tally(self, query: CodedQuery) -> Tally:
         assert query.tally is not None
         width = query.tally.high + 1
         counts: dict[int, int] = {}
         for part in self._parts(query):
             found = part.tally(query)
-            for key, count in zip(
-                (found.groups * width + found.codes).tolist(), found.counts.tolist(), strict=True
-            ):
+            keys = (found.groups * width + found.codes).tolist()
+            for key, count in zip(keys, found.counts.tolist(), strict=True):
                 counts[key] = counts.get(key, 0) + count
-        keys = np.array(sorted(counts), np.int64)
-        numbers = np.array([counts[key] for key in keys.tolist()], np.int64)
-        return Tally(keys // width, keys % width, numbers)
+        places = np.array(sorted(counts), np.int64)
+        numbers = np.array([counts[key] for key in places.tolist()], np.int64)
+        return Tally(places // width, places % width, numbers)
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return np.concatenate([part.rows(query, codes) for part in self._parts(query)])
+        return quietly(
+            lambda: np.concatenate([part.rows(query, codes) for part in self._parts(query)])
+        )
 
 
 def _parsed(cell: str, kind: str) -> Any:
-    text = cell.strip()
-    if kind == "text":
-        return text or None
+    if kind != "number":
+        return None if kind == "id" and not cell else cell
     try:
-        return float(text)
+        return float(cell)
     except ValueError:
-        return {"true": 1.0, "false": 0.0}.get(text.lower(), math.nan)
+        return {"true": 1.0, "false": 0.0}.get(cell.strip().lower(), math.nan)
 
 
 def _without_nul(file: io.TextIOBase) -> Iterator[str]:

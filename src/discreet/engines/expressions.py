@@ -9,7 +9,6 @@ from typing import Any
 import narwhals as nw
 
 from discreet.coding import (
-    EXACT_INTEGER,
     AllOf,
     AnyOf,
     Between,
@@ -48,7 +47,9 @@ class Columns:
             expressions = []
             for code in batch:
                 name = f"k{len(self.names)}"
-                expressions.append(self._expression(code).cast(nw.Int64).alias(name))
+                if isinstance(code, Closest):
+                    self._add_distances(code, name)
+                expressions.append(self._expression(code, name).cast(nw.Int64).alias(name))
                 self.names[code] = name
             self.frame = self.frame.with_columns(*expressions)
 
@@ -58,9 +59,11 @@ class Columns:
 
     def filter(self, condition: nw.Expr) -> None:
         """Keep the rows where a condition holds."""
-        self.frame = self.frame.filter(condition)
+        # a constant is no column yet, and some engines filter by columns alone
+        frame = self.frame.with_columns(nw.lit(True).alias("yes"))
+        self.frame = frame.filter(nw.col("yes") & condition)
 
-    def _expression(self, code: Code) -> nw.Expr:
+    def _expression(self, code: Code, name: str) -> nw.Expr:
         match code:
             case Grid() | Category():
                 return self._ready[code]
@@ -69,8 +72,12 @@ class Columns:
             case Cuts(source=source, cuts=cuts):
                 reached = [nw.when(self.of(source) >= cut).then(1).otherwise(0) for cut in cuts]
                 return sum(reached[1:], reached[0])
-            case Closest(sources=parts, centres=centres):
-                return self._closest([self.of(part) for part in parts], centres)
+            case Closest(centres=centres):
+                best: nw.Expr = nw.lit(len(centres) - 1)
+                for index in reversed(range(len(centres) - 1)):
+                    nearest = nw.col(f"{name}d{index}") == nw.col(f"{name}least")
+                    best = nw.when(nearest).then(nw.lit(index)).otherwise(best)
+                return best
             case Lookup(sources=parts, tables=tables, link=link):
                 total: nw.Expr = nw.lit(0)
                 for part, table in zip(parts, tables, strict=True):
@@ -83,17 +90,16 @@ class Columns:
                 )
                 return _table(clamped, link)
 
-    def _closest(self, values: list[nw.Expr], centres: tuple[tuple[int, ...], ...]) -> nw.Expr:
+    def _add_distances(self, code: Closest, name: str) -> None:
+        """Columns for the distance to each centre, and for the least of them."""
+        values = [self.of(part) for part in code.sources]
         distances = []
-        for centre in centres:
+        for index, centre in enumerate(code.centres):
             moved = [(value - at) * (value - at) for value, at in zip(values, centre, strict=True)]
-            distances.append(sum(moved[1:], moved[0]))
-        best: nw.Expr = nw.lit(0)
-        least = distances[0]
-        for index, distance in enumerate(distances[1:], start=1):
-            best = nw.when(distance < least).then(nw.lit(index)).otherwise(best)
-            least = nw.when(distance < least).then(distance).otherwise(least)
-        return best
+            distances.append(sum(moved[1:], moved[0]).alias(f"{name}d{index}"))
+        names = [f"{name}d{index}" for index in range(len(distances))]
+        least = nw.min_horizontal(*names).alias(f"{name}least")
+        self.frame = self.frame.with_columns(*distances).with_columns(least)
 
     def condition(self, condition: Condition) -> nw.Expr:
         """A condition on the columns of codes."""
@@ -101,14 +107,14 @@ class Columns:
             case Between(code=code, low=low, high=high):
                 return (self.of(code) >= low) & (self.of(code) <= high)
             case OneOf(code=code, members=members):
-                return self.of(code).is_in(list(members))
+                return self.of(code).is_in(list(members)) if members else ~nw.col("yes")
             case AllOf(parts=parts):
-                joined: nw.Expr = nw.lit(True)
+                joined = nw.col("yes")
                 for part in parts:
                     joined = joined & self.condition(part)
                 return joined
             case AnyOf(parts=parts):
-                joined = nw.lit(False)
+                joined = ~nw.col("yes")
                 for part in parts:
                     joined = joined | self.condition(part)
                 return joined
@@ -154,10 +160,10 @@ def grid_expression(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
 
 
 def _clamped_integer(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
-    """An integer column clamped in its own type, so that its float64 is exact. Null stays null."""
+    """An integer column clamped in its own type, before it becomes a double. Null stays null."""
     least, most = _limits(dtype)
-    low = min(max(math.floor(code.lower), -EXACT_INTEGER, least), most)
-    high = max(min(math.ceil(code.upper), EXACT_INTEGER, most), least)
+    low = min(max(math.floor(code.lower), least), most)
+    high = max(min(math.ceil(code.upper), most), least)
     above = nw.when(column > high).then(nw.lit(high, dtype)).otherwise(column)
     return nw.when(column < low).then(nw.lit(low, dtype)).otherwise(above)
 

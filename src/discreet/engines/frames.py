@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from discreet.coding import Category, Code, Condition, base_columns, leaves
+from discreet.coding import (
+    EXACT_INTEGER,
+    Category,
+    Code,
+    Condition,
+    Grid,
+    base_columns,
+    leaves,
+)
 from discreet.engines.arrays import CHUNK, add_products
 from discreet.engines.base import (
     Engine,
@@ -18,8 +25,9 @@ from discreet.engines.base import (
     check_id_kind,
     check_kind,
     missing_column,
+    quietly,
 )
-from discreet.engines.cells import categories_of, numbers_of, persons_of
+from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of
 from discreet.engines.expressions import Columns, category_expression, grid_expression
 from discreet.queries import CodedQuery, Keep, Term
 from discreet.queries.base import ORDER_PRIME
@@ -28,21 +36,6 @@ from discreet.unit import Unit
 
 #: From this many ungrouped terms on, codes are fetched and multiplied by BLAS.
 MANY_TERMS = 150
-
-
-class EngineFailed(RuntimeError):
-    """The engine behind a frame failed. Its own message is withheld: it may show a row."""
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise EngineFailed(
-            f"the engine behind the data frame failed with {type(error).__name__}; its message is "
-            "withheld because it may show a row. Check that the frame can be read at all."
-        ) from None
 
 
 class Frames(Engine):
@@ -58,13 +51,27 @@ class Frames(Engine):
             ) from None
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
-        self._types = dict(self._lazy.collect_schema())
+        self._types = quietly(lambda: dict(self._lazy.collect_schema()))
+        self._arrow: set[str] = set()
+        if self._eager is not None and self._eager.implementation.is_pandas_like():
+            self._correct_types(nw.to_native(self._eager))
+
+    def _correct_types(self, frame: Any) -> None:
+        # Narwhals looks into the cells of object columns to tell their type, so we don't ask it
+        for name, native in zip(frame.columns, frame.dtypes, strict=True):
+            if str(native) in ("object", "category"):
+                self._types[name] = nw.Object()
+            elif "[pyarrow]" in str(native):
+                self._arrow.add(name)
+                if self._types[name].is_decimal():  # PyArrow rounds decimals in its own way
+                    self._types[name] = nw.Object()
 
     def check(self, schema: Schema, unit: Unit) -> None:
         for name in schema.base:
-            check_kind(name, self._kind(name), schema)
+            check_kind(name, self._kind(name), self._types[name], schema)
         if unit.id_column is not None:
-            check_id_kind(unit.id_column, self._kind(unit.id_column))
+            kind = self._kind(unit.id_column)
+            check_id_kind(unit.id_column, kind, self._types[unit.id_column])
 
     def _kind(self, name: str) -> str:
         if name not in self._types:
@@ -84,8 +91,7 @@ class Frames(Engine):
     def totals(self, query: CodedQuery) -> Integers:
         if not query.by and len(query.terms) > MANY_TERMS:
             return self._fetched_totals(query)
-        with _quietly():
-            return self._totals(query)
+        return quietly(lambda: self._totals(query))
 
     def _totals(self, query: CodedQuery) -> Integers:
         frame, names = self._coded(query, query.codes)
@@ -117,12 +123,14 @@ class Frames(Engine):
         return result
 
     def tally(self, query: CodedQuery) -> Tally:
+        return quietly(lambda: self._tally(query))
+
+    def _tally(self, query: CodedQuery) -> Tally:
         assert query.tally is not None
-        with _quietly():
-            frame, names = self._coded(query, query.codes)
-            keys = [*(names[code] for code in query.by), names[query.tally]]
-            found = frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")).collect()
-            columns = found.to_dict(as_series=False)
+        frame, names = self._coded(query, query.codes)
+        keys = [*(names[code] for code in query.by), names[query.tally]]
+        found = frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")).collect()
+        columns = found.to_dict(as_series=False)
         counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
         groups = np.array(_places(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
@@ -130,17 +138,21 @@ class Frames(Engine):
         return Tally(groups[order], codes[order], counts[order])
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        with _quietly():
-            frame, names = self._coded(query, codes)
-            found = frame.select(*(names[code] for code in codes)).collect()
-            columns = [found[names[code]].to_numpy().astype(np.int64) for code in codes]
-        return np.stack(columns, axis=1)
+        return quietly(lambda: self._rows(query, codes))
+
+    def _rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        frame, names = self._coded(query, codes)
+        found = frame.select(*dict.fromkeys(names[code] for code in codes)).collect()
+        result = np.empty((len(found), len(codes)), np.int64)
+        for index, code in enumerate(codes):
+            result[:, index] = found[names[code]].to_numpy()
+        return result
 
     def _coded(
         self, query: CodedQuery, codes: Sequence[Code]
     ) -> tuple[nw.LazyFrame[Any], dict[Code, str]]:
         """The rows that count, with a column for each code."""
-        order = query.keep.order if query.keep is not None else ()
+        order = (*query.keep.order, *query.keep.ties) if query.keep is not None else ()
         needed = list(dict.fromkeys([*codes, *query.known, *order]))
         asked: list[Code | Condition] = [*needed]
         if query.where is not None:
@@ -163,54 +175,55 @@ class Frames(Engine):
         used = base_columns(*asked)
         plain = {name: f"c{index}" for index, name in enumerate(used)}
         wanted = [nw.col(name).alias(plain[name]) for name in used]
-        extra: dict[str, Any] = {}
+        made: dict[str, Any] = {}
         ready: dict[Code, nw.Expr] = {}
         for index, leaf in enumerate(leaves(*asked)):
-            dtype = self._types[leaf.column]
-            column = nw.col(plain[leaf.column])
-            if dtype == nw.Object:
-                assert self._eager is not None
-                cells = self._eager[leaf.column].to_numpy().astype(object)
-                column, dtype = nw.col(f"o{index}"), nw.Float64()
+            column, dtype = nw.col(plain[leaf.column]), self._types[leaf.column]
+            if not self._must_be_read(leaf):
                 if isinstance(leaf, Category):
-                    extra[f"o{index}"] = categories_of(cells, leaf)
-                    ready[leaf] = column
-                    continue
-                extra[f"o{index}"] = numbers_of(cells)
+                    ready[leaf] = category_expression(column, dtype, leaf)
+                else:
+                    ready[leaf] = grid_expression(column, dtype, leaf)
+                continue
+            cells, column = self._cells(leaf.column), nw.col(f"o{index}")
             if isinstance(leaf, Category):
-                ready[leaf] = category_expression(column, dtype, leaf)
+                made[f"o{index}"], ready[leaf] = categories_of(cells, leaf), column
             else:
-                ready[leaf] = grid_expression(column, dtype, leaf)
-        if keep is not None:
+                made[f"o{index}"] = numbers_of(cells)
+                ready[leaf] = grid_expression(column, nw.Float64(), leaf)
+        if keep is not None and self._types[keep.id_column] == nw.Object:
+            made["id"] = persons_of(self._cells(keep.id_column))
+        elif keep is not None:
             id_type = self._types[keep.id_column]
-            if id_type == nw.Object:
-                assert self._eager is not None
-                found = persons_of(self._eager[keep.id_column].to_numpy().astype(object))
-                extra["id"] = np.where(found < 0, np.nan, found.astype(np.float64))
-            else:
-                wanted.append(_id_expression(nw.col(keep.id_column), id_type).alias("id"))
-        if not extra:
+            wanted.append(_id_expression(nw.col(keep.id_column), id_type).alias("id"))
+        if not made:
             return (self._lazy.select(*wanted) if wanted else self._lazy), ready
         assert self._eager is not None
         backend = self._eager.implementation
-        columns = {}
         if wanted:
-            selected = self._eager.select(*wanted)
-            columns = {name: selected[name].to_native() for name in selected.columns}
-            columns = {name: series.reset_index(drop=True) for name, series in columns.items()}
-        made = {
-            name: nw.new_series(name, values, backend=backend) for name, values in extra.items()
-        }
-        columns |= {name: series.to_native() for name, series in made.items()}
-        frame = nw.from_dict(columns, backend=backend)
-        if "id" in extra:
-            frame = frame.with_columns(_id_expression(nw.col("id"), nw.Float64()).alias("id"))
-        return frame.lazy(), ready
+            series = [nw.new_series(name, values, backend=backend) for name, values in made.items()]
+            frame = nw.maybe_reset_index(self._eager.select(*wanted)).with_columns(*series)
+        else:
+            frame = nw.from_dict(made, backend=backend)
+        return (frame.filter(nw.col("id") >= 0) if "id" in made else frame).lazy(), ready
+
+    def _must_be_read(self, leaf: Grid | Category) -> bool:
+        """Whether a column's cells must be read in Python, told from its type and public bounds."""
+        dtype = self._types[leaf.column]
+        if isinstance(leaf, Grid) and leaf.column in self._arrow and dtype.is_integer():
+            # PyArrow refuses to make doubles of larger integers
+            return max(abs(leaf.lower), abs(leaf.upper)) > EXACT_INTEGER
+        return bool(dtype == nw.Object)
+
+    def _cells(self, name: str) -> Any:
+        assert self._eager is not None
+        native = self._eager.get_column(name).to_native()
+        return objects_of(native)
 
 
 def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
-    """An id that is null where there is none."""
-    if dtype.is_float() or dtype.is_decimal():
+    """An id that is null where there is none. Different ids stay different."""
+    if dtype.is_float():
         value = column.cast(nw.Float64) + 0.0  # one zero, not two
         return nw.when(value.is_finite()).then(value)
     if dtype == nw.Boolean:
@@ -222,11 +235,17 @@ def _keep_rows(columns: Columns, keep: Keep) -> None:
     order = [columns.names[code] for code in keep.order]
     mix: nw.Expr = nw.lit(0)
     for name, mixer in zip(order, keep.mixers, strict=True):
-        mix = mix + (nw.col(name) + 1) * mixer % ORDER_PRIME
+        mix = mix + _remainder((nw.col(name) + 1) * mixer)
+    ties = [columns.names[code] for code in keep.ties]
     frame = columns.frame.filter(~nw.col("id").is_null())
-    frame = frame.with_columns((mix % ORDER_PRIME).alias("mix"), nw.lit(1).alias("one"))
-    rank = nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys(order)])
+    frame = frame.with_columns(_remainder(mix).alias("mix"), nw.lit(1).alias("one"))
+    rank = nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties])])
     columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.most)
+
+
+def _remainder(value: nw.Expr) -> nw.Expr:
+    """A non-negative integer modulo the prime; pandas has no % for Arrow integers."""
+    return value - value // ORDER_PRIME * ORDER_PRIME
 
 
 def _product(term: Term, names: dict[Code, str]) -> nw.Expr:

@@ -1,7 +1,7 @@
 """What one measure of privacy says about another: an explicit graph.
 
 An edge that is missing is a statement too: `convert` raises and says why. Every edge rounds towards
-more loss. Proof page: ``docs/proofs/accounting.md``.
+more loss. Proof page: ``docs/proofs/conversions.md``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar, cast
 
-from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
-
+from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
 from discreet.measures.kinds import ORDERS, ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
 from discreet.measures.loss import PrivacyLoss
-from discreet.rational import Number, above, probability
+from discreet.rational import Number, above, float_above, float_below, logarithm, probability
 
 M = TypeVar("M", bound=Measure)
 
@@ -41,15 +39,40 @@ def convert(
         Needed to get to `ApproxDP` from a measure that has no δ of its own.
     orders : iterable of float, optional
         The orders of a `Renyi` result; a fixed list by default.
+
+    Raises
+    ------
+    ValueError
+        Where no theorem leads from the one measure to the other, with the reason.
     """
+    if not isinstance(measure, Measure):
+        raise TypeError(f"measure must be a measure of privacy, not {type(measure).__name__}.")
+    if not isinstance(to, type) or not issubclass(to, Measure):
+        raise TypeError(f"to must be a class of measures such as dp.ApproxDP, not {to!r}.")
     given = None if delta is None else probability(delta, "delta")
+    chosen = ORDERS if orders is None else checked_orders(orders)
     if type(measure) is to:
         return cast(M, _same(measure, given))
+    if isinstance(measure, ApproxDP) and not measure.delta:
+        measure = PureDP(measure.epsilon)  # by definition
+        if to is PureDP:
+            return cast(M, measure)
     edge = _EDGES.get((type(measure), to))
     if edge is None:
-        reason = _REASONS.get((type(measure), to), "no such theorem is known to this toolkit")
+        reason = _REASONS.get((type(measure), to)) or _REASONS_OF_TARGETS.get(to, _UNKNOWN)
         raise ValueError(f"{type(measure).__name__} does not convert to {to.__name__}: {reason}.")
-    return cast(M, edge(measure, given, tuple(orders) if orders is not None else ORDERS))
+    return cast(M, edge(measure, given, chosen))
+
+
+def checked_orders(orders: Iterable[float]) -> tuple[float, ...]:
+    """Orders as floats, each above 1."""
+    try:
+        chosen = tuple(map(float, orders))
+    except (TypeError, ValueError):
+        raise TypeError(f"orders must be numbers greater than 1, got {orders!r}.") from None
+    if not chosen or not all(order > 1 for order in chosen):
+        raise ValueError(f"orders must be numbers greater than 1, got {chosen!r}.")
+    return chosen
 
 
 def _same(measure: Measure, delta: Fraction | None) -> Measure:
@@ -68,20 +91,28 @@ def _needs_delta(delta: Fraction | None) -> Fraction:
     return delta
 
 
-def randomised_response_curve(epsilon: Fraction | float, order: float) -> float:
-    """The largest D_α of any ε-DP mechanism: that of randomised response.
+def randomised_response_curve(epsilon: Fraction | float, order: float, k: int = 2) -> float:
+    """D_α of k-ary randomised response, rounded up; with k = 2 the largest of any ε-DP mechanism.
 
-    Source: Mironov 2017, Table II; that it is the envelope: Kairouz, Oh & Viswanath 2015, Theorem 2.
+    Source: Mironov 2017, Table II, for k = 2; that it is the largest: Kairouz, Oh & Viswanath 2015,
+    Theorem 2. The sum (e^(αε) + e^((1-α)ε) + k - 2)/(e^ε + k - 1) is
+    1 + (e^((α-1)ε) - 1)(1 - e^(-αε))/(1 + (k-1)e^(-ε)), a product of positive factors, so that nothing
+    cancels.
     """
-    e = float(epsilon)
-    if math.isinf(e) or math.isinf(order):
-        return e
-    # log of p^α (1-p)^(1-α) + (1-p)^α p^(1-α), p = e^ε/(1+e^ε), over the larger term
-    value = (order - 1) * e + math.log1p(math.exp(-(2 * order - 1) * e)) - math.log1p(math.exp(-e))
-    # the subtraction of nearly equal logs loses digits for small ε: Bun & Steinke 2016, Prop. 1.4
-    margin = 4e-16 * (abs(order - 1) * e + 2.0)
-    exact = (max(value, 0.0) + margin) / (order - 1)
-    return math.nextafter(min(exact, e, order * e * e / 2 * (1 + 1e-15)), math.inf) if e else 0.0
+    cap = float_above(epsilon)
+    if cap == 0.0 or math.isinf(cap) or math.isinf(order):
+        return cap
+    e = max(cap, 1e-140)  # its square must be above the smallest float
+    power, others = (order - 1) * e, math.log1p(min(k - 1, 2**1000) * math.exp(-e))
+    if power < 300:
+        excess = math.expm1(power) * -math.expm1(-order * e) * math.exp(-others)
+        log_moment = math.log1p(excess)
+    else:
+        log_excess = power + math.log1p(-math.exp(-power)) - others
+        log_moment = log_excess if log_excess > 40 else math.log1p(math.exp(log_excess))
+    # every factor is right to 4 ulp and (1 + its exponent) times that of its argument
+    error = 2e-15 * (8 + power / max(1.0, log_moment) + others)
+    return min(cap, log_moment * (1 + error) / (order - 1))
 
 
 def _pure_to_approx(m: PureDP, delta: Fraction | None, orders: tuple[float, ...]) -> ApproxDP:
@@ -97,14 +128,17 @@ def _pure_to_renyi(m: PureDP, delta: Fraction | None, orders: tuple[float, ...])
 
 
 def _zcdp_to_renyi(m: ZCDP, delta: Fraction | None, orders: tuple[float, ...]) -> Renyi:
-    rho = float(above(float(m.rho))) if math.isfinite(m.rho) else math.inf
-    return Renyi(
-        {o: math.inf if math.isinf(o) and rho else rho * o if rho else 0.0 for o in orders}
-    )
+    rho = float_above(m.rho)
+    return Renyi({o: math.nextafter(rho * o, math.inf) if rho else 0.0 for o in orders})
+
+
+def _log_one_minus_inverse(order: float) -> float:
+    """log(1 - 1/α), also next to 1, where 1/α would lose its digits."""
+    return math.log((order - 1) / order) if order < 2 else math.log1p(-1 / order)
 
 
 def renyi_epsilon(order: float, value: float, delta: Fraction) -> float:
-    """The ε of (ε, δ) that D_α <= value gives, as a float to about 1e-15 relative to its terms.
+    """The ε of (ε, δ) that D_α <= value gives, rounded up.
 
     Source: Canonne, Kamath & Steinke 2020, Proposition 12; Balle et al. 2020, Theorem 21.
     """
@@ -112,33 +146,64 @@ def renyi_epsilon(order: float, value: float, delta: Fraction) -> float:
         return value
     if delta == 0:
         return math.inf
-    terms = math.log1p(-1 / order), -(math.log(delta) + math.log(order)) / (order - 1)
-    slack = 4e-15 * (value + abs(terms[0]) + abs(terms[1]))
-    return max(0.0, value + terms[0] + terms[1] + slack)
+    first, log_delta, log_order = _log_one_minus_inverse(order), logarithm(delta), math.log(order)
+    size = value + abs(first) + (1 + abs(log_delta) + log_order) / (order - 1)
+    return max(0.0, value + first - (log_delta + log_order) / (order - 1) + 4e-15 * size)
+
+
+def renyi_delta(order: float, value: float, epsilon: Fraction) -> float:
+    """The δ of (ε, δ) that D_α <= value gives, rounded up: the inverse of `renyi_epsilon`."""
+    if math.isinf(order):
+        return 0.0 if value <= epsilon else 1.0
+    e, log_order = float_below(epsilon), math.log(order)
+    first = _log_one_minus_inverse(order)
+    size = (order - 1) * (value + e + abs(first)) + log_order
+    exponent = (order - 1) * (value - e + first) - log_order + 4e-15 * (1 + size)
+    return min(1.0, max(math.exp(min(exponent, 0.0)) * (1 + 1e-15), 1e-300))
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value met by a golden-section search, of a function that falls and then rises."""
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(40):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return min(at_left, at_right)
 
 
 def _zcdp_to_approx(m: ZCDP, delta: Fraction | None, orders: tuple[float, ...]) -> ApproxDP:
     chosen = _needs_delta(delta)
     if m.rho == 0:
         return ApproxDP(0, chosen)
-    rho = float(m.rho)
+    rho = float_above(m.rho)
     if chosen == 0 or math.isinf(rho):
         return ApproxDP(math.inf, chosen)
+
+    def at(log_excess: float) -> float:
+        order = 1 + math.exp(log_excess)
+        return renyi_epsilon(order, rho * order, chosen) if order > 1 else math.inf
+
     # any order is valid; the optimum is looked for in log(α - 1)
-    around = 0.5 * math.log(max(-math.log(chosen), 1e-9) / rho)
-    found = minimize_scalar(
-        lambda t: renyi_epsilon(1 + math.exp(t), rho * (1 + math.exp(t)), chosen),
-        bounds=(around - 12, around + 12),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    return ApproxDP(above(float(found.fun)), chosen)
+    log_inverse = -logarithm(chosen)
+    around = 0.5 * math.log(max(log_inverse, 1e-9) / rho)
+    found = _least(at, around - 12, around + 12)
+    closed = rho + 2 * math.sqrt(rho * log_inverse)  # Bun & Steinke 2016, Proposition 1.3
+    best = min(found, closed)
+    return ApproxDP(above(best) if math.isfinite(best) else math.inf, chosen)
 
 
 def _renyi_to_approx(m: Renyi, delta: Fraction | None, orders: tuple[float, ...]) -> ApproxDP:
     chosen = _needs_delta(delta)
     best = min(renyi_epsilon(order, value, chosen) for order, value in m.curve.items())
-    return ApproxDP(above(best) if math.isfinite(best) else math.inf, chosen)
+    return ApproxDP(Fraction(best) if math.isfinite(best) else math.inf, chosen)
 
 
 def _renyi_to_pure(m: Renyi, delta: Fraction | None, orders: tuple[float, ...]) -> PureDP:
@@ -146,43 +211,12 @@ def _renyi_to_pure(m: Renyi, delta: Fraction | None, orders: tuple[float, ...]) 
         raise ValueError(
             "a Rényi curve without order ∞ bounds no worst case: there is no finite ε."
         )
-    return PureDP(above(m.curve[math.inf]) if math.isfinite(m.curve[math.inf]) else math.inf)
+    worst = m.curve[math.inf]
+    return PureDP(Fraction(worst) if math.isfinite(worst) else worst)
 
 
 def _approx_to_pure(m: ApproxDP, delta: Fraction | None, orders: tuple[float, ...]) -> PureDP:
-    if m.delta:
-        raise ValueError("with delta > 0 the loss is unbounded with probability up to delta.")
-    return PureDP(m.epsilon)
-
-
-def gaussian_delta(mu_squared: Fraction, epsilon: Fraction | float) -> float:
-    """δ(ε) of μ-Gaussian DP, rounded up. Source: Balle & Wang 2018, Theorem 8."""
-    if mu_squared == 0 or math.isinf(epsilon):
-        return 0.0
-    mu, e = math.sqrt(mu_squared), float(epsilon)
-    first = math.exp(float(log_ndtr(mu / 2 - e / mu)))
-    second = math.exp(e + float(log_ndtr(-mu / 2 - e / mu)))
-    # both terms are computed to a relative error below 1e-12 (the exponents are below 1e3 in size)
-    return min(1.0, max(0.0, first * (1 + 2e-12) - second * (1 - 2e-12)))
-
-
-def gaussian_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction | float:
-    """The ε of μ-Gaussian DP at δ, from above by bisection of `gaussian_delta`."""
-    if mu_squared == 0 or delta >= 1:
-        return Fraction(0)
-    if delta <= 0:
-        return math.inf
-    if gaussian_delta(mu_squared, Fraction(0)) <= delta:
-        return Fraction(0)
-    low, high = 0.0, 1.0
-    while gaussian_delta(mu_squared, high) > delta:
-        low, high = high, 2 * high
-        if high > 1e6:
-            return math.inf
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if gaussian_delta(mu_squared, middle) <= delta else (middle, high)
-    return Fraction(high)
+    raise ValueError("with delta > 0 the loss is unbounded with probability up to delta.")
 
 
 def _gaussian_to_approx(m: GaussianDP, delta: Fraction | None, orders: Any) -> ApproxDP:
@@ -200,8 +234,8 @@ def _gaussian_to_renyi(m: GaussianDP, delta: Fraction | None, orders: tuple[floa
 
 def _loss_to_approx(m: PrivacyLoss, delta: Fraction | None, orders: Any) -> ApproxDP:
     chosen = _needs_delta(delta)
-    found = m.epsilon(float(chosen))
-    return ApproxDP(above(found) if math.isfinite(found) else math.inf, chosen)
+    found = m.epsilon(chosen)
+    return ApproxDP(Fraction(found) if math.isfinite(found) else math.inf, chosen)
 
 
 _EDGES: dict[tuple[type[Measure], type[Measure]], Callable[[Any, Any, Any], Measure]] = {
@@ -230,4 +264,12 @@ _REASONS: dict[tuple[type[Measure], type[Measure]], str] = {
     (Renyi, GaussianDP): "a list of orders says nothing about the orders between and beyond them",
     (ZCDP, GaussianDP): "a concentrated loss need not have a Gaussian trade-off",
     (PureDP, GaussianDP): "count the event instead: the trade-off of ε-DP is not Gaussian",
+    (PrivacyLoss, PureDP): "its truncated tails may have any loss",
+    (PrivacyLoss, ZCDP): "its truncated tails may have any loss",
+    (PrivacyLoss, Renyi): "its truncated tails may have any loss",
+    (PrivacyLoss, GaussianDP): "its truncated tails may have any loss",
 }
+_REASONS_OF_TARGETS: dict[type[Measure], str] = {
+    PrivacyLoss: "it is made from events: accounting.cost(event, PrivacyLoss)",
+}
+_UNKNOWN = "no such theorem is known to this toolkit"

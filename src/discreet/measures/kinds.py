@@ -10,13 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 from discreet.rational import (
+    float_above,
     non_negative,
     non_negative_or_infinite,
     probability,
+    rational,
     readable,
     whole,
 )
@@ -84,7 +87,7 @@ class PureDP(Measure):
         return PureDP(self.epsilon + other.epsilon)
 
     def times(self, count: int) -> PureDP:
-        return PureDP(self.epsilon * whole(count, "count")) if count else PureDP(0)
+        return PureDP(self.epsilon * count) if whole(count, "count") else PureDP(0)
 
     def to_dict(self) -> dict[str, Any]:
         return {"measure": "PureDP", "epsilon": str(self.epsilon)}
@@ -142,7 +145,7 @@ class ZCDP(Measure):
         return ZCDP(self.rho + other.rho)
 
     def times(self, count: int) -> ZCDP:
-        return ZCDP(self.rho * whole(count, "count")) if count else ZCDP(0)
+        return ZCDP(self.rho * count) if whole(count, "count") else ZCDP(0)
 
     def to_dict(self) -> dict[str, Any]:
         return {"measure": "ZCDP", "rho": str(self.rho)}
@@ -196,6 +199,12 @@ class Renyi(Measure):
     """
 
     def __init__(self, curve: Mapping[float, float]) -> None:
+        if not isinstance(curve, Mapping) or not all(
+            isinstance(number, Real) for item in curve.items() for number in item
+        ):
+            raise TypeError(
+                "curve must be a mapping of orders to bounds, such as {2: 0.1, 8: 0.4}."
+            )
         checked: dict[float, float] = {}
         for order, value in sorted(curve.items()):
             if not order > 1:
@@ -212,6 +221,13 @@ class Renyi(Measure):
         """The orders at which the curve is known."""
         return tuple(self.curve)
 
+    def at(self, order: float) -> float:
+        """The bound that the curve gives at an order, listed or not: D_α rises with α.
+
+        Source: van Erven & Harremoës 2014, Theorem 3.
+        """
+        return min((value for o, value in self.curve.items() if o >= order), default=math.inf)
+
     def _at_most(self, other: Renyi) -> bool:
         return all(o in self.curve and self.curve[o] <= v for o, v in other.curve.items())
 
@@ -226,10 +242,13 @@ class Renyi(Measure):
     def times(self, count: int) -> Renyi:
         if not whole(count, "count"):
             return Renyi(dict.fromkeys(self.curve, 0.0))
-        return Renyi({order: _up(value * count) for order, value in self.curve.items()})
+        factor = float_above(Fraction(count))
+        return Renyi({order: _up(value * factor) for order, value in self.curve.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        return {"measure": "Renyi", "curve": {str(o): v for o, v in self.curve.items()}}
+        # JSON has no infinity, and a float's shortest decimal gives the same float back
+        curve = {str(o): v if math.isfinite(v) else str(v) for o, v in self.curve.items()}
+        return {"measure": "Renyi", "curve": curve}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Renyi) and dict(self.curve) == dict(other.curve)
@@ -251,20 +270,22 @@ def _up(value: float) -> float:
 
 def measure_from_dict(data: Mapping[str, Any]) -> Measure:
     """The inverse of `to_dict`."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"data must be what `to_dict` gave, not {type(data).__name__}.")
     match data:
         case {"measure": "PureDP", "epsilon": epsilon}:
             return PureDP(_exact(epsilon))
         case {"measure": "ApproxDP", "epsilon": epsilon, "delta": delta}:
-            return ApproxDP(_exact(epsilon), Fraction(delta))
+            return ApproxDP(_exact(epsilon), _exact(delta))  # type: ignore[arg-type]
         case {"measure": "ZCDP", "rho": rho}:
             return ZCDP(_exact(rho))
         case {"measure": "GaussianDP", "mu_squared": mu_squared}:
-            return GaussianDP(Fraction(mu_squared))
+            return GaussianDP(_exact(mu_squared))  # type: ignore[arg-type]
         case {"measure": "Renyi", "curve": curve}:
-            return Renyi({float(order): value for order, value in curve.items()})
+            return Renyi({float(order): float(value) for order, value in curve.items()})
         case _:
             raise ValueError(f"no measure of privacy is written like this: {dict(data)!r}.")
 
 
-def _exact(text: str) -> Fraction | float:
-    return math.inf if text == "inf" else Fraction(text)
+def _exact(text: Any) -> Fraction | float:
+    return math.inf if text == "inf" else rational(text, "data")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Category, Code, Condition, category_codes
+from discreet.coding import Category, Code, Condition, category_codes, leaves
 from discreet.columns import MOST_CELLS
 from discreet.expressions import Expression, parse
 from discreet.schema import Schema, order_codes
@@ -53,11 +53,16 @@ class Term:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which rows of one person count: the `most` first in a public order over all columns."""
+    """Which rows of one person count: the `most` first in a public order over all columns.
+
+    `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
+    are equal in both contribute the same.
+    """
 
     id_column: str
     most: int
     order: tuple[Code, ...]
+    ties: tuple[Code, ...] = ()
 
     @property
     def mixers(self) -> tuple[int, ...]:
@@ -167,7 +172,10 @@ class Query(ABC):
         known = category_codes(*used, *([where] if where is not None else []))
         keep = None
         if unit.id_column is not None:
-            keep = Keep(unit.id_column, unit.rows_per_person, order_codes(schema))
+            finer = dict.fromkeys(leaf for term in terms for leaf in leaves(*term.codes))
+            order = order_codes(schema)
+            ties = tuple(leaf for leaf in finer if leaf not in order)
+            keep = Keep(unit.id_column, unit.rows_per_person, order, ties)
         by = tuple(schema.code(name) for name in self.by)
         return CodedQuery(terms, by, where, known, keep, tally)
 

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric
+from discreet.columns import Numeric, column_name
 from discreet.expressions import Expression
 from discreet.queries.base import CodedQuery, Extent, Integers, Query, Sensitivity
 from discreet.rational import Number, rational
@@ -48,7 +48,7 @@ class Quantile(Query):
         where: Expression | str | None = None,
     ) -> None:
         super().__init__(by if by is None or isinstance(by, str) else tuple(by), where)
-        self.column = column
+        self.column = column_name(column, "Quantile")
         self.is_single = isinstance(q, str) or not isinstance(q, Sequence | np.ndarray)
         given = [q] if self.is_single else list(q)  # type: ignore[arg-type]
         self.q: tuple[Fraction, ...] = tuple(

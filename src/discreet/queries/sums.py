@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from discreet.coding import PRODUCT_BITS, VALUE_BITS
-from discreet.columns import Numeric, Score
+from discreet.columns import Numeric, Score, column_name
 from discreet.expressions import Expression
 from discreet.queries.base import Additive, Extent, Floats, Term
 from discreet.schema import Schema
@@ -50,7 +50,7 @@ class Sum(Additive):
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
         super().__init__(_names(by), where)
-        self.column = column
+        self.column = column_name(column, type(self).__name__)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Mean(Additive):
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
         super().__init__(_names(by), where)
-        self.column = column
+        self.column = column_name(column, type(self).__name__)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -183,10 +183,8 @@ class _SecondMoments(Additive):
         for steps, (first, second) in zip(self._steps(schema), self._weights(schema), strict=True):
             a, b = first * steps, second * steps * steps
             l1, l2_squared = l1 + a + b, l2_squared + a * a + b * b
-            # max of a|u-v| + b|u²-v²| over [-1, 1]: u = 1, v = -a/2b or -1
-            widest = a + b + Fraction(a * a, 4 * b) if a < 2 * b else Fraction(2 * a)
-            diameter += math.ceil(widest)
-            diameter_squared += 4 * max(a, b) ** 2
+            diameter += _widest(steps, first, second)
+            diameter_squared += 4 * a * a  # b <= a: the ends of the grid are farthest apart
         return Extent(l1, l2_squared, diameter, diameter_squared)
 
     def _shares(self, totals: Floats, schema: Schema) -> tuple[Floats, Floats]:
@@ -241,7 +239,7 @@ class Moments(_SecondMoments):
         super().__init__(_names(by), where)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("Moments needs the names of one or more different columns.")
-        self.names = columns
+        self.names = tuple(column_name(column, "Moments") for column in columns)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
         first, second = self._shares(totals, schema)
@@ -271,7 +269,7 @@ class Variance(_SecondMoments):
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
         super().__init__(_names(by), where)
-        self.names = (column,)
+        self.names = (column_name(column, "Variance"),)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
         return self._variances(*self._shares(totals, schema), schema)[:, 0]
@@ -282,6 +280,14 @@ class Variance(_SecondMoments):
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         _, (low, high) = _moment_bounds(self, totals, widths, schema)
         return low[:, 0], high[:, 0]
+
+
+def _widest(steps: int, first: int, second: int) -> int:
+    """The largest first·|u - v| + second·|u² - v²| over codes u, v = 2k - steps: u is the end."""
+    vertex = (2 * second * steps - first) // (4 * second)  # of a parabola in k
+    places = [max(vertex, 0), min(max(vertex, 0) + 1, steps)]
+    ends = [2 * place - steps for place in places]
+    return max(first * (steps - v) + second * (steps * steps - v * v) for v in ends)
 
 
 def _moment_errors(
@@ -341,7 +347,7 @@ class Gram(Additive):
         super().__init__(_names(by), where)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("Gram needs the names of one or more different columns.")
-        self.names = columns
+        self.names = tuple(column_name(column, "Gram") for column in columns)
 
     @property
     def columns(self) -> tuple[str, ...]:

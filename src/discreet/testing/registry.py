@@ -33,8 +33,8 @@ EVENTS: tuple[Event, ...] = (
     events.Compose(_LEAF, events.Exponential("1/5")),
     events.Parallel([_LEAF, events.DiscreteLaplace(4)], reach=2),
     events.RepeatAndSelect(_LEAF, 1, "1/10"),
-    events.External(PureDP("1/4"), "a table printed elsewhere"),
-    events.External(ApproxDP("1/4", "1/1000000"), "a model trained elsewhere"),
+    events.External(PureDP(0.25), "a table printed elsewhere"),
+    events.External(ApproxDP(0.25, Fraction(1, 10**6)), "a model trained elsewhere"),
     events.Assumed(_LEAF, "real arithmetic"),
 )
 
@@ -76,7 +76,7 @@ def missing(base: type, examples: tuple[object, ...]) -> list[str]:
     found: list[type] = []
     pending = [base]
     while pending:
-        below = pending.pop().__subclasses__()
+        below: list[type] = pending.pop().__subclasses__()
         pending += below
         found += below
     ours = [c for c in found if c.__module__.startswith("discreet.") and not c.__subclasses__()]

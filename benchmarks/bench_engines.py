@@ -1,0 +1,138 @@
+"""Time the engines against queries written by hand for them, and check that all integers agree.
+
+Run ``python benchmarks/bench_engines.py``. Times are the best of interleaved repetitions in this one
+run, so ratios matter, not seconds. There are no bars on time; the exit status is the number of
+queries for which an engine gave other integers than the numpy reference.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+
+import discreet as dp
+from discreet.testing import exact_totals
+
+ROWS = 1_000_000
+ROUNDS = 5
+NAMES = [f"x{i}" for i in range(10)]
+SCHEMA = dp.Schema(
+    {
+        **{name: dp.Real(-3, 5) for name in NAMES},
+        "group": dp.Categorical("a", "b", "c", "d"),
+    }
+)
+QUERIES: dict[str, dp.Count | dp.Sum | dp.Mean | dp.Moments | dp.Gram] = {
+    "means by group": dp.Mean("x0", by="group"),
+    "count where": dp.Count(where="x0 > 1 and group in ['a', 'b']"),
+    "moments of 10": dp.Moments(*NAMES),
+    "gram of 10": dp.Gram(*NAMES),
+}
+
+
+def columns() -> dict[str, Any]:
+    """A table of normal deviates, and groups of which one is not declared."""
+    draw = np.random.default_rng(0)
+    table: dict[str, Any] = {name: draw.normal(1, 2, ROWS) for name in NAMES}
+    table["group"] = draw.choice(np.array(["a", "b", "c", "d", "e"]), ROWS)
+    return table
+
+
+def by_hand(frame: pl.DataFrame, relation: Any) -> dict[tuple[str, str], Callable[[], Any]]:
+    """The same sums as an analyst would write them, without care for null, NaN or exactness."""
+    scale = 2**20 / 8
+    code = ((pl.col("x0").clip(-3, 5) + 3) * scale).floor().cast(pl.Int64)
+    codes = [((pl.col(n).clip(-3, 5) + 3) * scale).floor().cast(pl.Int64).alias(n) for n in NAMES]
+    squares = [(pl.col(n) * pl.col(n)).sum().alias(f"{n}2") for n in NAMES]
+    products = [
+        (pl.col(a) * pl.col(b)).sum().alias(f"{a}{b}")
+        for i, a in enumerate(NAMES)
+        for b in NAMES[i:]
+    ]
+    lazy = frame.lazy()
+    sql = "floor((least(greatest({0}, -3), 5) + 3) * 131072)::bigint"
+    inner = ", ".join(f"{sql.format(n)} as {n}" for n in NAMES)
+    coded = f"(select {inner} from t)"
+    sums = ", ".join(f"sum({n})" for n in NAMES)
+    squared = ", ".join(f"sum({n} * {n})" for n in NAMES)
+    crossed = ", ".join(f"sum({a} * {b})" for i, a in enumerate(NAMES) for b in NAMES[i:])
+    polars_where = (pl.col("x0") > 1) & pl.col("group").is_in(["a", "b"])
+
+    def ask(text: str) -> Callable[[], Any]:
+        return lambda: relation.query("t", text).fetchall()
+
+    return {
+        ("polars", "means by group"): lambda: (
+            lazy.group_by("group").agg(pl.len(), code.sum()).collect()
+        ),
+        ("polars", "count where"): lambda: lazy.filter(polars_where).select(pl.len()).collect(),
+        ("polars", "moments of 10"): lambda: (
+            lazy.select(codes).select(pl.len(), pl.col(NAMES).sum(), *squares).collect()
+        ),
+        ("polars", "gram of 10"): lambda: (
+            lazy.select(codes).select(pl.len(), pl.col(NAMES).sum(), *products).collect()
+        ),
+        ("duckdb", "means by group"): ask(
+            f'select "group", count(*), sum({sql.format("x0")}) from t group by "group"'
+        ),
+        ("duckdb", "count where"): ask(
+            "select count(*) from t where x0 > 1 and \"group\" in ('a', 'b')"
+        ),
+        ("duckdb", "moments of 10"): ask(f"select count(*), {sums}, {squared} from {coded}"),
+        ("duckdb", "gram of 10"): ask(f"select count(*), {sums}, {crossed} from {coded}"),
+    }
+
+
+def best(acts: dict[Any, Callable[[], Any]]) -> dict[Any, float]:
+    """Seconds of each, the repetitions interleaved."""
+    times: dict[Any, list[float]] = {key: [] for key in acts}
+    for _ in range(ROUNDS):
+        for key, act in acts.items():
+            start = time.perf_counter()
+            act()
+            times[key].append(time.perf_counter() - start)
+    return {key: min(values) for key, values in times.items()}
+
+
+def main() -> int:
+    """Print the ratios; return how many answers differ from the reference."""
+    table = columns()
+    frame = pl.DataFrame(table)
+    relation = duckdb.connect().from_arrow(frame.to_arrow())
+    sources = {
+        "numpy": table,
+        "polars": frame,
+        "pandas": pd.DataFrame(table),
+        "duckdb": relation,
+    }
+    opened = {n: dp.PrivateDataset(s, SCHEMA, unit=dp.PUBLIC) for n, s in sources.items()}
+    failures = 0
+    acts: dict[Any, Callable[[], Any]] = {}
+    hand = by_hand(frame, relation)
+    for label, query in QUERIES.items():
+        wanted = exact_totals(opened["numpy"], query)
+        for name, dataset in opened.items():
+            if not np.array_equal(exact_totals(dataset, query), wanted):
+                failures += 1
+                print(f"{label} on {name}: OTHER INTEGERS than numpy")
+            acts[name, label] = lambda d=dataset, q=query: exact_totals(d, q)  # type: ignore[misc]
+    times = best(acts)
+    hand_times = best(hand)
+    print(f"{ROWS} rows; seconds, and the ratio to the same query written by hand for the engine")
+    for (name, label), seconds in times.items():
+        ratio = seconds / hand_times[name, label] if (name, label) in hand_times else None
+        shown = "" if ratio is None else f"{ratio:6.1f} x by hand"
+        print(f"  {label:16s} {name:8s} {seconds:7.3f} s {shown}")
+    print("all integers equal" if not failures else f"{failures} answers differ")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

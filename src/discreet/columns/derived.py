@@ -1,0 +1,219 @@
+"""Columns computed row by row from others: bins, nearest centres, scores."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
+from discreet.columns.base import Column, Numeric, column_name, finite, is_unicode
+
+if TYPE_CHECKING:
+    from discreet.schema import Schema
+
+
+class Bins(Column):
+    """A derived column: the bin of a numeric column between cut points.
+
+    Parameters
+    ----------
+    column : str
+        A `Real` or `Integer` column, or a `Score`.
+    cuts : increasing numbers
+        Strictly between the column's bounds; n cuts make n + 1 bins. A value at a cut belongs to
+        the bin above it.
+    labels : sequence of str, optional
+        Names of the bins, one more than cuts.
+    """
+
+    def __init__(
+        self, column: str, cuts: Sequence[float], labels: Sequence[str] | None = None
+    ) -> None:
+        self.column = column_name(column, "dp.Bins")
+        self.cuts = tuple(finite(cut, "dp.Bins: cuts") for cut in cuts)
+        if not self.cuts or any(a >= b for a, b in pairwise(self.cuts)):
+            raise ValueError("dp.Bins: cuts must be one or more increasing numbers.")
+        self.labels = None if labels is None else tuple(labels)
+        if self.labels is not None and len(self.labels) != len(self.cuts) + 1:
+            raise ValueError(
+                f"dp.Bins: labels must be {len(self.cuts) + 1} names for {len(self.cuts)} cuts."
+            )
+        if self.labels is not None and (
+            not all(isinstance(label, str) and is_unicode(label) for label in self.labels)
+            or len(set(self.labels)) != len(self.labels)
+        ):
+            raise TypeError("dp.Bins: labels must be different pieces of text.")
+
+    def _edges(self, schema: Schema) -> tuple[float, float]:
+        column = schema[self.column]
+        if isinstance(column, Numeric):
+            return float(column.lower), float(column.upper)
+        if isinstance(column, Score):
+            return float(min(column.link)), float(max(column.link))
+        raise ValueError(f"dp.Bins: column {self.column!r} must be numeric.")
+
+    def code(self, name: str, schema: Schema) -> Cuts:
+        lower, upper = self._edges(schema)
+        column = schema[self.column]
+        source = column.code(self.column, schema)
+        if not lower < self.cuts[0] or not self.cuts[-1] < upper:
+            raise ValueError(
+                f"dp.Bins: cuts must lie strictly between the bounds of {self.column!r}, "
+                f"{lower:g} and {upper:g}: values are clamped there, so outer bins would be empty."
+            )
+        if isinstance(source, Grid) and not column.is_exact(VALUE_BITS):  # type: ignore[attr-defined]
+            cuts = tuple(source.of(cut) for cut in self.cuts)
+        else:
+            first = lower if isinstance(source, Grid) else 0
+            cuts = tuple(math.ceil(cut - first) for cut in self.cuts)
+        if any(a >= b for a, b in pairwise(cuts)):
+            raise ValueError("dp.Bins: two cuts fall into one cell of the column's grid.")
+        return Cuts(source, cuts)
+
+    def cells(self, name: str, schema: Schema) -> tuple[str, ...]:
+        if self.labels is not None:
+            return self.labels
+        lower, upper = self._edges(schema)
+        edges = [f"{edge:.12g}" for edge in (lower, *self.cuts, upper)]
+        spans = [f"[{a}, {b})" for a, b in pairwise(edges)]
+        return (*spans[:-1], spans[-1][:-1] + "]")
+
+    def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {"type": "bins", "column": self.column, "cuts": list(self.cuts)}
+        return data if self.labels is None else {**data, "labels": list(self.labels)}
+
+    def __repr__(self) -> str:
+        return f"Bins({self.column!r}, {list(self.cuts)})"
+
+
+class Nearest(Column):
+    """A derived column: which of some public centres a row is nearest to.
+
+    Distances are taken between the columns scaled by their bounds, in integers; ties go to the
+    centre listed first.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Numeric columns.
+    centres : sequence of sequences of float
+        One row per centre, in the units of the columns.
+    """
+
+    def __init__(self, columns: Sequence[str], centres: Sequence[Sequence[float]]) -> None:
+        names = [columns] if isinstance(columns, str) else columns
+        self.columns = tuple(column_name(name, "dp.Nearest") for name in names)
+        self.centres = tuple(
+            tuple(finite(value, "dp.Nearest: centres") for value in centre) for centre in centres
+        )
+        if not self.columns or not self.centres:
+            raise ValueError("dp.Nearest needs at least one column and one centre.")
+        if any(len(centre) != len(self.columns) for centre in self.centres):
+            raise ValueError("dp.Nearest: each centre must have one value per column.")
+
+    def code(self, name: str, schema: Schema) -> Closest:
+        sources: list[Code] = []
+        positions: list[list[int]] = []
+        for index, of in enumerate(self.columns):
+            column = schema[of]
+            if not isinstance(column, Numeric):
+                raise ValueError(f"dp.Nearest: column {of!r} must be real or integer.")
+            steps = column.steps(VALUE_BITS)
+            stretch = max(1, 2**VALUE_BITS // steps) if steps else 0
+            sources.append(Linear(column.grid(of, VALUE_BITS), stretch, 0))
+            half = Fraction(0) if column.is_exact(VALUE_BITS) else Fraction(1, 2)
+            at = []
+            for centre in self.centres:
+                value = min(max(centre[index], float(column.lower)), float(column.upper))
+                share = Fraction(value) - Fraction(column.lower)
+                width = Fraction(column.upper) - Fraction(column.lower)
+                at.append(round((share / width * steps - half) * stretch) if steps else 0)
+            positions.append(at)
+        return Closest(tuple(sources), tuple(zip(*positions, strict=True)))
+
+    def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
+        return tuple(range(len(self.centres)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": "nearest",
+            "columns": list(self.columns),
+            "centres": [list(centre) for centre in self.centres],
+        }
+
+    def __repr__(self) -> str:
+        return f"Nearest({list(self.columns)}, {len(self.centres)} centres)"
+
+
+class Score(Column):
+    """A derived column: a sum of public integer tables over countable columns, then a look-up.
+
+    Its value is ``link[clamp(offset + sum of tables[column][cell], 0, len(link) - 1)]``.
+
+    Parameters
+    ----------
+    tables : mapping of column name to sequence of int
+        One integer for each cell of the column, in the order of its labels.
+    link : sequence of int
+        The values that the clamped sum stands for.
+    offset : int
+        Added to the sum.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Sequence[int]], link: Sequence[int], offset: int = 0
+    ) -> None:
+        if not isinstance(tables, Mapping):
+            raise TypeError("dp.Score: tables must be a mapping from column names to integers.")
+        self.tables = {
+            column_name(name, "dp.Score"): tuple(_whole(v, "dp.Score: tables") for v in table)
+            for name, table in tables.items()
+        }
+        self.link = tuple(_whole(value, "dp.Score: link") for value in link)
+        self.offset = _whole(offset, "dp.Score: offset")
+        if not self.tables or not self.link:
+            raise ValueError(
+                "dp.Score needs at least one table and a link with at least one value."
+            )
+        entries = [self.offset, *(entry for table in self.tables.values() for entry in table)]
+        if max(map(abs, entries)) > 2**40:
+            raise ValueError("dp.Score: entries of the tables must be at most 2^40 in size.")
+        if max(map(abs, self.link)) > 2**VALUE_BITS:
+            raise ValueError("dp.Score: values of the link must be at most 2^20 in size.")
+
+    def code(self, name: str, schema: Schema) -> Lookup:
+        sources, tables = [], []
+        for index, (of, table) in enumerate(self.tables.items()):
+            cells = schema[of].cells(of, schema)
+            if len(table) != len(cells):
+                raise ValueError(
+                    f"dp.Score: the table of {of!r} must have {len(cells)} entries, "
+                    f"one per cell, not {len(table)}."
+                )
+            sources.append(schema[of].code(of, schema))
+            tables.append(tuple(v + (self.offset if index == 0 else 0) for v in table))
+        return Lookup(tuple(sources), tuple(tables), self.link)
+
+    def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
+        raise ValueError(f"column {name!r} is a score: derive bins of it first.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": "score",
+            "tables": {name: list(table) for name, table in self.tables.items()},
+            "link": list(self.link),
+            "offset": self.offset,
+        }
+
+    def __repr__(self) -> str:
+        return f"Score(over {', '.join(self.tables)})"
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be whole numbers, not {type(value).__name__}.")
+    return int(value)

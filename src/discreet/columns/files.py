@@ -1,0 +1,47 @@
+"""Columns from their tables in a TOML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.columns.base import Categorical, Integer, Real
+from discreet.columns.derived import Bins, Nearest, Score
+
+_BASE: dict[str, tuple[Any, set[str]]] = {
+    "real": (Real, {"lower", "upper", "fill"}),
+    "integer": (Integer, {"lower", "upper", "fill"}),
+    "categorical": (Categorical, {"values", "unknown"}),
+}
+_DERIVED: dict[str, tuple[Any, set[str]]] = {
+    "bins": (Bins, {"column", "cuts", "labels"}),
+    "nearest": (Nearest, {"columns", "centres"}),
+    "score": (Score, {"tables", "link", "offset"}),
+}
+
+
+def _from_dict(name: str, entry: Any, kinds: dict[str, tuple[Any, set[str]]]) -> Any:
+    if not isinstance(entry, Mapping) or entry.get("type") not in kinds:
+        raise ValueError(f"schema: column {name!r} needs type = one of {', '.join(kinds)}.")
+    build, allowed = kinds[entry["type"]]
+    options = {key: value for key, value in entry.items() if key != "type"}
+    if unknown := sorted(set(options) - allowed):
+        raise ValueError(f"schema: column {name!r} can't have {unknown[0]!r}.")
+    try:
+        if build is Categorical:
+            return Categorical(*options.pop("values", ()), **options)
+        return build(**options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"schema: column {name!r}: {error}") from None
+
+
+def base_column_from_dict(name: str, entry: Any) -> Real | Integer | Categorical:
+    """A base column from its TOML table."""
+    column: Real | Integer | Categorical = _from_dict(name, entry, _BASE)
+    return column
+
+
+def derived_column_from_dict(name: str, entry: Any) -> Bins | Nearest | Score:
+    """A derived column from its TOML table."""
+    column: Bins | Nearest | Score = _from_dict(name, entry, _DERIVED)
+    return column

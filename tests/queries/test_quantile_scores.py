@@ -1,0 +1,76 @@
+"""Runs of equal scores against the score of every grid point by definition."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dp
+
+
+def by_definition(values: list[int], q: Fraction, last: int) -> list[int]:
+    a, b = q.numerator, q.denominator
+    scores = []
+    for point in range(last + 1):
+        best = None
+        equal = sum(v == point for v in values)
+        for counted_below in range(equal + 1):  # rows at the point may count for either side
+            below = sum(v < point for v in values) + counted_below
+            above = len(values) - below
+            here = -abs((b - a) * below - a * above)
+            best = here if best is None else max(best, here)
+        scores.append(best)
+    return scores
+
+
+def expanded(values: list[int], q: Fraction, last: int) -> list[int]:
+    codes, counts = np.unique(np.array(values, np.int64), return_counts=True)
+    first, length, score = dp.Quantile.scores(codes, counts.astype(np.int64), q, last)
+    assert first.dtype == length.dtype == score.dtype == np.int64
+    assert (length > 0).all()
+    result: list[int | None] = [None] * (last + 1)
+    for start, size, value in zip(first.tolist(), length.tolist(), score.tolist(), strict=True):
+        for point in range(start, start + size):
+            assert result[point] is None, "runs must not overlap"
+            result[point] = value
+    assert None not in result, "runs must cover the grid"
+    return result  # type: ignore[return-value]
+
+
+QS = st.sampled_from(["0", "1", "1/2", "1/3", "2/3", "9/10", "1/1000"]).map(Fraction)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 12), st.lists(st.integers(0, 12), max_size=15), QS)
+def test_scores_of_all_grid_points(last: int, values: list[int], q: Fraction) -> None:
+    values = [min(value, last) for value in values]
+    found, wanted = expanded(values, q, last), by_definition(values, q, last)
+    # the interval of reachable ranks may hold 0 between two integers: then the score is 0
+    for here, best in zip(found, wanted, strict=True):
+        assert best <= here <= 0
+        assert here == best or here == 0
+    if q.denominator <= 2:
+        assert [h for h, b in zip(found, wanted, strict=True) if b == 0] == [0] * wanted.count(0)
+
+
+@pytest.mark.parametrize("q", ["0", "1/3", "1"])
+def test_no_rows(q: str) -> None:
+    assert expanded([], Fraction(q), 5) == [0] * 6
+
+
+def test_the_best_score_is_at_the_quantile() -> None:
+    values = sorted([1, 1, 4, 7, 7, 7, 9])
+    for q, best in [("0", {0, 1}), ("1/2", {7}), ("1", {9, 10})]:
+        scores = expanded(values, Fraction(q), 10)
+        assert {i for i, s in enumerate(scores) if s == max(scores)} == best
+
+
+def test_large_counts_do_not_overflow() -> None:
+    codes, counts = np.array([0, 2**20]), np.array([2**40, 2**40])
+    _, _, score = dp.Quantile.scores(codes, counts, Fraction(999_999, 10**6), 2**20)
+    assert score.min() >= -(2**61)
+    assert score.max() <= 0
