@@ -71,6 +71,7 @@ class PostgresServer:
                       "--locale=C", "--no-sync", "--no-instructions")  # fmt: skip
             settings = {
                 **_SETTINGS,
+                **self._quick_recovery(),
                 "port": str(self.port),
                 "unix_socket_directories": f"'{self.directory}'",
             }
@@ -155,6 +156,12 @@ class PostgresServer:
             cwd="/",
             **self._identity(),
         )
+
+    def _quick_recovery(self) -> dict[str, str]:
+        """One call to sync all files after a crash, from version 14 on."""
+        shown = subprocess.check_output([self._programs / "postgres", "--version"], text=True)
+        version = int("".join(itertools.takewhile(str.isdigit, shown.split()[2])))
+        return {"recovery_init_sync_method": "syncfs"} if version >= 14 else {}
 
     def _identity(self) -> dict[str, object]:
         if self._user is None:

@@ -54,7 +54,10 @@ class Release:
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
-        """An interval for the answer without noise; for groups, one for each, not for all at once."""
+        """An interval for the answer without noise.
+
+        For groups, and for several quantiles, there is one for each, not for all at once.
+        """
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
         return self._interval(level)

@@ -97,12 +97,16 @@ class Numeric(Column):
     def code(self, name: str, schema: Schema) -> Grid:
         return self.grid(name, VALUE_BITS)
 
+    def __repr__(self) -> str:
+        fill = "" if self.fill is None else f", fill={self.fill!r}"
+        return f"{type(self).__name__}({self.lower!r}, {self.upper!r}{fill})"
+
     def to_dict(self) -> dict[str, Any]:
         data = {"type": type(self).__name__.lower(), "lower": self.lower, "upper": self.upper}
         return data if self.fill is None else {**data, "fill": self.fill}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real(Numeric):
     """A column of real numbers between public bounds.
 
@@ -148,7 +152,7 @@ class Real(Numeric):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer(Numeric):
     """A column of whole numbers between public bounds, exact up to a width of 2^20.
 

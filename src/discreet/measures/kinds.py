@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.rational import (
+    Number,
     float_above,
     non_negative,
     non_negative_or_infinite,
@@ -75,8 +76,8 @@ class PureDP(Measure):
 
     epsilon: Fraction | float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", non_negative_or_infinite(self.epsilon, "epsilon"))
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", non_negative_or_infinite(epsilon, "epsilon"))
 
     def _at_most(self, other: PureDP) -> bool:
         return self.epsilon <= other.epsilon
@@ -103,9 +104,9 @@ class ApproxDP(Measure):
     epsilon: Fraction | float
     delta: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", non_negative_or_infinite(self.epsilon, "epsilon"))
-        object.__setattr__(self, "delta", probability(self.delta, "delta"))
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "epsilon", non_negative_or_infinite(epsilon, "epsilon"))
+        object.__setattr__(self, "delta", probability(delta, "delta"))
 
     def _at_most(self, other: ApproxDP) -> bool:
         return self.epsilon <= other.epsilon and self.delta <= other.delta
@@ -133,8 +134,8 @@ class ZCDP(Measure):
 
     rho: Fraction | float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", non_negative_or_infinite(self.rho, "rho"))
+    def __init__(self, rho: Number) -> None:
+        object.__setattr__(self, "rho", non_negative_or_infinite(rho, "rho"))
 
     def _at_most(self, other: ZCDP) -> bool:
         return self.rho <= other.rho
@@ -163,8 +164,8 @@ class GaussianDP(Measure):
 
     mu_squared: Fraction
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
+    def __init__(self, mu_squared: Number) -> None:
+        object.__setattr__(self, "mu_squared", non_negative(mu_squared, "mu_squared"))
 
     @property
     def mu(self) -> float:
@@ -276,11 +277,11 @@ def measure_from_dict(data: Mapping[str, Any]) -> Measure:
         case {"measure": "PureDP", "epsilon": epsilon}:
             return PureDP(_exact(epsilon))
         case {"measure": "ApproxDP", "epsilon": epsilon, "delta": delta}:
-            return ApproxDP(_exact(epsilon), _exact(delta))  # type: ignore[arg-type]
+            return ApproxDP(_exact(epsilon), _exact(delta))
         case {"measure": "ZCDP", "rho": rho}:
             return ZCDP(_exact(rho))
         case {"measure": "GaussianDP", "mu_squared": mu_squared}:
-            return GaussianDP(_exact(mu_squared))  # type: ignore[arg-type]
+            return GaussianDP(_exact(mu_squared))
         case {"measure": "Renyi", "curve": curve}:
             return Renyi({float(order): float(value) for order, value in curve.items()})
         case _:

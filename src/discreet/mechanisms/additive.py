@@ -21,7 +21,7 @@ from discreet.mechanisms.laws import (
     Law,
 )
 from discreet.queries import Sensitivity
-from discreet.rational import square_root_above
+from discreet.rational import Number, square_root_above
 
 #: The largest noise the samplers draw.
 LARGEST_SCALE = 2**50
@@ -84,8 +84,8 @@ class Laplace(AdditiveMechanism):
     Proof page: ``docs/proofs/additive.md``.
     """
 
-    def __init__(self, epsilon: float | Fraction | str) -> None:
-        self.measure: PureDP = PureDP(epsilon)  # type: ignore[arg-type]
+    def __init__(self, epsilon: Number) -> None:
+        self.measure: PureDP = PureDP(epsilon)
         if self.measure.epsilon == 0:
             raise ValueError("epsilon must be greater than 0.")
 
@@ -100,17 +100,17 @@ class Laplace(AdditiveMechanism):
 
 
 def _target(
-    epsilon: float | Fraction | str | None,
-    delta: float | Fraction | str | None,
-    rho: float | Fraction | str | None,
+    epsilon: Number | None,
+    delta: Number | None,
+    rho: Number | None,
 ) -> ApproxDP | ZCDP:
     if rho is not None and epsilon is None and delta is None:
-        concentrated = ZCDP(rho)  # type: ignore[arg-type]
+        concentrated = ZCDP(rho)
         if concentrated.rho == 0:
             raise ValueError("rho must be greater than 0.")
         return concentrated
     if rho is None and epsilon is not None and delta is not None:
-        pair = ApproxDP(epsilon, delta)  # type: ignore[arg-type]
+        pair = ApproxDP(epsilon, delta)
         if not pair.delta:
             raise ValueError("delta must be greater than 0 for Gaussian noise.")
         return pair
@@ -128,10 +128,10 @@ class Gaussian(AdditiveMechanism):
 
     def __init__(
         self,
-        epsilon: float | Fraction | str | None = None,
-        delta: float | Fraction | str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
         *,
-        rho: float | Fraction | str | None = None,
+        rho: Number | None = None,
     ) -> None:
         self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
 
@@ -191,10 +191,10 @@ class DiscreteGaussian(AdditiveMechanism):
 
     def __init__(
         self,
-        epsilon: float | Fraction | str | None = None,
-        delta: float | Fraction | str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
         *,
-        rho: float | Fraction | str | None = None,
+        rho: Number | None = None,
     ) -> None:
         self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
 

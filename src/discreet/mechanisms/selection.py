@@ -28,7 +28,7 @@ class Exponential(Mechanism):
 
     Privacy
     -------
-    McSherry & Talwar 2007; ρ: Cesar & Rogers 2021, Lemma 3.4. Proof page: ``docs/proofs/quantiles.md``.
+    McSherry & Talwar 2007; ρ by bounded range: Cesar & Rogers 2021. Proof page: ``docs/proofs/quantiles.md``.
     """
 
     def __init__(self, measure: Measure) -> None:

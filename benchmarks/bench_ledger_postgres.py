@@ -1,0 +1,45 @@
+"""How fast a ledger in PostgreSQL is, against its bars, on a temporary server with fsync on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bench_ledger import EVENT, LIMIT, PROCESSES, _charges, _report, _seconds, _together
+
+from discreet.ledger import Ledger
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from postgres import PostgresServer
+
+BAR = 250
+
+
+def main() -> int:
+    """Print each figure with PASS or FAIL; the number of failures."""
+    failures = 0
+    try:
+        server = PostgresServer()
+    except FileNotFoundError as error:
+        print(f"FAIL  ledger in PostgreSQL: {error}")
+        return 1
+    try:
+        url = server.url()
+        ledger = Ledger(url, limit=LIMIT)
+        _charges(ledger, 100)
+        rate = max(500 / _seconds(lambda: _charges(ledger, 500)) for _ in range(3))
+        name = "PostgreSQL, charges, one process"
+        failures += _report(name, rate, "per second", BAR, at_least=True)
+
+        rate = max(PROCESSES * 30 / _together(url, 30) for _ in range(3))
+        name = f"PostgreSQL, charges, {PROCESSES} processes"
+        failures += _report(name, rate, "per second", BAR, at_least=True)
+        ledger.verify()
+        assert EVENT == ledger.entries()[-1].event
+    finally:
+        server.close()
+    return failures
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
