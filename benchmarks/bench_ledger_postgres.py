@@ -35,7 +35,7 @@ def main() -> int:
         name = f"PostgreSQL, charges, {PROCESSES} processes"
         failures += _report(name, rate, "per second", BAR, at_least=True)
         ledger.verify()
-        assert EVENT == ledger.entries()[-1].event
+        assert ledger.entries()[-1].event == EVENT
     finally:
         server.close()
     return failures

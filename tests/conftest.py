@@ -6,6 +6,7 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
 
 settings.register_profile(

@@ -13,9 +13,11 @@ from discreet.expressions import col
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi, convert
 from discreet.queries import (
+    Bounds,
     Count,
     Gram,
     Histogram,
+    Keys,
     Mean,
     Median,
     Moments,
@@ -24,7 +26,7 @@ from discreet.queries import (
     Variance,
 )
 from discreet.release import NoiseInterval, Plan, Release
-from discreet.schema import Bins, Categorical, Integer, Nearest, Real, Schema, Score
+from discreet.schema import Bins, Categorical, Integer, Nearest, Real, Schema, Score, Text
 from discreet.step import Step
 from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
 
@@ -37,6 +39,7 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "Bins",
+    "Bounds",
     "BudgetExceeded",
     "Categorical",
     "Count",
@@ -44,6 +47,7 @@ __all__ = [
     "Gram",
     "Histogram",
     "Integer",
+    "Keys",
     "Ledger",
     "Mean",
     "Median",
@@ -61,6 +65,7 @@ __all__ = [
     "Score",
     "Step",
     "Sum",
+    "Text",
     "Unit",
     "Variance",
     "accounting",

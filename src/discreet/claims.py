@@ -142,6 +142,38 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
     Claim(
+        name="discovered-keys",
+        statement="Keys whose noisy count reaches the threshold are released with (ε, δ)-DP, the mass at "
+        "the threshold counted.",
+        unit="add/remove and replace-one, with or without ids and max_rows",
+        measure="ApproxDP",
+        status="proved",
+        source="Korolova, Kenthapadi, Mishra & Ntoulas 2009",
+        proof="keys.md",
+        audit="tests/attacks/test_discovery.py::test_a_key_of_one_person_is_released_no_more_often_than_delta",
+        functions=(
+            "discreet.accounting.thresholds.threshold_delta",
+            "discreet.accounting.thresholds.least_threshold",
+            "discreet.answers.discovery.KeysAnswerer.answer",
+            "discreet.engines.arrays.count_texts",
+        ),
+    ),
+    Claim(
+        name="private-bounds",
+        statement="Bounds chosen from a noisy histogram of signs and powers of two are ε-DP.",
+        unit="add/remove and replace-one, with or without ids and max_rows",
+        measure="PureDP",
+        status="proved",
+        source="a histogram with public bins: Dwork, McSherry, Nissim & Smith 2006",
+        proof="keys.md",
+        audit="tests/attacks/test_discovery.py::test_an_attack_on_bounds_finds_no_more_than_was_charged",
+        functions=(
+            "discreet.queries.discovery.Bounds.sensitivity",
+            "discreet.answers.discovery.BoundsAnswerer.answer",
+            "discreet.engines.arrays.ladder_codes",
+        ),
+    ),
+    Claim(
         name="ledger-filter",
         statement="All answers charged to a ledger, chosen adaptively, together satisfy its limit.",
         unit="the ledger's",

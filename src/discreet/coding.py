@@ -25,14 +25,16 @@ __all__ = [
     "Condition",
     "Cuts",
     "Grid",
+    "Ladder",
+    "Leaf",
     "Linear",
     "Lookup",
     "NoneOf",
     "OneOf",
     "base_columns",
-    "category_codes",
     "grid_multiplier",
     "leaves",
+    "partial_codes",
     "sources",
 ]
 
@@ -88,6 +90,25 @@ class Category:
     @property
     def high(self) -> int:
         return len(self.values) - 1
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """How many of the increasing public `rungs` a number has reached; -1 (no code) if it is none.
+
+    Needs no bounds. Columns of an integer type are clamped to ±2^53 first.
+    """
+
+    column: str
+    rungs: tuple[float, ...]
+
+    @property
+    def low(self) -> int:
+        return -1
+
+    @property
+    def high(self) -> int:
+        return len(self.rungs)
 
 
 @dataclass(frozen=True)
@@ -156,7 +177,8 @@ class Lookup:
         return max(self.link)
 
 
-Code: TypeAlias = Grid | Category | Linear | Cuts | Closest | Lookup
+Leaf: TypeAlias = Grid | Category | Ladder
+Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup
 
 
 @dataclass(frozen=True)
@@ -225,11 +247,11 @@ def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
             return ()
 
 
-def leaves(*codes: Code | Condition) -> tuple[Grid | Category, ...]:
+def leaves(*codes: Code | Condition) -> tuple[Leaf, ...]:
     """The codes of cells that these codes are made of, each once, in order of first use."""
-    found: list[Grid | Category] = []
+    found: list[Leaf] = []
     for code in codes:
-        found += [code] if isinstance(code, Grid | Category) else leaves(*sources(code))
+        found += [code] if isinstance(code, Leaf) else leaves(*sources(code))
     return tuple(dict.fromkeys(found))
 
 
@@ -238,7 +260,7 @@ def base_columns(*codes: Code | Condition) -> tuple[str, ...]:
     return tuple(dict.fromkeys(leaf.column for leaf in leaves(*codes)))
 
 
-def category_codes(*codes: Code | Condition) -> tuple[Category, ...]:
-    """The categories that can have no code (-1): rows in which one has none are left out."""
-    found = (leaf for leaf in leaves(*codes) if isinstance(leaf, Category))
-    return tuple(leaf for leaf in found if leaf.otherwise < 0)
+def partial_codes(*codes: Code | Condition) -> tuple[Category | Ladder, ...]:
+    """The codes that some cells have none of (-1): rows in which one is missing are left out."""
+    found = (leaf for leaf in leaves(*codes) if isinstance(leaf, Category | Ladder))
+    return tuple(leaf for leaf in found if isinstance(leaf, Ladder) or leaf.otherwise < 0)

@@ -24,6 +24,7 @@ __all__ = [
     "Exponential",
     "External",
     "Gaussian",
+    "KeyThreshold",
     "Parallel",
     "Poisson",
     "RandomizedResponse",
@@ -153,6 +154,34 @@ class Exponential(Event):
 
     def __init__(self, epsilon: Number) -> None:
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
+
+
+@dataclass(frozen=True)
+class KeyThreshold(Event):
+    """Counts of keys that nobody listed, with discrete Laplace noise; those at the threshold or above.
+
+    `sensitivity` is the largest L1 distance of the counts of two neighbours; one person has at most
+    `rows` rows, in at most `groups` keys. It is (sensitivity/scale, δ)-DP, where δ bounds the chance that
+    a key of one person alone reaches `threshold`, the mass at the threshold included
+    (Korolova, Kenthapadi, Mishra & Ntoulas 2009).
+    """
+
+    scale: Fraction
+    sensitivity: int
+    threshold: int
+    rows: int
+    groups: int
+
+    def __init__(
+        self, scale: Number, sensitivity: int, threshold: int, rows: int = 1, groups: int = 1
+    ) -> None:
+        object.__setattr__(self, "scale", positive(scale, "scale"))
+        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity", least=1))
+        object.__setattr__(self, "rows", whole(rows, "rows", least=1))
+        object.__setattr__(self, "groups", whole(groups, "groups", least=1))
+        object.__setattr__(self, "threshold", whole(threshold, "threshold", least=1))
+        if self.threshold <= self.rows:
+            raise ValueError("threshold must be greater than rows: else one person's key may pass.")
 
 
 @dataclass(frozen=True)
@@ -361,7 +390,7 @@ def _key(name: str) -> str:
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
-        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian, Parallel,
-        Poisson, RandomizedResponse, Repeat, RepeatAndSelect,
+        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian, KeyThreshold,
+        Parallel, Poisson, RandomizedResponse, Repeat, RepeatAndSelect,
     )
 }  # fmt: skip

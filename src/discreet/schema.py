@@ -8,8 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from discreet.coding import Category, Code, Grid
+from discreet.coding import Code, Leaf
 from discreet.columns import (
+    Base,
     Bins,
     Categorical,
     Column,
@@ -17,14 +18,15 @@ from discreet.columns import (
     Nearest,
     Real,
     Score,
+    Text,
+    Unbounded,
     base_column_from_dict,
     derived_column_from_dict,
     is_unicode,
 )
 
-__all__ = ["Bins", "Categorical", "Integer", "Nearest", "Real", "Schema", "Score"]
+__all__ = ["Bins", "Categorical", "Integer", "Nearest", "Real", "Schema", "Score", "Text"]
 
-Base = Real | Integer | Categorical
 Derived = Bins | Nearest | Score
 
 
@@ -65,7 +67,7 @@ class Schema(Mapping[str, Column]):
                     f"column {name!r} is derived: declare the base columns first, "
                     f"then use schema.derive({name}=...)."
                 )
-            if not isinstance(column, Real | Integer | Categorical):
+            if not isinstance(column, Real | Integer | Categorical | Text | Unbounded):
                 raise TypeError(
                     f"column {name!r} must be dp.Real(lower, upper), dp.Integer(lower, upper) or "
                     f"dp.Categorical(...), not {type(column).__name__}. Bounds and categories are never "
@@ -102,6 +104,13 @@ class Schema(Mapping[str, Column]):
             derived[name] = column
         schema._derived = MappingProxyType(derived)
         return schema
+
+    def replace(self, /, **columns: Base) -> Schema:
+        """A schema in which some base columns are declared anew, such as with bounds just bought."""
+        for name in columns:
+            if name not in self._base:
+                raise UnknownColumn(name, tuple(self._base))
+        return Schema({**self._base, **columns}).derive(**self._derived)
 
     def code(self, name: str) -> Code:
         """The integer code of a column, on the grid of `VALUE_BITS` bits."""
@@ -200,9 +209,15 @@ class UnknownColumn(KeyError):
         return UnknownColumn, (self.name, self.known)
 
 
-def order_codes(schema: Schema) -> tuple[Grid | Category, ...]:
-    """The codes of all base columns: the order in which rows of one person are kept."""
-    return tuple(column.code(name, schema) for name, column in schema.base.items())
+def order_codes(schema: Schema) -> tuple[Leaf, ...]:
+    """The codes of all base columns but free text: the order in which one person's rows are kept."""
+    codes: list[Leaf] = []
+    for name, column in schema.base.items():
+        if isinstance(column, Unbounded):
+            codes.append(column.ladder(name))
+        elif not isinstance(column, Text):
+            codes.append(column.code(name, schema))
+    return tuple(codes)
 
 
 def _check_name(name: object) -> None:

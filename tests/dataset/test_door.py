@@ -236,6 +236,20 @@ def test_no_noise_is_refused_on_private_rows(query, how):
         dataset().release(query, how)
 
 
+@pytest.mark.parametrize("query", [dp.Count(), dp.Mean("x"), dp.Median("x")], ids=repr)
+@pytest.mark.parametrize(
+    "how", [dp.PureDP(10**30), dp.ZCDP(10**60), dp.ApproxDP(10**9, "1e-6")], ids=repr
+)
+def test_an_enormous_budget_is_answered_not_refused_after_the_charge(query, how):
+    ledger = dp.Ledger(limit=how)
+    release = dp.PrivateDataset(table(), SCHEMA, ledger=ledger).release(query, how)
+    exact = dp.PrivateDataset(table(), SCHEMA, unit=dp.PUBLIC).release(query, dp.PureDP(math.inf))
+    assert release.value == pytest.approx(
+        exact.value, rel=0.02
+    )  # a median may be any value in a gap
+    assert len(ledger.entries()) == 2
+
+
 def test_exact_totals_are_refused_on_private_rows():
     with pytest.raises(PermissionError, match="PUBLIC"):
         testing.exact_totals(dataset(), dp.Count())

@@ -114,7 +114,7 @@ def test_arrays_of_random_bits(kind: str) -> None:
     draw = np.random.default_rng(0)
     schema = dp.Schema(x=dp.Real(-1, 1e6), k=dp.Categorical(0, 1, 2.5))
     size = np.dtype(kind).itemsize
-    for _ in range(200):
+    for _ in range(100):
         length = int(draw.integers(0, 9))
         cells = np.frombuffer(draw.bytes(length * size), kind)
         if kind == "f4" and length:

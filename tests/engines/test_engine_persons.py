@@ -27,7 +27,6 @@ UNIT = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
 QUERIES = [
     (dp.Moments("x", "wide", by="s"), None, ()),
     (dp.Sum("x", where="wide > 0"), lambda k: k["wide"] > k.cut("wide", 0), ("wide",)),
-    (dp.Sum("wide"), None, ()),
 ]
 
 
@@ -66,8 +65,9 @@ def test_ids_of_every_type(kind: str, tmp_path: Path) -> None:
     column, persons = PERSONS[kind]
     table = sample(len(kind), persons)
     rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    queries = QUERIES if kind == "text" else QUERIES[len(kind) % 2 :: 2]
     kinds = {"x": "real", "wide": "whole", "s": "text", "person": column}
-    for query, test, uses in QUERIES:
+    for query, test, uses in queries:
         wanted = oracle.totals(query, SCHEMA, rows, test, uses, "person", 2)
         for form, source in tables.forms(table, kinds, tmp_path).items():
             if "csv" in form and kind == "reals":

@@ -75,7 +75,7 @@ def compare(schema: dp.Schema, table: tables.Table, builders: Any, queries: list
             assert exact_totals(dataset, query).tolist() == wanted, (form, query)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_numpy_lists_and_files(tmp_path_factory: Any, case: tuple[dp.Schema, tables.Table]) -> None:
     folder: Path = tmp_path_factory.getbasetemp()

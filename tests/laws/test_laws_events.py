@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import accounting, events
+from discreet.accounting.thresholds import least_threshold
 from discreet.events import Event, event_from_dict, walk
 from discreet.measures import (
     ZCDP,
@@ -46,6 +47,14 @@ LEAVES: dict[str, st.SearchStrategy[Event]] = {
         events.RandomizedResponse, st.fractions(0, 5, max_denominator=50), st.integers(2, 9)
     ),
     "External": st.builds(events.External, COSTS, st.just("elsewhere")),
+    "KeyThreshold": st.builds(
+        events.KeyThreshold,
+        SCALES,
+        st.integers(1, 9),
+        st.integers(4, 900),
+        st.integers(1, 3),
+        st.integers(1, 3),
+    ),
 }
 LEAF = st.one_of(*LEAVES.values())
 LISTS = st.lists(LEAF, max_size=3)
@@ -196,6 +205,9 @@ FAMILIES: dict[str, Callable[[Fraction], Event]] = {
     "Exponential": lambda s: events.Exponential(1 / s),
     "RandomizedResponse": lambda s: events.RandomizedResponse(1 / s, 3),
     "External": lambda s: events.External(ZCDP(1 / s), "elsewhere"),
+    "KeyThreshold": lambda s: events.KeyThreshold(
+        s, 1, least_threshold(s, Fraction(1, 10**6), 1, 1)
+    ),
     "Assumed": lambda s: events.Assumed(events.Gaussian(s), "real arithmetic"),
     "Compose": lambda s: events.Compose(events.DiscreteLaplace(s), events.Gaussian(s)),
     "Parallel": lambda s: events.Parallel([events.Gaussian(s), events.DiscreteGaussian(1)]),
@@ -222,8 +234,11 @@ def test_more_noise_never_costs_more(name: str) -> None:
             if a is not None and b is not None:
                 assert b <= a
         a, b = known(less, Renyi), known(more, Renyi)
-        for order in ORDERS:
+        assert (a is None) == (b is None)
+        for order in ORDERS if a is not None else ():
             assert b.curve[order] <= a.curve[order] * (1 + 1e-8) + 1e-11
+        pairs = [accounting.epsilon_at(event, "1e-5").epsilon for event in (less, more)]
+        assert pairs[1] <= pairs[0] * (1 + Fraction(1, 10**6))
 
     law()
 

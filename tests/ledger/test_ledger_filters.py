@@ -281,6 +281,9 @@ def test_declared_deltas_are_split_off() -> None:
     assert split_delta(Parallel([a, b, b], 2))[1] == Fraction("6e-8")
     assert split_delta(Assumed(a, "x")) == (Assumed(pure[a], "x"), Fraction("1e-8"))
     assert split_delta(Poisson(0.5, c)) == (Poisson(0.5, c), 0)
+    nothing = _pair(0.1, 0)
+    assert split_delta(RepeatAndSelect(nothing, 1, 0.1))[0].event == pure[a]
+    assert split_delta(Poisson(0.5, Compose(nothing)))[0].event == Compose(pure[a])
     for event in (Poisson(0.5, a), RepeatAndSelect(Compose(a), 1, 0.1)):
         with pytest.raises(NoBound, match="delta"):
             split_delta(event)
@@ -302,6 +305,13 @@ def test_deltas_come_from_the_reserve(limit, composition) -> None:
     ledger.verify()
     with pytest.raises(BudgetExceeded):
         without.charge(_pair(0.01, 1e-12))
+
+
+@pytest.mark.parametrize(("limit", "composition"), KINDS)
+def test_a_declared_delta_of_zero_is_pure(limit, composition) -> None:
+    ledger = Ledger(limit=limit, composition=composition)
+    entry = ledger.charge(_pair(0.01, 0))
+    assert entry.booked == ledger.charge(External(PureDP(0.01), "the same")).booked
 
 
 def test_the_reserve_is_taken_off_what_the_limit_converts_to() -> None:

@@ -42,6 +42,9 @@ def test_opening_again_needs_only_the_url(url: str) -> None:
     assert again.remaining() == first.remaining()
     assert again.entries() == first.entries()
     Ledger(url, limit=PAIR, unit=unit, composition="renyi", accept_assumed=True, delta_reserve=1e-7)
+    Ledger(url, limit=PAIR, delta_reserve=1e-7)
+    with pytest.raises(TypeError, match="limit"):
+        Ledger(url, limit=1.0)
 
 
 def test_defaults(url: str) -> None:
@@ -127,7 +130,9 @@ def test_bad_arguments_are_named_and_leave_nothing(url, arguments, error, words)
         ("sqlite://", ValueError),
         ("sqlite:///:memory:", ValueError),
         ("sqlite:///a.db?mode=ro", ValueError),
-        ("postgresql://localhost/budget", ValueError),
+        ("postgresql://localhost", ValueError),
+        ("postgresql+psycopg2://localhost/budget", ValueError),
+        ("mysql://localhost/budget", ValueError),
     ],
 )
 def test_bad_urls_are_named(bad, error) -> None:
@@ -152,7 +157,7 @@ def test_notes_and_names_are_checked() -> None:
 
 def _sentence(error: pytest.ExceptionInfo[LedgerError]) -> str:
     assert error.value.__cause__ is None
-    assert error.value.__suppress_context__ or error.value.__context__ is None
+    assert error.value.__context__ is None
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -213,7 +218,7 @@ def test_a_database_that_turns_read_only(url: str) -> None:
     with pytest.raises(LedgerUnavailable) as error:
         ledger.charge(DiscreteLaplace(10))
     assert "readonly" in _sentence(error)
-    assert "isn't acknowledged" in str(error.value)
+    assert "Nothing was charged, so nothing may be read." in str(error.value)
     assert len(Ledger(url).entries()) == 1
 
 
@@ -273,7 +278,7 @@ def test_writers_take_the_lock_when_they_begin(url: str) -> None:
 def test_statements_are_compiled_once_for_all_ledgers(url: str) -> None:
     for _ in range(3):
         Ledger(limit=PAIR).charge(DiscreteLaplace(10))
-    assert len(store._compiled) < 10
+    assert sum(name == "sqlite" for _, name, _ in store._compiled) < 10
 
 
 # -- migrations --------------------------------------------------------------------------------
@@ -284,33 +289,33 @@ def test_older_tables_are_migrated_when_opened(url: str, monkeypatch) -> None:
     old.charge(DiscreteLaplace(10))
     steps = []
 
-    def second(connection: Connection) -> None:
-        steps.append(2)
-        connection.execute(text("ALTER TABLE discreet_balances ADD COLUMN colour TEXT"))
-
     def third(connection: Connection) -> None:
         steps.append(3)
+        connection.execute(text("ALTER TABLE discreet_balances ADD COLUMN colour TEXT"))
+
+    def fourth(connection: Connection) -> None:
+        steps.append(4)
         connection.execute(text("UPDATE discreet_balances SET colour = 'green'"))
 
-    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, second, third))
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, third, fourth))
     new = Ledger(url)
-    assert steps == [2, 3]
+    assert steps == [3, 4]
     assert new.remaining() == old.remaining()
     new.charge(DiscreteLaplace(10))
     new.verify()
     with new._store.reading() as connection:
-        assert migrations.version_of(connection) == 3
+        assert migrations.version_of(connection) == 4
         assert (
             connection.exec_driver_sql("SELECT colour FROM discreet_balances").scalar() == "green"
         )
     Ledger(url)
-    assert steps == [2, 3]
+    assert steps == [3, 4]
     # a new file takes all steps at once
     Ledger(url.replace("budget", "fresh"), limit=PAIR).charge(DiscreteLaplace(10))
-    assert steps == [2, 3, 2, 3]
+    assert steps == [3, 4, 3, 4]
     # and this toolkit refuses what a newer one wrote
     monkeypatch.undo()
-    with pytest.raises(LedgerUnavailable, match="version 3 and this toolkit reads up to 1"):
+    with pytest.raises(LedgerUnavailable, match="version 4 and this toolkit reads up to 2"):
         Ledger(url)
 
 
@@ -327,6 +332,6 @@ def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch) -> None:
     monkeypatch.undo()
     ledger = Ledger(url)
     with ledger._store.reading() as connection:
-        assert migrations.version_of(connection) == 1
+        assert migrations.version_of(connection) == 2
         columns = connection.exec_driver_sql("PRAGMA table_info(discreet_balances)").all()
     assert "colour" not in [column[1] for column in columns]

@@ -75,7 +75,7 @@ def test_any_names_and_numbers_survive_a_file(
         ("[columns]", "at least one column"),
         ("[columns.a]\ntype = 'wavy'", "'a' needs type = one of real, integer, categorical"),
         ("[columns]\na = 3", "'a' needs type"),
-        ("[columns.a]\ntype = 'real'", "'a': dp.Real: lower must be given"),
+        ("[columns.a]\ntype = 'real'\nupper = 3", "'a': dp.Real: lower must be given"),
         ("[columns.a]\ntype = 'real'\nlower = 1\nupper = 0", "lower must not exceed upper"),
         ("[columns.a]\ntype = 'real'\nlower = 'x'\nupper = 0", "lower must be a number"),
         ("[columns.a]\ntype = 'real'\nlowest = 1", "'a' can't have 'lowest'"),
@@ -127,7 +127,7 @@ def test_bad_schemas() -> None:
 
 INF, NAN = float("inf"), float("nan")
 BAD: list[tuple[Any, str]] = [
-    (lambda: dp.Real(), "lower must be given"),
+    (lambda: dp.Real(upper=3), "lower must be given"),
     (lambda: dp.Real(0), "upper must be given.*never taken from the data"),
     (lambda: dp.Real(0, INF), "upper must be finite"),
     (lambda: dp.Real(NAN, 1), "lower must be finite"),
@@ -198,7 +198,7 @@ BASE = dp.Schema(x=dp.Real(0, 10), n=dp.Integer(0, 5), s=dp.Categorical("a", "b"
         (dp.Bins("x", [5, 10]), "strictly between"),
         (dp.Bins("x", [5, 5 + 1e-9]), "two cuts fall into one cell"),
         (dp.Bins("n", [1.5, 1.75]), "two cuts fall into one cell"),
-        (dp.Nearest(["x", "s"], [(1, 1)]), "'s' must be real or integer"),
+        (dp.Nearest(["x", "s"], [(1, 1)]), "'s' must be dp.Real or dp.Integer"),
         (dp.Score({"s": [1]}, link=[1]), "table of 's' must have 2 entries"),
         (dp.Score({"x": [1]}, link=[1]), "column 'x' is real"),
         (dp.Bins("nothing", [1]), "'nothing' is not in the schema"),

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from discreet.accounting import curves
 from discreet.accounting.google import gaussian_loss, pair_loss, sampled_gaussian_curve
+from discreet.accounting.thresholds import threshold_delta
 from discreet.events import (
     Assumed,
     Compose,
@@ -23,6 +24,7 @@ from discreet.events import (
     Exponential,
     External,
     Gaussian,
+    KeyThreshold,
     Parallel,
     Poisson,
     RandomizedResponse,
@@ -326,12 +328,15 @@ class _LossCount(Count[PrivacyLoss]):
 
 
 class _PairCount(Count[ApproxDP]):
-    """Basic composition of (ε, δ) pairs: pure events and declared pairs."""
+    """Basic composition of (ε, δ) pairs: pure events, thresholds and declared pairs."""
 
     kind = ApproxDP
     zero = ApproxDP(0, Fraction(0))
 
     def leaf(self, event: Event) -> ApproxDP:
+        if isinstance(event, KeyThreshold):
+            delta = threshold_delta(event.scale, event.threshold, event.rows, event.groups)
+            return ApproxDP(event.sensitivity / event.scale, delta)
         return ApproxDP(self._pure(event), Fraction(0))
 
     def largest(self, branches: list[ApproxDP], reach: int) -> ApproxDP:

@@ -2,19 +2,25 @@
 
 from discreet.columns.base import (
     MOST_CELLS,
+    RUNGS,
     Categorical,
     Column,
     Integer,
     Numeric,
     Real,
+    Text,
+    Unbounded,
     column_name,
     is_unicode,
+    numeric_column,
 )
 from discreet.columns.derived import Bins, Nearest, Score
-from discreet.columns.files import base_column_from_dict, derived_column_from_dict
+from discreet.columns.files import Base, base_column_from_dict, derived_column_from_dict
 
 __all__ = [
     "MOST_CELLS",
+    "RUNGS",
+    "Base",
     "Bins",
     "Categorical",
     "Column",
@@ -23,8 +29,11 @@ __all__ = [
     "Numeric",
     "Real",
     "Score",
+    "Text",
+    "Unbounded",
     "base_column_from_dict",
     "column_name",
     "derived_column_from_dict",
     "is_unicode",
+    "numeric_column",
 ]

@@ -8,13 +8,25 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.coding import EXACT_INTEGER, VALUE_BITS, Category, Code, Grid, Linear, grid_multiplier
+from discreet.coding import (
+    EXACT_INTEGER,
+    VALUE_BITS,
+    Category,
+    Code,
+    Grid,
+    Ladder,
+    Linear,
+    grid_multiplier,
+)
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
 
 #: The most cells that a countable column, or a product of them, may have.
 MOST_CELLS = 2**22
+#: Signs and powers of two between which numbers without bounds are told apart.
+_POWERS = tuple(2.0**k for k in range(-20, 51))
+RUNGS: tuple[float, ...] = (*(-power for power in reversed(_POWERS)), 0.0, *_POWERS)
 
 
 class Column(ABC):
@@ -31,6 +43,16 @@ class Column(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The column as plain data."""
+
+
+def numeric_column(schema: Schema, name: str, asked: str) -> Numeric:
+    """The column of this name, if it holds numbers between bounds."""
+    column = schema[name]
+    if isinstance(column, Unbounded):
+        column.code(name, schema)
+    if not isinstance(column, Numeric):
+        raise ValueError(f"{asked}: column {name!r} must be dp.Real or dp.Integer.")
+    return column
 
 
 class Numeric(Column):
@@ -116,11 +138,26 @@ class Real(Numeric):
         Values outside are clamped. Equal bounds make a constant column.
     fill : float, optional
         What null, NaN and cells that are no number count as; the midpoint by default.
+
+    Notes
+    -----
+    ``dp.Real()`` declares numbers whose bounds nobody knows yet. All that can be asked of such a column
+    is `Bounds`, which buys some.
     """
 
     lower: float = None  # type: ignore[assignment]
     upper: float = None  # type: ignore[assignment]
     fill: float | None = None
+
+    def __new__(cls, lower: Any = None, upper: Any = None, fill: Any = None) -> Any:
+        return (
+            Unbounded()
+            if lower is None and upper is None and fill is None
+            else super().__new__(cls)
+        )
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.lower, self.upper, self.fill
 
     def __post_init__(self) -> None:
         for bound in ("lower", "upper", "fill"):
@@ -198,6 +235,52 @@ class Integer(Numeric):
                 f"schema.derive({name}_band=dp.Bins({name!r}, [...]))."
             )
         return tuple(range(self.lower, self.upper + 1))
+
+
+@dataclass(frozen=True, repr=False)
+class Unbounded(Column):
+    """A column of numbers without bounds; written ``dp.Real()``."""
+
+    def code(self, name: str, schema: Schema) -> Code:
+        raise ValueError(
+            f"column {name!r} has no bounds: declare them, as in dp.Real(0, 100), from what anyone may "
+            f"know; or buy them with data.release(dp.Bounds({name!r}), dp.PureDP(0.1)) and declare those."
+        )
+
+    def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:
+        self.code(name, schema)
+        return ()
+
+    def ladder(self, name: str) -> Ladder:
+        """The code that needs no bounds: sign and power of two."""
+        return Ladder(name, RUNGS)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": "real"}
+
+    def __repr__(self) -> str:
+        return "Real()"
+
+
+@dataclass(frozen=True)
+class Text(Column):
+    """A column of text whose values nobody may list in advance, such as names of towns.
+
+    All that can be asked of it are its frequent values: ``dp.Count(by=dp.Keys.discover(...))``.
+    """
+
+    def code(self, name: str, schema: Schema) -> Code:
+        raise ValueError(
+            f"column {name!r} is free text: declare its values with dp.Categorical, or discover the "
+            f"frequent ones with dp.Count(by=dp.Keys.discover({name!r}, delta=1e-6))."
+        )
+
+    def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:
+        self.code(name, schema)
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": "text"}
 
 
 class Categorical(Column):

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
-from discreet.columns.base import Column, Numeric, column_name, finite, is_unicode
+from discreet.columns.base import Column, Numeric, column_name, finite, is_unicode, numeric_column
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -119,9 +119,7 @@ class Nearest(Column):
         sources: list[Code] = []
         positions: list[list[int]] = []
         for index, of in enumerate(self.columns):
-            column = schema[of]
-            if not isinstance(column, Numeric):
-                raise ValueError(f"dp.Nearest: column {of!r} must be real or integer.")
+            column = numeric_column(schema, of, "dp.Nearest")
             steps = column.steps(VALUE_BITS)
             stretch = max(1, 2**VALUE_BITS // steps) if steps else 0
             sources.append(Linear(column.grid(of, VALUE_BITS), stretch, 0))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.columns.base import Categorical, Integer, Real
+from discreet.columns.base import Categorical, Integer, Real, Text, Unbounded
 from discreet.columns.derived import Bins, Nearest, Score
 
 _BASE: dict[str, tuple[Any, set[str]]] = {
     "real": (Real, {"lower", "upper", "fill"}),
     "integer": (Integer, {"lower", "upper", "fill"}),
     "categorical": (Categorical, {"values", "unknown"}),
+    "text": (Text, set()),
 }
 _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "bins": (Bins, {"column", "cuts", "labels"}),
@@ -35,9 +36,12 @@ def _from_dict(name: str, entry: Any, kinds: dict[str, tuple[Any, set[str]]]) ->
         raise ValueError(f"schema: column {name!r}: {error}") from None
 
 
-def base_column_from_dict(name: str, entry: Any) -> Real | Integer | Categorical:
+Base = Real | Integer | Categorical | Text | Unbounded
+
+
+def base_column_from_dict(name: str, entry: Any) -> Base:
     """A base column from its TOML table."""
-    column: Real | Integer | Categorical = _from_dict(name, entry, _BASE)
+    column: Base = _from_dict(name, entry, _BASE)
     return column
 
 

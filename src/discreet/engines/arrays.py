@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import (
+    EXACT_INTEGER,
     AllOf,
     AnyOf,
     Between,
@@ -19,6 +20,7 @@ from discreet.coding import (
     Condition,
     Cuts,
     Grid,
+    Ladder,
     Linear,
     Lookup,
     NoneOf,
@@ -33,7 +35,7 @@ from discreet.engines.base import (
     check_kind,
     missing_column,
 )
-from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of
+from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.queries import CodedQuery, Keep
 from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema
@@ -85,30 +87,26 @@ class Arrays(Engine):
         return len(next(iter(self._columns.values()), ()))
 
     def totals(self, query: CodedQuery) -> Integers:
-        result = np.zeros((query.groups, len(query.terms)), np.int64)
-        for chunk, mask in self._chunks(query):
-            add_chunk(result, query, chunk, mask)
-        return result
+        return totals_of(query, self._chunks(query))
 
     def tally(self, query: CodedQuery) -> Tally:
-        assert query.tally is not None
-        width = query.tally.high + 1
-        pairs = [
-            chunk.groups(query)[mask] * width + chunk.code(query.tally)[mask]
-            for chunk, mask in self._chunks(query)
-        ]
-        joined = np.concatenate(pairs) if pairs else np.zeros(0, np.int64)
-        values, counts = np.unique(joined, return_counts=True)
-        return Tally(values // width, values % width, counts.astype(np.int64))
+        return tally_of(query, self._chunks(query))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        parts = [np.zeros((0, len(codes)), np.int64)]
-        for chunk, mask in self._chunks(query):
-            part = np.empty((int(mask.sum()), len(codes)), np.int64)
-            for index, code in enumerate(codes):
-                part[:, index] = chunk.code(code)[mask]
-            parts.append(part)
-        return np.concatenate(parts)
+        return rows_of(codes, self._chunks(query))
+
+    def chunk(self) -> Chunk:
+        """All rows."""
+        return Chunk(self._columns)
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        whole = Chunk(self._columns)
+        texts, codes = texts_of(self._columns[column].tolist())
+        counted = whole.counted(query) & (codes >= 0)
+        if query.keep is None:
+            return count_texts(texts, codes[counted], None, 1, 1)
+        order, persons = person_order(whole, query.keep, counted, codes)
+        return count_texts(texts, codes[order], persons, query.keep.most, groups)
 
     def _chunks(self, query: CodedQuery) -> Iterator[tuple[Chunk, Mask]]:
         length = self.length()
@@ -126,9 +124,11 @@ class Arrays(Engine):
 class Chunk:
     """Some rows, with the codes computed so far."""
 
-    def __init__(self, columns: Mapping[str, Array]) -> None:
+    def __init__(
+        self, columns: Mapping[str, Array], codes: Mapping[Code, Integers] | None = None
+    ) -> None:
         self._columns = columns
-        self._codes: dict[Code, Integers] = {}
+        self._codes: dict[Code, Integers] = dict(codes or {})
 
     @property
     def length(self) -> int:
@@ -148,6 +148,8 @@ class Chunk:
         match code:
             case Grid():
                 return grid_codes(self._columns[code.column], code)
+            case Ladder():
+                return ladder_codes(self._columns[code.column], code)
             case Category():
                 return category_codes(self._columns[code.column], code)
             case Linear(source=source, scale=scale, offset=offset):
@@ -276,6 +278,19 @@ def _text_codes(cells: Array, code: Category) -> Integers:
 
 def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
     """Of each person's rows that count, the first `most` in the public order; none without id."""
+    order, persons = person_order(rows, keep, counted)
+    mask = np.zeros(len(counted), np.bool_)
+    mask[order[ranks_within(persons) < keep.most]] = True
+    return mask
+
+
+def person_order(
+    rows: Chunk, keep: Keep, counted: Mask, last: Integers | None = None
+) -> tuple[Integers, Integers]:
+    """The rows that count, person by person and in the public order, and their persons.
+
+    Rows that are equal in all codes are ordered by `last`, if given.
+    """
     persons = _persons(rows.column(keep.id_column))
     at = np.flatnonzero(counted & (persons >= 0))
     mix = np.zeros(len(at), np.int64)
@@ -291,15 +306,56 @@ def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
     if same.any():
         again = order[tied]
         codes = [rows.code(code)[at[again]] for code in dict.fromkeys((*keep.order, *keep.ties))]
+        if last is not None:
+            codes.append(last[at[again]])
         order[tied] = again[np.lexsort([*reversed(codes), key[again]])]
-    sorted_persons = persons[order]
-    begins = np.ones(len(at), np.bool_)
-    begins[1:] = sorted_persons[1:] != sorted_persons[:-1]
+    return at[order], persons[order]
+
+
+def ranks_within(persons: Integers) -> Integers:
+    """0, 1, ... along each run of equal persons."""
+    begins = np.ones(len(persons), np.bool_)
+    begins[1:] = persons[1:] != persons[:-1]
     starts = np.flatnonzero(begins)
-    rank = np.arange(len(at)) - starts[np.cumsum(begins) - 1] if len(at) else at
-    mask = np.zeros(len(counted), np.bool_)
-    mask[at[order[rank < keep.most]]] = True
-    return mask
+    return np.arange(len(persons)) - starts[np.cumsum(begins) - 1] if len(persons) else persons
+
+
+def count_texts(
+    texts: list[str], codes: Integers, persons: Integers | None, most: int, groups: int
+) -> dict[str, int]:
+    """How often each text occurs. With `persons`, rows are in each person's order: of each, the first
+    `most` rows count, and of these the rows in the first `groups` different texts.
+    """
+    if persons is not None:
+        kept = ranks_within(persons) < most
+        persons, codes = persons[kept], codes[kept]
+        pairs = persons * max(1, len(texts)) + codes
+        _, first, pair_of = np.unique(pairs, return_index=True, return_inverse=True)
+        new = np.zeros(len(pairs), np.int64)
+        new[first] = 1
+        before = np.cumsum(new)
+        begins = np.flatnonzero(ranks_within(persons) == 0)
+        offset = np.repeat(before[begins] - 1, np.diff([*begins, len(persons)]))
+        number = (before - offset)[first]  # 1, 2, ... for the different texts of a person
+        codes = codes[number[pair_of] <= groups]
+    counts = np.bincount(codes, minlength=len(texts))
+    return {text: int(n) for text, n in zip(texts, counts, strict=True) if n}
+
+
+def ladder_codes(cells: Array, code: Ladder) -> Integers:
+    """How many rungs each number has reached; -1 for whatever is no number."""
+    kind = cells.dtype.kind
+    with np.errstate(all="ignore"):
+        if kind == "O":
+            x = numbers_of(cells)
+        elif kind in "iu":
+            limits = np.iinfo(cells.dtype)
+            low, high = max(-EXACT_INTEGER, limits.min), min(EXACT_INTEGER, limits.max)
+            x = np.clip(cells, low, high).astype(np.float64)
+        else:
+            x = cells.astype(np.float64)
+        reached = np.searchsorted(np.array(code.rungs), x, side="right")
+        return np.where(np.isnan(x), -1, reached).astype(np.int64)
 
 
 def _persons(ids: Array) -> Integers:
@@ -309,6 +365,43 @@ def _persons(ids: Array) -> Integers:
     with np.errstate(all="ignore"):
         persons = np.unique(ids, return_inverse=True)[1].astype(np.int64)
         return np.where(np.isfinite(ids), persons, -1) if ids.dtype.kind == "f" else persons
+
+
+Chunks = Iterable[tuple[Chunk, Mask]]
+
+
+def totals_of(query: CodedQuery, chunks: Chunks) -> Integers:
+    """The sums of a query over chunks of at most `CHUNK` rows."""
+    result = np.zeros((query.groups, len(query.terms)), np.int64)
+    for chunk, mask in chunks:
+        add_chunk(result, query, chunk, mask)
+    return result
+
+
+def tally_of(query: CodedQuery, chunks: Chunks) -> Tally:
+    """How often each value of ``query.tally`` occurs in each group."""
+    assert query.tally is not None
+    width = query.tally.high + 1
+    counts: dict[int, int] = {}
+    for chunk, mask in chunks:
+        joined = chunk.groups(query)[mask] * width + chunk.code(query.tally)[mask]
+        values, numbers = np.unique(joined, return_counts=True)
+        for value, number in zip(values.tolist(), numbers.tolist(), strict=True):
+            counts[value] = counts.get(value, 0) + number
+    places = np.array(sorted(counts), np.int64)
+    found = np.fromiter((counts[place] for place in places.tolist()), np.int64, len(places))
+    return Tally(places // width, places % width, found)
+
+
+def rows_of(codes: tuple[Code, ...], chunks: Chunks) -> Integers:
+    """The codes of the rows that count."""
+    parts = [np.zeros((0, len(codes)), np.int64)]
+    for chunk, mask in chunks:
+        part = np.empty((int(mask.sum()), len(codes)), np.int64)
+        for index, code in enumerate(codes):
+            part[:, index] = chunk.code(code)[mask]
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 def add_chunk(result: Integers, query: CodedQuery, chunk: Chunk, mask: Mask) -> None:

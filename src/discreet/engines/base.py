@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import Code
-from discreet.columns import Categorical
+from discreet.columns import Categorical, Text
 from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -25,6 +25,25 @@ class Tally(NamedTuple):
     groups: Integers
     codes: Integers
     counts: Integers
+
+
+def joined_tallies(tallies: Iterable[Tally]) -> Tally:
+    """The tallies of parts of a table, added up."""
+    counts: dict[tuple[int, int], int] = {}
+    for tally in tallies:
+        for group, code, count in np.stack(tally, axis=1).tolist():
+            counts[group, code] = counts.get((group, code), 0) + count
+    rows = np.array([(*key, counts[key]) for key in sorted(counts)], np.int64).reshape(-1, 3)
+    return Tally(rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def joined_keys(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """The counts of keys in parts of a table, added up."""
+    counts: dict[str, int] = {}
+    for part in parts:
+        for key, count in part.items():
+            counts[key] = counts.get(key, 0) + count
+    return counts
 
 
 class Engine(ABC):
@@ -52,6 +71,10 @@ class Engine(ABC):
     @abstractmethod
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         """The codes of the rows that count, one row each: for steps that need rows."""
+
+    @abstractmethod
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        """How many rows that count have each text in a column; a person's in `groups` texts at most."""
 
 
 class EngineFailed(RuntimeError):
@@ -84,7 +107,9 @@ def missing_column(name: str, present: list[str]) -> ColumnMismatch:
 def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
     """Check a column's type, as one of number, boolean, text, object, other."""
     column = schema.base[name]
-    if not isinstance(column, Categorical):
+    if isinstance(column, Text):
+        allowed, wanted = {"text", "object"}, "text"
+    elif not isinstance(column, Categorical):
         allowed, wanted = {"number", "boolean", "object"}, "numbers"
     elif isinstance(column.values[0], str):
         allowed, wanted = {"text", "object"}, "text"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import Category
+from discreet.columns import is_unicode
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -59,6 +60,19 @@ def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
         found = (places.get(_exact(c), otherwise) for c in cells)
     with np.errstate(all="ignore"):
         return np.fromiter(found, np.int64, len(cells))
+
+
+def text_of(cell: Any) -> str | None:
+    """A cell as text; None for whatever is none, or can't be written as UTF-8."""
+    return str(cell) if isinstance(cell, str) and is_unicode(cell) else None
+
+
+def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
+    """The different texts in order, and for each cell the number of its text; -1 if it is none."""
+    found = [text_of(cell) for cell in cells]
+    texts = sorted({text for text in found if text is not None})
+    places: dict[str | None, int] = {text: index for index, text in enumerate(texts)}
+    return texts, np.fromiter((places.get(text, -1) for text in found), np.int64, len(found))
 
 
 def persons_of(cells: npt.NDArray[Any]) -> Integers:

@@ -6,16 +6,25 @@ import csv
 import gzip
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.coding import Code
-from discreet.columns import Categorical
-from discreet.engines.arrays import CHUNK, Arrays
-from discreet.engines.base import Engine, Integers, Tally, missing_column, quietly
+from discreet.columns import Categorical, Text
+from discreet.engines.arrays import CHUNK, Arrays, Chunk, rows_of, tally_of, totals_of
+from discreet.engines.base import (
+    Engine,
+    Integers,
+    Tally,
+    joined_keys,
+    joined_tallies,
+    missing_column,
+    quietly,
+)
+from discreet.engines.kept import Kept, Mask
 from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -57,7 +66,9 @@ class Delimited(Engine):
             if name not in self._header:
                 raise missing_column(name, self._header)
         for name, column in schema.base.items():
-            text = isinstance(column, Categorical) and isinstance(column.values[0], str)
+            text = isinstance(column, Text) or (
+                isinstance(column, Categorical) and isinstance(column.values[0], str)
+            )
             self._kinds[name] = "text" if text else "number"
         if unit.id_column is not None:
             self._kinds.setdefault(unit.id_column, "id")
@@ -92,16 +103,23 @@ class Delimited(Engine):
             }
         )
 
-    def _parts(self, query: CodedQuery) -> Iterator[Arrays]:
-        # the rows of one person may lie anywhere, so limiting them needs the whole table
-        return self._chunks(CHUNK if query.keep is None else 2**62)
+    def _kept(self, query: CodedQuery, codes: Sequence[Code]) -> Iterator[tuple[Chunk, Mask]]:
+        """The rows that count, those beyond a person's limit forgotten while the file is read."""
+        assert query.keep is not None
+        kept = Kept(query.keep, codes)
+        for part in self._chunks(CHUNK):
+            chunk = part.chunk()
+            kept.add(chunk, chunk.counted(query))
+        return kept.chunks()
 
     def totals(self, query: CodedQuery) -> Integers:
         return quietly(lambda: self._totals(query))
 
     def _totals(self, query: CodedQuery) -> Integers:
+        if query.keep is not None:
+            return totals_of(query, self._kept(query, query.codes))
         result = np.zeros((query.groups, len(query.terms)), np.int64)
-        for part in self._parts(query):
+        for part in self._chunks(CHUNK):
             result += part.totals(query)
         return result
 
@@ -109,21 +127,23 @@ class Delimited(Engine):
         return quietly(lambda: self._tally(query))
 
     def _tally(self, query: CodedQuery) -> Tally:
-        assert query.tally is not None
-        width = query.tally.high + 1
-        counts: dict[int, int] = {}
-        for part in self._parts(query):
-            found = part.tally(query)
-            keys = (found.groups * width + found.codes).tolist()
-            for key, count in zip(keys, found.counts.tolist(), strict=True):
-                counts[key] = counts.get(key, 0) + count
-        places = np.array(sorted(counts), np.int64)
-        numbers = np.array([counts[key] for key in places.tolist()], np.int64)
-        return Tally(places // width, places % width, numbers)
+        if query.keep is not None:
+            return tally_of(query, self._kept(query, query.codes))
+        return joined_tallies(part.tally(query) for part in self._chunks(CHUNK))
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return quietly(lambda: self._keys(query, column, groups))
+
+    def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        # the order of a person's keys needs all rows at once
+        size = CHUNK if query.keep is None else 2**62
+        return joined_keys(part.keys(query, column, groups) for part in self._chunks(size))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        if query.keep is not None:
+            return quietly(lambda: rows_of(codes, self._kept(query, codes)))
         return quietly(
-            lambda: np.concatenate([part.rows(query, codes) for part in self._parts(query)])
+            lambda: np.concatenate([part.rows(query, codes) for part in self._chunks(CHUNK)])
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from discreet.coding import (
+    EXACT_INTEGER,
     AllOf,
     AnyOf,
     Between,
@@ -18,6 +19,8 @@ from discreet.coding import (
     Condition,
     Cuts,
     Grid,
+    Ladder,
+    Leaf,
     Linear,
     Lookup,
     NoneOf,
@@ -32,8 +35,11 @@ CHAIN = 64
 class Columns:
     """A frame that grows one column per code, simple codes before the codes made of them."""
 
-    def __init__(self, frame: nw.LazyFrame[Any], ready: dict[Code, nw.Expr]) -> None:
+    def __init__(
+        self, frame: nw.LazyFrame[Any], ready: dict[Code, nw.Expr], maps: bool = True
+    ) -> None:
         self.frame = frame
+        self._maps = maps
         self.names: dict[Code, str] = {}
         self._ready = ready
 
@@ -65,7 +71,7 @@ class Columns:
 
     def _expression(self, code: Code, name: str) -> nw.Expr:
         match code:
-            case Grid() | Category():
+            case Grid() | Category() | Ladder():
                 return self._ready[code]
             case Linear(source=source, scale=scale, offset=offset):
                 return self.of(source) * scale + offset
@@ -81,14 +87,22 @@ class Columns:
             case Lookup(sources=parts, tables=tables, link=link):
                 total: nw.Expr = nw.lit(0)
                 for part, table in zip(parts, tables, strict=True):
-                    total = total + _table(self.of(part), table)
+                    total = total + self._table(self.of(part), table)
                 top = len(link) - 1
                 clamped = (
                     nw.when(total < 0)
                     .then(0)
                     .otherwise(nw.when(total > top).then(top).otherwise(total))
                 )
-                return _table(clamped, link)
+                return self._table(clamped, link)
+
+    def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
+        """A public table at a code; a code of -1 (no category) reads 0, and such rows never count."""
+        if not self._maps:
+            return _looked_up(code, list(enumerate(table)), 0)
+        return code.replace_strict(
+            list(range(len(table))), list(table), default=0, return_dtype=nw.Int64
+        )
 
     def _add_distances(self, code: Closest, name: str) -> None:
         """Columns for the distance to each centre, and for the least of them."""
@@ -134,19 +148,43 @@ def _is_condition(item: Code | Condition) -> bool:
     return isinstance(item, Between | OneOf | AllOf | AnyOf | NoneOf)
 
 
-def _table(code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
-    """A public table at a code; a code of -1 (no category) reads 0, and such rows never count."""
-    return code.replace_strict(
-        list(range(len(table))), list(table), default=0, return_dtype=nw.Int64
-    )
+def _looked_up(column: nw.Expr, pairs: list[tuple[Any, int]], default: int) -> nw.Expr:
+    """The number beside the value that a column equals, as a balanced sum of comparisons."""
+    parts: list[nw.Expr] = [nw.lit(default)]
+    parts += [
+        nw.when(column == value).then(nw.lit(number - default)).otherwise(nw.lit(0))
+        for value, number in pairs
+        if number != default
+    ]
+    while len(parts) > 1:
+        parts = [sum(parts[at + 1 : at + 8], parts[at]) for at in range(0, len(parts), 8)]
+    # Ibis takes a sum for 64 bits wide already, where PostgreSQL has 32, and would leave out the cast
+    return parts[0].cast(nw.Float64).cast(nw.Int64)
 
 
-def grid_expression(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
-    """`Grid`'s definition: fill, clamp, shift, multiply, floor, all in float64."""
+def leaf_expression(
+    column: nw.Expr, dtype: Any, code: Leaf, exact_zero: bool = False, maps: bool = True
+) -> nw.Expr:
+    """The code of a cell of a column with this type."""
+    match code:
+        case Grid():
+            return grid_expression(column, dtype, code, exact_zero)
+        case Category():
+            return category_expression(column, dtype, code, maps)
+        case Ladder():
+            return ladder_expression(column, dtype, code)
+
+
+def grid_expression(column: nw.Expr, dtype: Any, code: Grid, exact_zero: bool = False) -> nw.Expr:
+    """`Grid`'s definition: fill, clamp, shift, multiply, floor, all in float64.
+
+    With `exact_zero`, for engines that raise on underflow, what is less than 2^-22 of a step counts as
+    zero: the same integer, since half is 0 where it is not negative, and a half elsewhere.
+    """
     if dtype == nw.Boolean:
         column = column.cast(nw.Int64)
     elif dtype.is_integer():
-        column = _clamped_integer(column, dtype, code)
+        column = _clamped_integer(column, dtype, code.lower, code.upper)
     x = column.cast(nw.Float64)
     low, high = nw.lit(code.lower), nw.lit(code.upper)
     # -x < -upper, not x > upper: NaN is the greatest number for some engines
@@ -156,14 +194,30 @@ def grid_expression(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
         .otherwise(nw.when(x < code.lower).then(low).otherwise(nw.lit(code.fill)))
     )
     clamped = nw.when((x >= code.lower) & (x <= code.upper)).then(x).otherwise(outside)
-    return ((clamped - code.shift) * code.multiplier + code.half).floor()
+    moved = clamped - code.shift
+    if exact_zero and 0.0 < code.multiplier < 1.0:  # a larger factor makes nothing zero
+        tiny = 2.0**-22 / code.multiplier
+        moved = nw.when((moved < tiny) & (moved > -tiny)).then(nw.lit(0.0)).otherwise(moved)
+    return (moved * code.multiplier + code.half).floor()
 
 
-def _clamped_integer(column: nw.Expr, dtype: Any, code: Grid) -> nw.Expr:
+def ladder_expression(column: nw.Expr, dtype: Any, code: Ladder) -> nw.Expr:
+    """How many rungs a number has reached; -1 for null and NaN."""
+    if dtype == nw.Boolean:
+        column = column.cast(nw.Int64)
+    elif dtype.is_integer():
+        column = _clamped_integer(column, dtype, -EXACT_INTEGER, EXACT_INTEGER)
+    x = column.cast(nw.Float64)
+    # -x <= -rung, not x >= rung: NaN is the greatest number for some engines
+    reached = [nw.when(-x <= -rung).then(1).otherwise(0) for rung in code.rungs]
+    return nw.when((-x <= 0.0) | (x < 0.0)).then(sum(reached[1:], reached[0])).otherwise(-1)
+
+
+def _clamped_integer(column: nw.Expr, dtype: Any, lower: float, upper: float) -> nw.Expr:
     """An integer column clamped in its own type, before it becomes a double. Null stays null."""
     least, most = _limits(dtype)
-    low = min(max(math.floor(code.lower), least), most)
-    high = max(min(math.ceil(code.upper), most), least)
+    low = min(max(math.floor(lower), least), most)
+    high = max(min(math.ceil(upper), most), least)
     above = nw.when(column > high).then(nw.lit(high, dtype)).otherwise(column)
     return nw.when(column < low).then(nw.lit(low, dtype)).otherwise(above)
 
@@ -175,9 +229,13 @@ def _limits(dtype: Any) -> tuple[int, int]:
     )
 
 
-def category_expression(column: nw.Expr, dtype: Any, code: Category) -> nw.Expr:
-    """The position of a cell among declared values."""
+def category_expression(
+    column: nw.Expr, dtype: Any, code: Category, maps: bool = True
+) -> nw.Expr:
+    """The position of a cell among declared values; without `maps`, in an engine without NUL in text."""
     places = list(enumerate(code.values))
+    if not maps:
+        places = [(i, v) for i, v in places if not (isinstance(v, str) and "\0" in v)]
     if dtype == nw.Boolean:
         column = column.cast(nw.Int64)
     elif dtype.is_integer():
@@ -188,6 +246,8 @@ def category_expression(column: nw.Expr, dtype: Any, code: Category) -> nw.Expr:
         places = [(i, float(v)) for i, v in places]
     elif dtype != nw.String:
         column = column.cast(nw.String)
+    if not maps:
+        return _looked_up(column, [(value, index) for index, value in places], code.otherwise)
     if len(places) > CHAIN:
         return column.replace_strict(
             [value for _, value in places],

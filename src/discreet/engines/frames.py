@@ -1,8 +1,9 @@
-"""Data frames through Narwhals: Polars, pandas, DuckDB. The sums are made inside the frame's engine."""
+"""Data frames through Narwhals: Polars, pandas, PyArrow, DuckDB, Spark. The frame's engine adds up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -14,10 +15,21 @@ from discreet.coding import (
     Code,
     Condition,
     Grid,
+    Leaf,
     base_columns,
     leaves,
+    partial_codes,
 )
-from discreet.engines.arrays import CHUNK, add_products
+from discreet.engines.arrays import (
+    CHUNK,
+    Chunk,
+    add_products,
+    count_texts,
+    person_order,
+    rows_of,
+    tally_of,
+    totals_of,
+)
 from discreet.engines.base import (
     Engine,
     Integers,
@@ -27,11 +39,20 @@ from discreet.engines.base import (
     missing_column,
     quietly,
 )
-from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of
-from discreet.engines.expressions import Columns, category_expression, grid_expression
+from discreet.engines.cells import (
+    categories_of,
+    numbers_of,
+    objects_of,
+    persons_of,
+    text_of,
+    texts_of,
+)
+from discreet.engines.expressions import Columns, leaf_expression
+from discreet.engines.kept import Kept, Mask
+from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
 from discreet.queries import CodedQuery, Keep, Term
 from discreet.queries.base import ORDER_PRIME
-from discreet.schema import Schema
+from discreet.schema import Schema, order_codes
 from discreet.unit import Unit
 
 #: From this many ungrouped terms on, codes are fetched and multiplied by BLAS.
@@ -41,13 +62,16 @@ MANY_TERMS = 150
 class Frames(Engine):
     """Rows of a data frame, eager or lazy."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, traits: Traits | None = None) -> None:
+        frame, found = quietly(lambda: adapted(frame))
+        self._traits = traits or found
         try:
             native = nw.from_native(frame)
         except TypeError:
             raise TypeError(
-                "data must be a Polars, pandas or DuckDB frame, a numpy array, a mapping of names to "
-                f"arrays, or the path of a CSV file, not {type(frame).__name__}."
+                "data must be a Polars, pandas, PyArrow, DuckDB, Dask, Spark or Ibis table, a numpy array, "
+                "a mapping of names to arrays, the path of CSV or Parquet files, or the URL of a database "
+                f"table, not {type(frame).__name__}."
             ) from None
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
@@ -55,6 +79,10 @@ class Frames(Engine):
         self._arrow: set[str] = set()
         if self._eager is not None and self._eager.implementation.is_pandas_like():
             self._correct_types(nw.to_native(self._eager))
+        elif self._eager is not None and self._eager.implementation.is_pyarrow():
+            self._arrow |= set(self._types)
+            decimals = {name for name, dtype in self._types.items() if dtype.is_decimal()}
+            self._types |= dict.fromkeys(decimals, nw.Object())
 
     def _correct_types(self, frame: Any) -> None:
         # Narwhals looks into the cells of object columns to tell their type, so we don't ask it
@@ -72,6 +100,23 @@ class Frames(Engine):
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
+        names = {*schema.base, *([unit.id_column] if unit.id_column is not None else [])}
+        refuse_collations(nw.to_native(self._lazy), names)
+        quietly(lambda: self._rehearse(schema, unit))
+
+    def _rehearse(self, schema: Schema, unit: Unit) -> None:
+        """Make, but don't run, a query of everything: what an engine can't do shows now."""
+        codes = order_codes(schema)
+        if not codes:
+            return
+        keep = None
+        if unit.id_column is not None:
+            keep = Keep(unit.id_column, unit.rows_per_person, codes)
+        query = CodedQuery((), (), None, partial_codes(*codes), keep)
+        if self._eager is None:
+            self._coded(query, codes)
+        else:
+            Frames(nw.to_native(self._eager.head(0)), self._traits).rows(query, codes)
 
     def _kind(self, name: str) -> str:
         if name not in self._types:
@@ -89,11 +134,18 @@ class Frames(Engine):
         return None if self._eager is None else len(self._eager)
 
     def totals(self, query: CodedQuery) -> Integers:
-        if not query.by and len(query.terms) > MANY_TERMS:
-            return self._fetched_totals(query)
+        if self._keeps_here(query):
+            return quietly(lambda: totals_of(query, self._kept(query, query.codes)))
+        if not query.by and len(query.terms) > MANY_TERMS and self._traits.local:
+            return quietly(lambda: self._fetched_totals(query))
         return quietly(lambda: self._totals(query))
 
     def _totals(self, query: CodedQuery) -> Integers:
+        most = self._traits.most_sums
+        tiles = [query.terms[at : at + most] for at in range(0, len(query.terms), most)]
+        return np.concatenate([self._tile(replace(query, terms=tile)) for tile in tiles], axis=1)
+
+    def _tile(self, query: CodedQuery) -> Integers:
         frame, names = self._coded(query, query.codes)
         summed = {index: term for index, term in enumerate(query.terms) if term.codes}
         if summed:
@@ -103,7 +155,7 @@ class Frames(Engine):
         sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in summed)]
         keys = [names[code] for code in query.by]
         found = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
-        columns = found.collect().to_dict(as_series=False)
+        columns = self._collected(found).to_dict(as_series=False)
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         places = _places(query, [columns[key] for key in keys], len(columns["s"]))
         for index, term in enumerate(query.terms):
@@ -114,22 +166,49 @@ class Frames(Engine):
 
     def _fetched_totals(self, query: CodedQuery) -> Integers:
         codes = list(dict.fromkeys(code for term in query.terms for code in term.codes))
-        rows = self.rows(query, tuple(codes))
         result = np.zeros((1, len(query.terms)), np.int64)
-        for start in range(0, len(rows), CHUNK):
-            part = rows[start : start + CHUNK].T.astype(np.float64)
-            matrix = np.concatenate([np.ones((1, part.shape[1])), part])
-            add_products(result[0], query, matrix, codes)
+        for rows in self._batches(query, tuple(codes)):
+            for start in range(0, len(rows), CHUNK):
+                part = rows[start : start + CHUNK].T.astype(np.float64)
+                matrix = np.concatenate([np.ones((1, part.shape[1])), part])
+                add_products(result[0], query, matrix, codes)
         return result
 
+    def _collected(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+        return frame.collect(**dict(self._traits.options))
+
+    def _keeps_here(self, query: CodedQuery) -> bool:
+        """Whether the rows of a person are limited here, since the engine can't."""
+        return query.keep is not None and not self._traits.ranks
+
+    def _kept(self, query: CodedQuery, codes: Sequence[Code]) -> Iterator[tuple[Chunk, Mask]]:
+        assert query.keep is not None
+        kept = Kept(query.keep, codes)
+        chunk, _ = self._fetched(query, codes)
+        kept.add(chunk, np.ones(chunk.length, np.bool_))
+        return kept.chunks()
+
+    def _fetched(
+        self, query: CodedQuery, codes: Sequence[Code], *, key: str | None = None
+    ) -> tuple[Chunk, Any]:
+        """The ids and codes of all rows that count, and their keys, if asked for."""
+        assert query.keep is not None
+        frame, names = self._coded(query, codes, key=key, limited=False)
+        found = self._collected(frame.filter(~nw.col("id").is_null()))
+        values = {code: found[name].to_numpy().astype(np.int64) for code, name in names.items()}
+        chunk = Chunk({query.keep.id_column: found["id"].to_numpy()}, values)
+        return chunk, None if key is None else found["key"].to_list()
+
     def tally(self, query: CodedQuery) -> Tally:
+        if self._keeps_here(query):
+            return quietly(lambda: tally_of(query, self._kept(query, query.codes)))
         return quietly(lambda: self._tally(query))
 
     def _tally(self, query: CodedQuery) -> Tally:
         assert query.tally is not None
         frame, names = self._coded(query, query.codes)
         keys = [*(names[code] for code in query.by), names[query.tally]]
-        found = frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")).collect()
+        found = self._collected(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
         columns = found.to_dict(as_series=False)
         counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
@@ -138,38 +217,74 @@ class Frames(Engine):
         return Tally(groups[order], codes[order], counts[order])
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return quietly(lambda: self._rows(query, codes))
+        if self._keeps_here(query):
+            return quietly(lambda: rows_of(codes, self._kept(query, codes)))
+        return quietly(lambda: np.concatenate([*self._batches(query, codes)]))
 
-    def _rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+    def _batches(self, query: CodedQuery, codes: tuple[Code, ...]) -> Iterator[Integers]:
+        """The codes of the rows that count, from DuckDB a batch at a time."""
         frame, names = self._coded(query, codes)
-        found = frame.select(*dict.fromkeys(names[code] for code in codes)).collect()
-        result = np.empty((len(found), len(codes)), np.int64)
-        for index, code in enumerate(codes):
-            result[:, index] = found[names[code]].to_numpy()
-        return result
+        frame = frame.select(*dict.fromkeys(names[code] for code in codes))
+        yield np.zeros((0, len(codes)), np.int64)
+        parts: Any = (
+            nw.to_native(frame).to_arrow_reader(CHUNK)
+            if frame.implementation.is_duckdb()
+            else [self._collected(frame)]
+        )
+        for part in parts:
+            result = np.empty((len(part), len(codes)), np.int64)
+            for index, code in enumerate(codes):
+                result[:, index] = part[names[code]].to_numpy()
+            yield result
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return quietly(lambda: self._keys(query, column, groups))
+
+    def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        if query.keep is not None and not self._traits.ranks:
+            chunk, cells = self._fetched(query, (), key=column)
+            texts, places = texts_of(cells)
+            order, persons = person_order(chunk, query.keep, places >= 0, places)
+            return count_texts(texts, places[order], persons, query.keep.most, groups)
+        frame, _ = self._coded(query, (), key=column)
+        if query.keep is not None and groups < query.keep.most:
+            frame = _first_keys(frame, groups)
+        counted = frame.group_by("key").agg(nw.len().alias("s"))
+        found = self._collected(counted).to_dict(as_series=False)
+        pairs = zip(found["key"], found["s"], strict=True)
+        return {text: int(count) for key, count in pairs if (text := text_of(key)) is not None}
 
     def _coded(
-        self, query: CodedQuery, codes: Sequence[Code]
+        self,
+        query: CodedQuery,
+        codes: Sequence[Code],
+        *,
+        key: str | None = None,
+        limited: bool = True,
     ) -> tuple[nw.LazyFrame[Any], dict[Code, str]]:
-        """The rows that count, with a column for each code."""
+        """The rows that count, with a column for each code; surplus rows too unless `limited`."""
         order = (*query.keep.order, *query.keep.ties) if query.keep is not None else ()
         needed = list(dict.fromkeys([*codes, *query.known, *order]))
         asked: list[Code | Condition] = [*needed]
         if query.where is not None:
             asked.append(query.where)
-        frame, ready = self._source(asked, query.keep)
-        columns = Columns(frame, ready)
+        frame, ready = self._source(asked, query.keep, key)
+        columns = Columns(frame, ready, self._traits.maps)
         columns.add(asked)
+        if self._traits.fenced:
+            columns.frame = columns.frame.head(EVERY_ROW)
+        if key is not None:
+            columns.filter(~nw.col("key").is_null())
         for code in query.known:
             columns.filter(columns.of(code) >= 0)
         if query.where is not None:
             columns.filter(columns.condition(query.where))
-        if query.keep is not None:
-            _keep_rows(columns, query.keep)
+        if query.keep is not None and limited:
+            _keep_rows(columns, query.keep, [] if key is None else ["key"])
         return columns.frame, {code: columns.names[code] for code in needed}
 
     def _source(
-        self, asked: list[Code | Condition], keep: Keep | None
+        self, asked: list[Code | Condition], keep: Keep | None, key: str | None
     ) -> tuple[nw.LazyFrame[Any], dict[Code, nw.Expr]]:
         """The table's needed columns under plain names, and how to make each base code of them."""
         used = base_columns(*asked)
@@ -180,17 +295,21 @@ class Frames(Engine):
         for index, leaf in enumerate(leaves(*asked)):
             column, dtype = nw.col(plain[leaf.column]), self._types[leaf.column]
             if not self._must_be_read(leaf):
-                if isinstance(leaf, Category):
-                    ready[leaf] = category_expression(column, dtype, leaf)
-                else:
-                    ready[leaf] = grid_expression(column, dtype, leaf)
+                ready[leaf] = leaf_expression(
+                    column, dtype, leaf, self._traits.exact_zero, self._traits.maps
+                )
                 continue
             cells, column = self._cells(leaf.column), nw.col(f"o{index}")
             if isinstance(leaf, Category):
                 made[f"o{index}"], ready[leaf] = categories_of(cells, leaf), column
             else:
                 made[f"o{index}"] = numbers_of(cells)
-                ready[leaf] = grid_expression(column, nw.Float64(), leaf)
+                ready[leaf] = leaf_expression(column, nw.Float64(), leaf)
+        if key is not None and self._types[key] == nw.Object:
+            texts = [text_of(cell) for cell in self._cells(key)]
+            made["key"] = nw.new_series("key", texts, nw.String, backend=self._lazy.implementation)
+        elif key is not None:
+            wanted.append(nw.col(key).cast(nw.String).alias("key"))
         if keep is not None and self._types[keep.id_column] == nw.Object:
             made["id"] = persons_of(self._cells(keep.id_column))
         elif keep is not None:
@@ -201,13 +320,18 @@ class Frames(Engine):
         assert self._eager is not None
         backend = self._eager.implementation
         if wanted:
-            series = [nw.new_series(name, values, backend=backend) for name, values in made.items()]
+            series = [
+                values
+                if isinstance(values, nw.Series)
+                else nw.new_series(name, values, backend=backend)
+                for name, values in made.items()
+            ]
             frame = nw.maybe_reset_index(self._eager.select(*wanted)).with_columns(*series)
         else:
             frame = nw.from_dict(made, backend=backend)
         return (frame.filter(nw.col("id") >= 0) if "id" in made else frame).lazy(), ready
 
-    def _must_be_read(self, leaf: Grid | Category) -> bool:
+    def _must_be_read(self, leaf: Leaf) -> bool:
         """Whether a column's cells must be read in Python, told from its type and public bounds."""
         dtype = self._types[leaf.column]
         if isinstance(leaf, Grid) and leaf.column in self._arrow and dtype.is_integer():
@@ -218,7 +342,7 @@ class Frames(Engine):
     def _cells(self, name: str) -> Any:
         assert self._eager is not None
         native = self._eager.get_column(name).to_native()
-        return objects_of(native)
+        return objects_of(native.to_pylist() if hasattr(native, "to_pylist") else native)
 
 
 def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
@@ -231,7 +355,7 @@ def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
     return column if dtype.is_numeric() else column.cast(nw.String)
 
 
-def _keep_rows(columns: Columns, keep: Keep) -> None:
+def _keep_rows(columns: Columns, keep: Keep, last: list[str]) -> None:
     order = [columns.names[code] for code in keep.order]
     mix: nw.Expr = nw.lit(0)
     for name, mixer in zip(order, keep.mixers, strict=True):
@@ -239,8 +363,19 @@ def _keep_rows(columns: Columns, keep: Keep) -> None:
     ties = [columns.names[code] for code in keep.ties]
     frame = columns.frame.filter(~nw.col("id").is_null())
     frame = frame.with_columns(_remainder(mix).alias("mix"), nw.lit(1).alias("one"))
-    rank = nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties])])
+    rank = (
+        nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties, *last])])
+    )
     columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.most)
+
+
+def _first_keys(frame: nw.LazyFrame[Any], groups: int) -> nw.LazyFrame[Any]:
+    """The rows in the first `groups` different keys of each person, in the order of `rank`."""
+    frame = frame.with_columns(nw.col("rank").min().over("id", "key").alias("first"))
+    new = nw.when(nw.col("rank") == nw.col("first")).then(1).otherwise(0)
+    frame = frame.with_columns(new.alias("new"))
+    number = nw.col("new").cum_sum().over("id", order_by=["first", "rank"])
+    return frame.with_columns(number.alias("number")).filter(nw.col("number") <= groups)
 
 
 def _remainder(value: nw.Expr) -> nw.Expr:

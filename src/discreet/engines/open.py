@@ -11,12 +11,14 @@ import numpy as np
 from discreet.engines.arrays import Arrays
 from discreet.engines.base import Engine
 from discreet.engines.delimited import Delimited
+from discreet.engines.natives import package_of
+from discreet.engines.urls import address, is_url
 from discreet.schema import Schema
 from discreet.unit import Unit
 
 
 def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
-    """The engine for a data frame, an array, a mapping of arrays, or the path of a CSV file."""
+    """The engine for a data frame, an array, a mapping of arrays, a path, or the URL of a table."""
     engine = _engine(source, schema)
     engine.check(schema, unit)
     return engine
@@ -24,19 +26,56 @@ def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
 
 def _engine(source: Any, schema: Schema) -> Engine:
     if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {str(source)!r}.")
-        if not path.name.endswith((".csv", ".csv.gz")):
-            raise ValueError(
-                f"{path.name!r} is not a CSV file (.csv or .csv.gz); open other files with Polars, "
-                "pandas or DuckDB and pass the frame."
-            )
-        return Delimited(path)
+        return _named(source)
     if isinstance(source, np.ndarray):
         return Arrays(_columns(source, schema))
     if isinstance(source, Mapping):
         return Arrays(source)
+    return _framed(source)
+
+
+def _named(source: str | Path) -> Engine:
+    if isinstance(source, str) and is_url(source):
+        found = address(source)
+        if found.kind == "duckdb":
+            from discreet.engines.parquet import open_duckdb
+
+            return open_duckdb(found.place, found.table)
+        from discreet.engines.postgres import open_postgres
+
+        return open_postgres(found)
+    from discreet.engines.parquet import open_parquet, parquet_files
+
+    files = parquet_files(source)
+    if files is not None:
+        return open_parquet(files, source)
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(source)!r}.")
+    if not path.name.endswith((".csv", ".csv.gz")):
+        raise ValueError(
+            f"{path.name!r} is not a CSV file (.csv or .csv.gz) nor a Parquet file (.parquet); open other "
+            "files with Polars, pandas or DuckDB and pass the frame."
+        )
+    return Delimited(path)
+
+
+def _framed(source: Any) -> Engine:
+    package = package_of(source)
+    if package in ("dask", "dask_expr"):
+        from discreet.engines.partitions import Partitions
+
+        if not hasattr(source, "map_partitions") or not hasattr(source, "columns"):
+            raise TypeError("data must be a Dask data frame, not another Dask collection.")
+        return Partitions(source)
+    if package == "ibis":
+        from discreet.engines.postgres import open_ibis
+
+        return open_ibis(source)
+    if type(source).__module__ == "pyarrow._dataset":
+        from discreet.engines.parquet import open_dataset
+
+        return open_dataset(source)
     from discreet.engines.frames import Frames
 
     return Frames(source)

@@ -6,7 +6,13 @@ that can be charged.
 
 from discreet.ledger.book import Account, Book
 from discreet.ledger.chain import Entry
-from discreet.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerError, LedgerUnavailable
+from discreet.ledger.errors import (
+    BudgetExceeded,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+    LedgerUnknown,
+)
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.statement import Statement
 
@@ -19,5 +25,6 @@ __all__ = [
     "LedgerCorrupt",
     "LedgerError",
     "LedgerUnavailable",
+    "LedgerUnknown",
     "Statement",
 ]

@@ -2,8 +2,8 @@
 
 An amount is a fraction, or ``math.inf``. Denominators stay bounded, so that totals of a million
 charges are still short: an amount is booked exactly when its denominator divides a fixed grid (all
-decimals of up to 40 places, and these divided by numbers up to 1000), else it is rounded *up* at
-the 40th decimal place.
+multiples of 2^-64, all decimals of up to 40 places, and these divided by numbers up to 1000), else
+it is rounded *up* at the 40th decimal place.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Amount = Fraction | float
 Amounts = dict[str, Amount]
 
 _PLACES = 10**40
-_GRID = _PLACES * math.lcm(*range(1, 1001))
 _STEP = 1 << 64
+_GRID = math.lcm(_PLACES, _STEP) * math.lcm(*range(1, 1001))
 
 
 def grid_for(*limits: Measure) -> int:

@@ -52,7 +52,7 @@ class Book(ABC):
 
     @property
     def url(self) -> str:
-        """Where the ledger is kept, with an absolute path."""
+        """Where the ledger is kept: an absolute path, or a server, without a password."""
         return self._store.url
 
     @property
@@ -82,6 +82,11 @@ class Book(ABC):
         ------
         BudgetExceeded
             When it doesn't fit. Nothing is booked then.
+        LedgerUnavailable
+            When the ledger can't be used. Nothing is booked then either.
+        LedgerUnknown
+            When the ledger was lost at the moment of the commit and can't be asked: its ``token``
+            and `find` tell later.
         ValueError
             When the event costs more than `measure`, or this ledger can't count it.
 
@@ -89,7 +94,8 @@ class Book(ABC):
         -----
         **Privacy**: unit and measure are the ledger's; any adaptive sequence of accepted charges
         keeps the limit. A cost of zero is entered too; an infinite one never fits. Nothing is
-        refunded. Amounts that aren't short fractions are rounded up at the 40th decimal place.
+        refunded. A lost connection is made anew: the charge is then booked once, or not at all, and
+        this says which. Amounts that aren't short fractions are rounded up at the 40th decimal place.
         Proof page: ``docs/proofs/filter.md``.
         """
         if not isinstance(note, str):
@@ -98,6 +104,21 @@ class Book(ABC):
         price = self._terms.filter.price(event, measure)
         amounts = {name: on_grid(amount, self._grid) for name, amount in price.items()}
         return journal.charge(self._store, self._terms.filter, self._path, event, amounts, note)
+
+    def find(self, token: str) -> Entry | None:
+        """The charge with this token anywhere in the ledger; None if it is not booked for good.
+
+        After a `LedgerUnknown` it says what became of the charge. It takes the ledger's lock first,
+        so a transaction that is still running on the server has ended when this returns.
+
+        Notes
+        -----
+        **Privacy**: an entry that is found was paid for once: at most the one answer it was charged
+        for may be read. When in doubt, read nothing and charge again.
+        """
+        if not isinstance(token, str) or not token:
+            raise TypeError(f"token must be the string that LedgerUnknown carries, not {token!r}.")
+        return journal.find(self._store, self._terms.filter, token)
 
     def external(self, measure: Measure, note: str) -> Entry:
         """Enter a release that was made elsewhere, with the cost that you declare for it.
@@ -127,6 +148,11 @@ class Book(ABC):
         if not isinstance(name, str) or not name.strip() or "/" in name or len(name) > 100:
             raise ValueError(f"name must be up to 100 characters without '/', got {name!r}.")
         path = f"{self._path.rstrip('/')}/{name}"
+        if not name.isprintable() or len(path.encode()) > 1000:
+            raise ValueError(
+                "name must be printable, and with the names above it at most 1000 bytes long, got "
+                f"{name!r}."
+            )
         checked = None if limit is None else check_limit(limit)
         made = journal.find_account(self._store, path)
         if made is None:

@@ -7,6 +7,7 @@ import getpass
 import hashlib
 import json
 import platform
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,14 +20,24 @@ from discreet.ledger.errors import LedgerCorrupt
 from discreet.ledger.filters import Filter
 from discreet.measures import Measure
 
-__all__ = ["FIRST", "Entry", "canonical", "digest", "entry_from_body", "now", "parsed", "who"]
+__all__ = [
+    "FIRST",
+    "Entry",
+    "canonical",
+    "digest",
+    "entry_from_body",
+    "new_token",
+    "now",
+    "parsed",
+    "who",
+]
 
 #: What stands for "the hash of the entry before" in entry 0.
 FIRST = "0" * 64
 
 #: One encoder for all entries: sorted keys, no spaces, ASCII. Floats appear only in declared Rényi
-#: curves; Python writes and reads them exactly, infinity included.
-canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+#: curves, and Python writes and reads them exactly.
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,9 @@ class Entry:
     note : str
     hash, previous : str
         SHA-256 of this entry, and of the one before.
+    token : str
+        By which a charge is found again when its connection was lost; empty in entries that aren't
+        charges or are older than tokens.
     """
 
     number: int
@@ -67,6 +81,7 @@ class Entry:
     note: str
     hash: str
     previous: str
+    token: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain data."""
@@ -81,6 +96,11 @@ class Entry:
 def digest(body: str) -> str:
     """The hash of an entry; its body holds the hash of the entry before."""
     return hashlib.sha256(body.encode()).hexdigest()
+
+
+def new_token() -> str:
+    """A name for a charge that no other one has: 128 random bits."""
+    return secrets.token_hex(16)
 
 
 def now() -> str:
@@ -125,6 +145,7 @@ def entry_from_body(filter_: Filter, data: Mapping[str, Any], hash_: str) -> Ent
             note=data["note"],
             hash=hash_,
             previous=data["previous"],
+            token=data.get("token", ""),
         )
     except (KeyError, TypeError, AttributeError):
         raise LedgerCorrupt("An entry lacks a part that every entry has: it was changed.") from None

@@ -1,7 +1,8 @@
 """What can go wrong with a ledger. All of it is a `LedgerError`.
 
 ``LedgerError`` → ``BudgetExceeded`` (the answer would cost more than is left), ``LedgerCorrupt``
-(the entries don't add up), ``LedgerUnavailable`` (the file or server can't be used).
+(the entries don't add up), ``LedgerUnavailable`` (the file or server can't be used; nothing was
+charged), ``LedgerUnknown`` (a charge was sent, and nobody can say yet whether it was booked).
 """
 
 from __future__ import annotations
@@ -10,7 +11,13 @@ from typing import Any
 
 from discreet.measures import Measure, measure_from_dict
 
-__all__ = ["BudgetExceeded", "LedgerCorrupt", "LedgerError", "LedgerUnavailable"]
+__all__ = [
+    "BudgetExceeded",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerUnavailable",
+    "LedgerUnknown",
+]
 
 
 class LedgerError(Exception):
@@ -22,7 +29,36 @@ class LedgerCorrupt(LedgerError):
 
 
 class LedgerUnavailable(LedgerError):
-    """The place where a ledger is kept can't be read or written."""
+    """The place where a ledger is kept can't be read or written. Nothing was charged."""
+
+
+class LedgerUnknown(LedgerError):
+    """A charge was lost while it was committed, and the ledger can't be asked yet.
+
+    Nothing may be read for it. When the ledger can be reached again, ``ledger.find(error.token)``
+    returns its entry if it was charged, and None if it wasn't and never will be.
+
+    Attributes
+    ----------
+    token : str
+        What the entry of the charge would carry.
+    url : str
+        The ledger.
+    reason : str
+        Why it can't be asked.
+    """
+
+    def __init__(self, token: str, url: str, reason: str) -> None:
+        super().__init__(token, url, reason)
+        self.token, self.url, self.reason = token, url, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The ledger {self.url} was lost while a charge was committed, and can't say yet "
+            f"whether it was booked: {self.reason}. Nothing may be read for it. Once the ledger can "
+            f"be reached again, ledger.find({self.token!r}) returns the entry if it was charged, and "
+            "None if it wasn't and never will be."
+        )
 
 
 class BudgetExceeded(LedgerError):

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from discreet.events import Event
-from discreet.ledger import dialect
 from discreet.ledger.amounts import Amounts, added, amounts_from_text, to_text
-from discreet.ledger.chain import FIRST, Entry, canonical, digest, entry_from_body, now, parsed, who
+from discreet.ledger.chain import (
+    FIRST,
+    Entry,
+    canonical,
+    digest,
+    entry_from_body,
+    new_token,
+    now,
+    parsed,
+    who,
+)
 from discreet.ledger.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger.filters import Filter
 from discreet.ledger.migrations import balances, check_version, entries, migrate, version_of
@@ -26,6 +36,7 @@ __all__ = [
     "balance",
     "charge",
     "create_account",
+    "find",
     "find_account",
     "head",
     "is_inside",
@@ -38,6 +49,9 @@ ROOT = "/"
 _last = select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
 _first = select(entries.c.hash, entries.c.body).where(entries.c.number == 0)
 _made = select(entries.c.number, entries.c.body).where(entries.c.number == bindparam("at"))
+_by_token = select(entries.c.number, entries.c.hash, entries.c.body).where(
+    entries.c.token == bindparam("sought")
+)
 _balance = select(balances.c.entry, balances.c.caps, balances.c.totals).where(
     balances.c.account == bindparam("of")
 )
@@ -54,30 +68,35 @@ def ancestors(account: str) -> list[str]:
     return [ROOT, *("/" + "/".join(parts[: i + 1]) for i in range(len(parts)))]
 
 
-def opened(store: Store, fresh: Terms | None) -> tuple[Terms, bool]:
+def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool]:
     """The terms of the ledger in `store`, and whether it was just made with the terms `fresh`."""
-    exists = dialect.check_place(store.url)
-    if exists:
-        with store.reading() as connection:
-            version = version_of(connection)
-            if version and check_version(version):
-                return _terms(connection), False
-    else:
-        version = 0
+    version, agreed = store.read(_agreed) if store.dialect.exists() else (0, None)
+    if agreed is not None:
+        return agreed, False
     if version == 0 and fresh is None:
         raise ValueError(
             f"limit must be given to start a new ledger, and there is none yet at {store.url}: "
             "for example limit=dp.ApproxDP(1, 1e-6)."
         )
+    terms = None if fresh is None else fresh()  # raises before anything is written
     store.prepare()
-    with store.writing() as connection:
+
+    def act(connection: Connection) -> tuple[Terms, bool]:
         migrate(connection)
         if run(connection, _first):
             return _terms(connection), False
-        if fresh is None:
+        if terms is None:
             raise LedgerCorrupt("The first entry of this ledger is missing.")
-        _open(connection, fresh)
-        return fresh, True
+        _open(connection, terms)
+        return terms, True
+
+    return store.write(act)
+
+
+def _agreed(connection: Connection) -> tuple[int, Terms | None]:
+    """The version of the tables, and the terms where that is the newest."""
+    version = version_of(connection)
+    return version, _terms(connection) if version and check_version(version) else None
 
 
 def _open(connection: Connection, terms: Terms) -> None:
@@ -121,7 +140,7 @@ def _write(
     data = {**details, "number": number, "previous": previous, "time": now(), "who": who()}
     body = canonical(data)
     hash_ = digest(body)
-    run(connection, _append, number=number, hash=hash_, body=body)
+    run(connection, _append, number=number, hash=hash_, body=body, token=details.get("token"))
     return data, hash_
 
 
@@ -139,9 +158,8 @@ def _balances(connection: Connection, accounts: list[str]) -> dict[str, tuple[Am
 
 def head(store: Store) -> tuple[str, int]:
     """The hash of the last entry, and how many entries there are."""
-    with store.reading() as connection:
-        number, hash_ = _head(connection)
-        return hash_, number + 1
+    number, hash_ = store.read(_head)
+    return hash_, number + 1
 
 
 def _head(connection: Connection) -> tuple[int, str]:
@@ -154,17 +172,19 @@ def _head(connection: Connection) -> tuple[int, str]:
 
 def balance(store: Store, account: str) -> tuple[Amounts, Amounts]:
     """Caps and totals of an account."""
-    with store.reading() as connection:
-        return _balances(connection, [account])[account]
+    return store.read(lambda connection: _balances(connection, [account]))[account]
 
 
 def find_account(store: Store, account: str) -> dict[str, Any] | None:
     """The data of the entry that made an account."""
-    with store.reading() as connection:
+
+    def act(connection: Connection) -> tuple[Any, Any]:
         found = run(connection, _balance, of=account)
-        if not found:
-            return None
-        rows = run(connection, _made, at=found[0][0])
+        return found, found and run(connection, _made, at=found[0][0])
+
+    found, rows = store.read(act)
+    if not found:
+        return None
     data = parsed(*rows[0]) if rows else {}
     if data.get("kind") != "account" or data.get("account") != account:
         raise LedgerCorrupt(f"The entry that made account {account} is missing.")
@@ -174,7 +194,8 @@ def find_account(store: Store, account: str) -> dict[str, Any] | None:
 def create_account(store: Store, filter_: Filter, account: str, limit: Measure) -> None:
     """Enter a new account; does nothing if it is there already."""
     caps, zero = filter_.caps(limit), _zero(filter_)
-    with store.writing() as connection:
+
+    def act(connection: Connection) -> None:
         if run(connection, _balance, of=account):
             return
         last, previous = _head(connection)
@@ -189,14 +210,17 @@ def create_account(store: Store, filter_: Filter, account: str, limit: Measure) 
         _write(connection, last, previous, details)
         _new_balance(connection, account, last + 1, caps, zero)
 
+    store.write(act)
+
 
 def charge(
     store: Store, filter_: Filter, account: str, event: Event, amounts: Amounts, note: str
 ) -> Entry:
     """Book `amounts` on an account and all above it, if they fit; on the disk when it returns."""
     accounts = ancestors(account)
-    booked, described = to_text(amounts), event.to_dict()
-    with store.writing() as connection:
+    booked, described, token = to_text(amounts), event.to_dict(), new_token()
+
+    def act(connection: Connection) -> Entry:
         last, previous = _head(connection)
         totals: dict[str, Amounts] = {}
         found = _balances(connection, accounts)
@@ -213,23 +237,38 @@ def charge(
             "booked": booked,
             "totals": texts,
             "note": note,
+            "token": token,
         }
         data, hash_ = _write(connection, last, previous, details)
         for name, text in texts.items():
             run(connection, _set_totals, of=name, now=canonical(text))
-    return Entry(
-        number=data["number"],
-        kind="charge",
-        time=data["time"],
-        who=data["who"],
-        account=account,
-        event=event,
-        booked=filter_.measure(amounts),
-        delta=Fraction(filter_.reserve_of(amounts)),
-        note=note,
-        hash=hash_,
-        previous=previous,
-    )
+        return Entry(
+            number=data["number"],
+            kind="charge",
+            time=data["time"],
+            who=data["who"],
+            account=account,
+            event=event,
+            booked=filter_.measure(amounts),
+            delta=Fraction(filter_.reserve_of(amounts)),
+            note=note,
+            hash=hash_,
+            previous=previous,
+            token=token,
+        )
+
+    return store.write(act, token=token, find=lambda connection: _by(connection, filter_, token))
+
+
+def find(store: Store, filter_: Filter, token: str) -> Entry | None:
+    """The charge with a token, or None if there is none and no transaction that could add it."""
+    return store.write(lambda connection: _by(connection, filter_, token))
+
+
+def _by(connection: Connection, filter_: Filter, token: str) -> Entry | None:
+    for number, hash_, body in run(connection, _by_token, sought=token):
+        return entry_from_body(filter_, parsed(number, body), hash_)
+    return None
 
 
 def _refusal(
@@ -245,10 +284,8 @@ def _refusal(
 
 def all_entries(store: Store, filter_: Filter, account: str) -> list[Entry]:
     """The entries of an account and those inside it, in order."""
-    with store.reading() as connection:
-        rows = connection.execute(
-            select(entries.c.number, entries.c.hash, entries.c.body).order_by(entries.c.number)
-        ).all()
+    statement = select(entries.c.number, entries.c.hash, entries.c.body).order_by(entries.c.number)
+    rows = store.read(lambda connection: connection.execute(statement).all())
     found = (entry_from_body(filter_, parsed(row.number, row.body), row.hash) for row in rows)
     return [entry for entry in found if is_inside(entry.account, account)]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
-from discreet.ledger import dialect, journal
+from sqlalchemy import URL
+
+from discreet.ledger import journal
 from discreet.ledger.amounts import grid_for
 from discreet.ledger.book import Book
+from discreet.ledger.dialects import dialect_for, with_secrets
 from discreet.ledger.store import Store
 from discreet.ledger.temporary import temporary_url
 from discreet.ledger.terms import new_terms
@@ -24,8 +28,9 @@ class Ledger(Book):
     Parameters
     ----------
     url : str, optional
-        ``"sqlite:///budget.db"``. Without it, a temporary file that is removed when this process
-        ends; forked children and joblib workers share it until then.
+        ``"sqlite:///budget.db"``, or ``"postgresql://user@host:5432/database"`` with ``?ledger=name``
+        where the database keeps several. Without it, a temporary file that is removed when this
+        process ends; forked children and joblib workers share it until then.
     limit : PureDP, ApproxDP or ZCDP
         The guarantee. Needed for a new ledger; never raised in place.
     unit : Unit, optional
@@ -48,12 +53,14 @@ class Ledger(Book):
     events are charged before they run and that they say what runs. Its hash chain guards against
     accidents, not against the owner of the file. Proof page: ``docs/proofs/filter.md``.
 
-    An existing ledger needs only its URL; what is given again must be what was agreed.
+    An existing ledger needs only its URL; what is given again must be what was agreed. A password
+    in the URL is neither shown nor pickled: other processes find theirs in ``~/.pgpass`` or
+    ``PGPASSWORD``.
     """
 
     def __init__(
         self,
-        url: str | None = None,
+        url: str | URL | None = None,
         *,
         limit: Measure | None = None,
         unit: Unit | Relation | None = None,
@@ -61,15 +68,17 @@ class Ledger(Book):
         accept_assumed: bool = False,
         delta_reserve: Number = 0,
     ) -> None:
-        place = None if url is None else dialect.address(url)
+        dialect = None if url is None else dialect_for(url)
         agreed = (unit, composition, accept_assumed, delta_reserve)
-        if place is None and limit is None:
+        if dialect is None and limit is None:
             raise ValueError(
                 "limit must be given to start a new ledger, for example limit=dp.ApproxDP(1, 1e-6)."
             )
-        fresh = None if limit is None else new_terms(limit, *agreed)
-        self._store = Store(temporary_url() if place is None else place)
-        self._terms, new = journal.opened(self._store, fresh)
+        fresh = functools.partial(new_terms, limit, *agreed)
+        if dialect is None:
+            fresh()  # raises before a file is made
+        self._store = Store(dialect_for(temporary_url()) if dialect is None else dialect)
+        self._terms, new = journal.opened(self._store, None if limit is None else fresh)
         if not new:
             self._terms.check_again(limit, *agreed)
         self._path = journal.ROOT
@@ -82,7 +91,7 @@ class Ledger(Book):
 
 def reopened(url: str, path: str) -> Book:
     """The ledger or account that was pickled, in this process."""
-    book: Book = Ledger(url)
+    book: Book = Ledger(with_secrets(url))
     for name in filter(None, path.split("/")):
         book = book.account(name)
     return book

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, Text, inspect, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    inspect,
+    select,
+    text,
+)
 
 from discreet.ledger.errors import LedgerUnavailable
 
@@ -18,13 +29,15 @@ metadata = MetaData()
 
 versions = Table("discreet_version", metadata, Column("version", Integer, nullable=False))
 
-#: One row per entry: `body` is canonical JSON and holds all of it; `hash` is its SHA-256.
+#: One row per entry: `body` is canonical JSON and holds all of it; `hash` is its SHA-256; `token`
+#: repeats the body's, so that a charge is found by it.
 entries = Table(
     "discreet_entries",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("hash", String(64), nullable=False),
     Column("body", Text, nullable=False),
+    Column("token", String(32), nullable=True),
 )
 
 #: One row per account: the entry that made it, its limit as amounts, and what its entries add up
@@ -42,20 +55,43 @@ Step = Callable[[Connection], None]
 
 
 def _first(connection: Connection) -> None:
-    metadata.create_all(connection, checkfirst=False)
+    tables = MetaData()
+    Table("discreet_version", tables, Column("version", Integer, nullable=False))
+    Table(
+        "discreet_entries",
+        tables,
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        Column("hash", String(64), nullable=False),
+        Column("body", Text, nullable=False),
+    )
+    Table(
+        "discreet_balances",
+        tables,
+        Column("account", String(1000), primary_key=True),
+        Column("entry", Integer, nullable=False),
+        Column("caps", Text, nullable=False),
+        Column("totals", Text, nullable=False),
+    )
+    tables.create_all(connection, checkfirst=False)
     connection.execute(versions.insert().values(version=1))
 
 
-STEPS: tuple[Step, ...] = (_first,)
+def _second(connection: Connection) -> None:
+    # Entries made before have no token, neither here nor in what is hashed.
+    connection.execute(text("ALTER TABLE discreet_entries ADD COLUMN token VARCHAR(32)"))
+    connection.execute(text("CREATE UNIQUE INDEX discreet_tokens ON discreet_entries (token)"))
+
+
+STEPS: tuple[Step, ...] = (_first, _second)
 
 
 def version_of(connection: Connection) -> int:
     """The version of the tables; 0 where there are none."""
-    names = inspect(connection).get_table_names()
+    names = inspect(connection).get_table_names(connection.get_execution_options().get("schema"))
     if versions.name not in names:
         if names:
             raise LedgerUnavailable(
-                "This database belongs to something else: it has tables, but none of a ledger."
+                "This place belongs to something else: it has tables, but none of a ledger."
             )
         return 0
     found = connection.execute(select(versions.c.version)).scalar_one()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.accounting import NoBound
+from discreet.accounting.thresholds import threshold_delta
 from discreet.events import (
     Assumed,
     Compose,
+    DiscreteLaplace,
     Event,
     External,
+    KeyThreshold,
     Parallel,
     Poisson,
     Repeat,
@@ -47,37 +50,45 @@ def split_delta(event: Event) -> tuple[Event, Fraction]:
     """The event with every declared (ε, δ) read as pure ε, and the δ that this leaves out.
 
     **Privacy**: two laws that are (ε, δ)-close in both directions are, outside an event of
-    probability δ, those of ε-randomised response (Kairouz, Oh & Viswanath 2015, Theorem 2), so the
+    probability δ, those of ε-randomised response (Kairouz, Oh & Viswanath 2015), so the
     δ of events in a row add up and those of disjoint parts add up over the parts that one person
     can touch. Inside samples and selections no such split is known here: refused. Proof page:
     ``docs/proofs/filter.md``.
     """
     match event:
-        case External(cost=ApproxDP(epsilon=epsilon, delta=delta), note=note) if delta:
+        case External(cost=ApproxDP(epsilon=epsilon, delta=delta), note=note):
             return External(PureDP(epsilon), note), delta
+        case KeyThreshold(scale=scale, sensitivity=sensitivity):
+            delta = threshold_delta(scale, event.threshold, event.rows, event.groups)
+            return DiscreteLaplace(scale, sensitivity), delta
         case Assumed(event=inner, why=why):
             left, delta = split_delta(inner)
-            return (Assumed(left, why), delta) if delta else (event, delta)
+            return Assumed(left, why), delta
         case Repeat(event=inner, count=count):
             left, delta = split_delta(inner)
-            return (Repeat(left, count), delta * count) if delta else (event, delta)
+            return Repeat(left, count), delta * count
         case Compose(events=events):
             pairs = [split_delta(part) for part in events]
             total = sum((delta for _, delta in pairs), start=Fraction(0))
-            return (Compose(*(left for left, _ in pairs)), total) if total else (event, total)
+            return Compose(*(left for left, _ in pairs)), total
         case Parallel(events=events, reach=reach):
             pairs = [split_delta(part) for part in events]
             largest = sorted((delta for _, delta in pairs), reverse=True)[:reach]
             total = sum(largest, start=Fraction(0))
-            return (
-                (Parallel((left for left, _ in pairs), reach), total) if total else (event, total)
-            )
-        case Poisson(event=inner) | RepeatAndSelect(event=inner):
-            if split_delta(inner)[1]:
-                raise NoBound(
-                    "event: a declared delta inside a sample or a selection can't be set apart: "
-                    "declare the cost of the whole as one dp.External."
-                )
-            return event, Fraction(0)
+            return Parallel((left for left, _ in pairs), reach), total
+        case Poisson(probability=chance, event=inner):
+            return Poisson(chance, _without_delta(inner)), Fraction(0)
+        case RepeatAndSelect(event=inner, shape=shape, gamma=gamma):
+            return RepeatAndSelect(_without_delta(inner), shape, gamma), Fraction(0)
         case _:
             return event, Fraction(0)
+
+
+def _without_delta(event: Event) -> Event:
+    left, delta = split_delta(event)
+    if delta:
+        raise NoBound(
+            "event: a declared delta inside a sample or a selection can't be set apart: declare the "
+            "cost of the whole as one dp.External."
+        )
+    return left

@@ -109,8 +109,7 @@ class Statement:
 
     def to_json(self) -> str:
         """The certificate as JSON."""
-        # an infinite Rényi value is a string here: JSON has no infinity
-        return json.dumps(_without_infinity(self.to_dict()), indent=2, allow_nan=False)
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
         name = "ledger" if self.account == journal.ROOT else f"account {self.account}"
@@ -147,14 +146,6 @@ def _premises(event: Event | None) -> list[str]:
     return list(dict.fromkeys(part.why for part in parts if isinstance(part, Assumed)))
 
 
-def _without_infinity(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_infinity(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_infinity(item) for item in value]
-    return "inf" if value == float("inf") else value
-
-
 def described(value: Any) -> str:
     """An event, or a part of one, in a few words."""
     match value:
@@ -185,9 +176,12 @@ def _line(entry: Entry) -> str:
 
 def statement_of(store: Store, terms: Terms, account: str, limit: Measure) -> Statement:
     """The statement of an account, from one state of the ledger."""
-    with store.reading() as connection:
-        rows = connection.execute(select(entries).order_by(entries.c.number)).all()
-        balance = connection.execute(select(balances).where(balances.c.account == account)).one()
+    rows, balance = store.read(
+        lambda connection: (
+            connection.execute(select(entries).order_by(entries.c.number)).all(),
+            connection.execute(select(balances).where(balances.c.account == account)).one(),
+        )
+    )
     caps = amounts_from_text(parsed(-1, balance.caps))
     totals = amounts_from_text(parsed(-1, balance.totals))
     filter_ = terms.filter

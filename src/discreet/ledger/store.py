@@ -5,22 +5,26 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ClauseElement, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from discreet.ledger import dialect
-from discreet.ledger.errors import LedgerUnavailable
+from discreet.ledger.dialects import Dialect, Failure
+from discreet.ledger.errors import LedgerUnavailable, LedgerUnknown
 
 __all__ = ["Store", "run"]
 
+T = TypeVar("T")
+
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
 _numbers = itertools.count()
+_forking = threading.Lock()
 
 
 class Store:
@@ -29,16 +33,25 @@ class Store:
     Transactions of one process wait for each other at a lock, those of several at the database.
     Before a fork the connection is closed, so that no child ever has its parent's; a child that was
     forked behind Python's back notices by its process id and leaves that connection alone.
+
+    `read` and `write` outlive a lost connection or a server that restarts, and turn database errors
+    into one sentence. They raise it *after* the handler, so that nothing of the driver's error,
+    which may hold the connection and its password, stays attached.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.url = dialect.url
+        self.errors: tuple[type[Exception], ...] = (DBAPIError, *dialect.errors)
         self.number = next(_numbers)
         self.lock = threading.RLock()
         self._engine: Engine | None = None
         self._process = os.getpid()
         self._abandoned: list[Engine] = []
-        _stores.add(self)
+        #: Whether a transaction began ever: then an address that doesn't answer isn't a wrong one.
+        self._known = False
+        with _forking:
+            _stores.add(self)
 
     @property
     def engine(self) -> Engine:
@@ -48,7 +61,7 @@ class Store:
                 self._abandoned.append(self._engine)  # closing it would touch the parent's locks
             self._engine, self._process = None, os.getpid()
         if self._engine is None:
-            self._engine = dialect.engine_for(self.url)
+            self._engine = self.dialect.engine()
             weakref.finalize(self, _dispose, self._engine, self._process)
         return self._engine
 
@@ -58,38 +71,142 @@ class Store:
             self._engine.dispose()
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
-        """Database errors as one sentence."""
-        try:
-            yield
-        except (DBAPIError, *dialect.driver_errors) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
-            raise LedgerUnavailable(
-                f"The ledger {self.url} can't be used: {reason}. A charge that ends like this "
-                "isn't acknowledged: nothing may be read."
-            ) from None
+    def _transaction(self, *, reading: bool) -> Iterator[Connection]:
+        """A transaction that the block commits, or that is rolled back."""
+        with self.lock, self.engine.connect().execution_options(reading=reading) as connection:
+            try:
+                connection.begin()
+                self._known = True
+                yield connection
+                connection.rollback()  # does nothing after a commit
+            except self.errors:
+                connection.invalidate()  # closed: on the server nothing of it stays
+                raise
+            except BaseException:
+                try:
+                    connection.rollback()
+                except self.errors:
+                    connection.invalidate()
+                raise
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that holds the write lock; committed, on the disk, when the block ends."""
-        with self.lock, self.translated(), self.engine.begin() as connection:
+        with self._transaction(reading=False) as connection:
             yield connection
+            connection.commit()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the ledger."""
-        with (
-            self.lock,
-            self.translated(),
-            self.engine.connect().execution_options(reading=True) as connection,
-            connection.begin(),
-        ):
+        with self._transaction(reading=True) as connection:
             yield connection
+
+    def read(self, act: Callable[[Connection], T]) -> T:
+        """What `act` reads from one state of the ledger."""
+        patience = _Patience(self.dialect.patience_seconds)
+        while True:
+            try:
+                with self.reading() as connection:
+                    return act(connection)
+            except self.errors as error:
+                failure = self._explained(error)
+            if not (failure.passing and patience.lasts()):
+                raise LedgerUnavailable(f"The ledger {self.url} can't be used: {failure.reason}.")
+
+    def write(
+        self,
+        act: Callable[[Connection], T],
+        *,
+        token: str = "",
+        find: Callable[[Connection], T | None] | None = None,
+    ) -> T:
+        """What `act` returns, after its transaction was committed: once, or surely not at all.
+
+        An error before the commit is sent means that nothing was written: the server forgets a
+        transaction whose connection ends. An error after that can mean both, so `find` looks for
+        what `act` wrote. It looks under the same lock, which the server keeps for the lost
+        transaction until that one has ended; hence what isn't there then will never be. Without
+        `find`, `act` must be such that doing it twice is doing it once.
+        """
+        patience = _Patience(self.dialect.patience_seconds)
+        while True:
+            sent = False
+            try:
+                with self._transaction(reading=False) as connection:
+                    result = act(connection)
+                    sent = True
+                    connection.commit()
+                return result
+            except self.errors as error:
+                failure = self._explained(error)
+            except BaseException as error:
+                if sent and token:  # an interrupt: only this process wants to stop
+                    error.add_note(f"The charge may be booked: ledger.find({token!r}) tells.")
+                raise
+            if sent and find is not None:
+                found = self._found(find, token, patience)
+                if found is not None:
+                    return found
+            if not (failure.passing and patience.lasts()):
+                done = "Nothing was charged, so nothing may be read" if token else "Try again later"
+                raise LedgerUnavailable(
+                    f"The ledger {self.url} can't be used: {failure.reason}. {done}."
+                )
+
+    def _found(
+        self, find: Callable[[Connection], T | None], token: str, patience: _Patience
+    ) -> T | None:
+        """What `find` finds once the lost transaction has ended; None is final."""
+        while True:
+            try:
+                with self.writing() as connection:
+                    return find(connection)
+            except self.errors as error:
+                failure = self._explained(error)
+            if not (failure.passing and patience.lasts()):
+                raise LedgerUnknown(token, self.url, failure.reason)
+
+    def _explained(self, error: Exception) -> Failure:
+        """The failure; where a connection was lost, those that wait in the pool are as well."""
+        original = error.orig if isinstance(error, DBAPIError) else None
+        cause = original if isinstance(original, Exception) else error
+        failure = self.dialect.explain(cause, known=self._known)
+        if failure.passing:
+            with self.lock, suppress(*self.errors):
+                self.disconnect()
+        return failure
 
     def prepare(self) -> None:
         """Set what the database itself remembers."""
-        with self.lock, self.translated():
-            dialect.prepare(self.engine)
+        patience = _Patience(self.dialect.patience_seconds)
+        while True:
+            try:
+                with self.lock:
+                    return self.dialect.prepare(self.engine)
+            except self.errors as error:
+                failure = self._explained(error)
+            if not (failure.passing and patience.lasts()):
+                raise LedgerUnavailable(f"The ledger {self.url} can't be used: {failure.reason}.")
+
+
+class _Patience:
+    """How long to try again, in growing steps, counted from the first failure."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.step = seconds, 0.02
+        self.deadline: float | None = None
+
+    def lasts(self) -> bool:
+        """Whether to try again; waits a little before it says yes."""
+        now = time.monotonic()
+        if self.deadline is None:
+            self.deadline = now + self.seconds
+        if now >= self.deadline:
+            return False
+        time.sleep(min(self.step, self.deadline - now))
+        self.step = min(2 * self.step, 0.5)
+        return True
 
 
 #: By statement and driver: the text, the order of the parameters if they are positional, defaults.
@@ -123,7 +240,6 @@ def _dispose(engine: Engine, process: int) -> None:
         engine.dispose()
 
 
-_forking = threading.Lock()
 _held: list[Store] = []
 
 

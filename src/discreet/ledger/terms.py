@@ -59,7 +59,7 @@ class Terms:
     ) -> None:
         """Raise unless what is given again is what was agreed."""
         given = {
-            "limit": (limit, self.limit),
+            "limit": (None if limit is None else check_limit(limit), self.limit),
             "unit": (None if unit is None else as_unit(unit), self.unit),
             "composition": (composition, self.filter.composition),
             "accept_assumed": (accept_assumed or None, self.accept_assumed),

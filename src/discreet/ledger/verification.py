@@ -27,13 +27,16 @@ def verify(store: Store, terms: Terms, *, head: str | None, count: int | None) -
         raise TypeError(f"head must be the hash that a statement prints, not {head!r}.")
     if count is not None:
         whole(count, "count", least=1)
-    with store.reading() as connection:
-        rows = connection.execute(select(entries).order_by(entries.c.number)).all()
-        stored = connection.execute(select(balances)).all()
+    rows, stored = store.read(
+        lambda connection: (
+            connection.execute(select(entries).order_by(entries.c.number)).all(),
+            connection.execute(select(balances)).all(),
+        )
+    )
     replay = _Replay(terms.filter)
     previous = FIRST
     hashes: list[str] = []
-    for expected, (number, hash_, body) in enumerate(rows):
+    for expected, (number, hash_, body, token) in enumerate(rows):
         if number != expected:
             raise LedgerCorrupt(f"Entry {expected} is missing.")
         data = parsed(number, body)
@@ -41,9 +44,11 @@ def verify(store: Store, terms: Terms, *, head: str | None, count: int | None) -
             raise LedgerCorrupt(f"Entry {number} was changed: its hash is another.")
         if data.get("previous") != previous or data.get("number") != number:
             raise LedgerCorrupt(f"Entry {number} doesn't follow the one before it.")
+        if data.get("token") != token:
+            raise LedgerCorrupt(f"Entry {number} has another token than the one it was made with.")
         try:
             replay.take(number, data)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise LedgerCorrupt(f"Entry {number} lacks a part that every entry has.") from None
         previous = hash_
         hashes.append(hash_)
@@ -119,7 +124,7 @@ def _compare(replay: _Replay, stored: Any) -> None:
                 and amounts_from_text(parsed(-1, row.caps)) == caps
                 and amounts_from_text(parsed(-1, row.totals)) == totals
             )
-        except (ValueError, TypeError, AttributeError, LedgerCorrupt):
+        except (ValueError, TypeError, AttributeError, ArithmeticError, LedgerCorrupt):
             same = False
         if not same:
             raise LedgerCorrupt(

@@ -23,8 +23,9 @@ from discreet.mechanisms.laws import (
 from discreet.queries import Sensitivity
 from discreet.rational import Number, square_root_above
 
-#: The largest noise the samplers draw.
+#: The largest and the smallest noise that is drawn; the latter is zero but once in e^(2^30) times.
 LARGEST_SCALE = 2**50
+SMALLEST_SCALE = Fraction(1, 2**30)
 
 
 class Mechanism(ABC):
@@ -51,7 +52,7 @@ def _checked_scale(scale: Fraction) -> Fraction:
             f"this answer would need noise of scale {float(scale):.3g}, more than the samplers draw "
             f"(2^50): ask with a larger budget, or for fewer coordinates at once."
         )
-    return scale
+    return max(scale, SMALLEST_SCALE)
 
 
 @final
@@ -117,14 +118,8 @@ def _target(
     raise ValueError("give epsilon and delta, or rho.")
 
 
-@final
-class Gaussian(AdditiveMechanism):
-    """Rounded Gaussian noise, calibrated exactly: the analytic Gaussian mechanism, or ρ-zCDP.
-
-    Privacy
-    -------
-    Balle & Wang 2018 for (ε, δ); Bun & Steinke 2016 for ρ. Proof page: ``docs/proofs/additive.md``.
-    """
+class _Normal(AdditiveMechanism):
+    """Noise shaped like a bell, for (ε, δ) with δ > 0 or for ρ of zCDP."""
 
     def __init__(
         self,
@@ -134,6 +129,19 @@ class Gaussian(AdditiveMechanism):
         rho: Number | None = None,
     ) -> None:
         self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.measure!r})"
+
+
+@final
+class Gaussian(_Normal):
+    """Rounded Gaussian noise, calibrated exactly: the analytic Gaussian mechanism, or ρ-zCDP.
+
+    Privacy
+    -------
+    Balle & Wang 2018 for (ε, δ); Bun & Steinke 2016 for ρ. Proof page: ``docs/proofs/additive.md``.
+    """
 
     def law(self, sensitivity: Sensitivity) -> Law:
         if _no_noise_needed(sensitivity):
@@ -150,9 +158,6 @@ class Gaussian(AdditiveMechanism):
         while not satisfies(events.Gaussian(sigma, sensitivity.l2_squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
         return GaussianLaw(_checked_scale(sigma))
-
-    def __repr__(self) -> str:
-        return f"Gaussian({self.measure!r})"
 
 
 @lru_cache(maxsize=1024)
@@ -180,7 +185,7 @@ def _rounded_up(sigma: Fraction) -> Fraction:
 
 
 @final
-class DiscreteGaussian(AdditiveMechanism):
+class DiscreteGaussian(_Normal):
     """Discrete Gaussian noise, calibrated by its Rényi curve.
 
     Privacy
@@ -188,15 +193,6 @@ class DiscreteGaussian(AdditiveMechanism):
     Canonne, Kamath & Steinke 2020. For (ε, δ) it needs a little more noise than `Gaussian`, whose
     analytic formula does not hold for it. Proof page: ``docs/proofs/additive.md``.
     """
-
-    def __init__(
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-    ) -> None:
-        self.measure: ApproxDP | ZCDP = _target(epsilon, delta, rho)
 
     def law(self, sensitivity: Sensitivity) -> Law:
         if _no_noise_needed(sensitivity) or math.inf in vars(self.measure).values():
@@ -209,9 +205,6 @@ class DiscreteGaussian(AdditiveMechanism):
         while not satisfies(events.DiscreteGaussian(sigma, sensitivity.l2_squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
         return DiscreteGaussianLaw(_checked_scale(sigma))
-
-    def __repr__(self) -> str:
-        return f"DiscreteGaussian({self.measure!r})"
 
 
 @lru_cache(maxsize=1024)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Category, Code, Condition, category_codes, leaves
+from discreet.coding import Category, Code, Condition, Ladder, leaves, partial_codes
 from discreet.columns import MOST_CELLS
 from discreet.expressions import Expression, parse
 from discreet.schema import Schema, order_codes
@@ -85,7 +86,7 @@ class CodedQuery:
     terms: tuple[Term, ...]
     by: tuple[Code, ...]
     where: Condition | None
-    known: tuple[Category, ...]
+    known: tuple[Category | Ladder, ...]
     keep: Keep | None
     tally: Code | None = None
 
@@ -106,6 +107,15 @@ class CodedQuery:
         return tuple(dict.fromkeys([*self.by, *used, *([self.tally] if self.tally else [])]))
 
 
+def _listed(by: Any) -> Sequence[str]:
+    if not isinstance(by, Iterable):
+        raise TypeError(
+            "by must be the names of columns. Keys are discovered with dp.Count(by=dp.Keys.discover(...)) "
+            "and then declared, as in schema.replace(town=dp.Categorical(*keys))."
+        )
+    return list(by)
+
+
 class Query(ABC):
     """A question whose answer is noised and charged.
 
@@ -116,10 +126,8 @@ class Query(ABC):
     by: tuple[str, ...]
     where: Expression | None
 
-    def __init__(
-        self, by: str | tuple[str, ...] | list[str] | None, where: Expression | str | None
-    ) -> None:
-        names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    def __init__(self, by: str | Sequence[str] | None, where: Expression | str | None) -> None:
+        names = () if by is None else (by,) if isinstance(by, str) else tuple(_listed(by))
         if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise TypeError("by must be the names of different columns.")
         self.by = names
@@ -154,7 +162,7 @@ class Query(ABC):
         """Whether a row can fail to count: then 0 is among the possible contributions."""
         if self.where is not None or unit.id_column is not None:
             return True
-        return bool(category_codes(*self._all_codes(schema)))
+        return bool(partial_codes(*self._all_codes(schema)))
 
     def count_is_public(self, schema: Schema, unit: Unit) -> bool:
         """Whether the number of rows that count is the public number of rows."""
@@ -169,7 +177,7 @@ class Query(ABC):
         self.labels(schema)
         where = None if self.where is None else self.where.condition(schema)
         used = self._all_codes(schema)
-        known = category_codes(*used, *([where] if where is not None else []))
+        known = partial_codes(*used, *([where] if where is not None else []))
         keep = None
         if unit.id_column is not None:
             finer = dict.fromkeys(leaf for term in terms for leaf in leaves(*term.codes))

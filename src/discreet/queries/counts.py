@@ -9,7 +9,9 @@ import numpy as np
 
 from discreet.expressions import Expression
 from discreet.queries.base import Additive, Extent, Floats, Term
+from discreet.queries.discovery import Keys
 from discreet.schema import Schema
+from discreet.unit import Unit
 
 
 @final
@@ -28,19 +30,30 @@ class Count(Additive):
     def __init__(
         self,
         *,
-        by: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | Keys | None = None,
         where: Expression | str | None = None,
     ) -> None:
-        super().__init__(by if by is None or isinstance(by, str) else tuple(by), where)
+        self.keys = by if isinstance(by, Keys) else None
+        if isinstance(by, Keys):
+            by = None
+        super().__init__(by, where)
 
     @property
     def columns(self) -> tuple[str, ...]:
         return ()
 
+    def _options(self) -> list[str]:
+        return [*([f"by={self.keys!r}"] if self.keys else []), *super()._options()]
+
+    def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
+        return self.keys is not None or super().can_leave_out(schema, unit)
+
     def terms(self, schema: Schema) -> tuple[Term, ...]:
         return (Term(1),)
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
+        if self.keys is not None:
+            return Extent(1, 1, 2, 2)
         return Extent(1, 1, 0, 0) if counted else Extent(0, 0, 0, 0)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric, column_name
+from discreet.columns import Numeric, column_name, numeric_column
 from discreet.expressions import Expression
 from discreet.queries.base import CodedQuery, Extent, Integers, Query, Sensitivity
 from discreet.rational import Number, rational
@@ -47,7 +47,7 @@ class Quantile(Query):
         by: str | Sequence[str] | None = None,
         where: Expression | str | None = None,
     ) -> None:
-        super().__init__(by if by is None or isinstance(by, str) else tuple(by), where)
+        super().__init__(by, where)
         self.column = column_name(column, "Quantile")
         self.is_single = isinstance(q, str) or not isinstance(q, Sequence | np.ndarray)
         given = [q] if self.is_single else list(q)  # type: ignore[arg-type]
@@ -63,10 +63,7 @@ class Quantile(Query):
 
     def kind(self, schema: Schema) -> Numeric:
         """The column that is asked about."""
-        column = schema[self.column]
-        if not isinstance(column, Numeric):
-            raise ValueError(f"Quantile: column {self.column!r} must be dp.Real or dp.Integer.")
-        return column
+        return numeric_column(schema, self.column, "Quantile")
 
     def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
         return self._coded(schema, unit, (), self.kind(schema).grid(self.column, VALUE_BITS))

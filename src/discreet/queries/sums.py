@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from discreet.coding import PRODUCT_BITS, VALUE_BITS
-from discreet.columns import Numeric, Score, column_name
+from discreet.columns import Numeric, Score, column_name, numeric_column
 from discreet.expressions import Expression
 from discreet.queries.base import Additive, Extent, Floats, Term
 from discreet.schema import Schema
@@ -21,17 +21,6 @@ MOMENT_SIZE = 2 ** (2 * PRODUCT_BITS)
 
 By = str | Sequence[str] | None
 Where = Expression | str | None
-
-
-def _numeric(schema: Schema, name: str, asked: str) -> Numeric:
-    column = schema[name]
-    if not isinstance(column, Numeric):
-        raise ValueError(f"{asked}: column {name!r} must be dp.Real or dp.Integer.")
-    return column
-
-
-def _names(by: By) -> Any:
-    return by if by is None or isinstance(by, str) else tuple(by)
 
 
 @final
@@ -49,7 +38,7 @@ class Sum(Additive):
     """
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
-        super().__init__(_names(by), where)
+        super().__init__(by, where)
         self.column = column_name(column, type(self).__name__)
 
     @property
@@ -60,7 +49,7 @@ class Sum(Additive):
         column = schema[self.column]
         if isinstance(column, Score):
             return (Term(1, (column.code(self.column, schema),)),)
-        return (Term(1, (_numeric(schema, self.column, "Sum").summand(self.column),)),)
+        return (Term(1, (numeric_column(schema, self.column, "Sum").summand(self.column),)),)
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
         (code,) = self.terms(schema)[0].codes
@@ -100,7 +89,7 @@ class Mean(Additive):
     """
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
-        super().__init__(_names(by), where)
+        super().__init__(by, where)
         self.column = column_name(column, type(self).__name__)
 
     @property
@@ -108,19 +97,19 @@ class Mean(Additive):
         return (self.column,)
 
     def _steps(self, schema: Schema) -> int:
-        return max(1, _numeric(schema, self.column, "Mean").steps(VALUE_BITS))
+        return max(1, numeric_column(schema, self.column, "Mean").steps(VALUE_BITS))
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
-        column = _numeric(schema, self.column, "Mean")
+        column = numeric_column(schema, self.column, "Mean")
         return Term(self._steps(schema)), Term(1, (column.centred(self.column, VALUE_BITS),))
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
-        steps = _numeric(schema, self.column, "Mean").steps(VALUE_BITS)
+        steps = numeric_column(schema, self.column, "Mean").steps(VALUE_BITS)
         count = self._steps(schema) if counted else 0
         return Extent(count + steps, count**2 + steps**2, 2 * steps, 4 * steps**2)
 
     def _at(self, sums: Floats, counts: Floats, schema: Schema) -> Any:
-        column, steps = _numeric(schema, self.column, "Mean"), self._steps(schema)
+        column, steps = numeric_column(schema, self.column, "Mean"), self._steps(schema)
         share = np.clip(sums / np.maximum(counts, steps), -1.0, 1.0)
         half = 0.0 if column.is_exact(VALUE_BITS) else 0.5
         position = (share * steps + steps) / 2 + half
@@ -131,7 +120,7 @@ class Mean(Additive):
         return self._at(totals[:, 1], totals[:, 0], schema)
 
     def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
-        column, steps = _numeric(schema, self.column, "Mean"), self._steps(schema)
+        column, steps = numeric_column(schema, self.column, "Mean"), self._steps(schema)
         counts = np.maximum(totals[:, 0], steps)
         share = np.clip(totals[:, 1] / counts, -1.0, 1.0)
         spread = np.hypot(deviations[1], share * deviations[0]) / counts  # delta method
@@ -163,7 +152,9 @@ class _SecondMoments(Additive):
         return self.names
 
     def _steps(self, schema: Schema) -> list[int]:
-        return [_numeric(schema, n, type(self).__name__).steps(PRODUCT_BITS) for n in self.names]
+        return [
+            numeric_column(schema, n, type(self).__name__).steps(PRODUCT_BITS) for n in self.names
+        ]
 
     def _weights(self, schema: Schema) -> list[tuple[int, int]]:
         return [
@@ -173,7 +164,7 @@ class _SecondMoments(Additive):
     def terms(self, schema: Schema) -> tuple[Term, ...]:
         terms = [Term(MOMENT_SIZE)]
         for name, (first, second) in zip(self.names, self._weights(schema), strict=True):
-            code = _numeric(schema, name, type(self).__name__).centred(name, PRODUCT_BITS)
+            code = numeric_column(schema, name, type(self).__name__).centred(name, PRODUCT_BITS)
             terms += [Term(first, (code,)), Term(second, (code, code))]
         return tuple(terms)
 
@@ -205,7 +196,7 @@ class _SecondMoments(Additive):
 
     def _halves(self, schema: Schema) -> tuple[Floats, Floats, Floats]:
         """Lower bound, half of the width, and half a grid step as a share of it, by column."""
-        kinds = [_numeric(schema, name, type(self).__name__) for name in self.names]
+        kinds = [numeric_column(schema, name, type(self).__name__) for name in self.names]
         lower = np.array([float(c.lower) for c in kinds])
         half = np.array([c.width / 2 for c in kinds])
         bias = [
@@ -236,7 +227,7 @@ class Moments(_SecondMoments):
     """
 
     def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:
-        super().__init__(_names(by), where)
+        super().__init__(by, where)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("Moments needs the names of one or more different columns.")
         self.names = tuple(column_name(column, "Moments") for column in columns)
@@ -268,7 +259,7 @@ class Variance(_SecondMoments):
     """The variance of a column's rows (divisor n); see `Moments`."""
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
-        super().__init__(_names(by), where)
+        super().__init__(by, where)
         self.names = (column_name(column, "Variance"),)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
@@ -344,7 +335,7 @@ class Gram(Additive):
     """
 
     def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:
-        super().__init__(_names(by), where)
+        super().__init__(by, where)
         if not columns or len(set(columns)) != len(columns):
             raise ValueError("Gram needs the names of one or more different columns.")
         self.names = tuple(column_name(column, "Gram") for column in columns)
@@ -354,14 +345,14 @@ class Gram(Additive):
         return self.names
 
     def _steps(self, schema: Schema) -> list[int]:
-        return [_numeric(schema, name, "Gram").steps(PRODUCT_BITS) for name in self.names]
+        return [numeric_column(schema, name, "Gram").steps(PRODUCT_BITS) for name in self.names]
 
     def _pairs(self) -> list[tuple[int, int]]:
         d = len(self.names)
         return [(i, j) for i in range(d) for j in range(i, d)]
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
-        codes = [_numeric(schema, n, "Gram").centred(n, PRODUCT_BITS) for n in self.names]
+        codes = [numeric_column(schema, n, "Gram").centred(n, PRODUCT_BITS) for n in self.names]
         k = [max(1, steps) for steps in self._steps(schema)]
         singles = [Term(MOMENT_SIZE // k[i], (code,)) for i, code in enumerate(codes)]
         products = [
@@ -398,7 +389,7 @@ class Gram(Additive):
         weights = [term.weight for term in self.terms(schema)]
         middle, half = [], []
         for name, steps in zip(self.names, k, strict=True):
-            column = _numeric(schema, name, "Gram")
+            column = numeric_column(schema, name, "Gram")
             shift = 0.0 if column.is_exact(PRODUCT_BITS) else column.width / (2 * steps)
             middle.append(float(column.lower) + column.width / 2 + shift)
             half.append(column.width / 2 / steps)

@@ -13,7 +13,7 @@ from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import AdditiveMechanism, Law
 from discreet.queries import Query
 
-__all__ = ["EVENTS", "LAWS", "MECHANISMS", "QUERIES", "missing"]
+__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "MECHANISMS", "QUERIES", "missing"]
 
 _LEAF = events.DiscreteLaplace(2, 1)
 
@@ -24,6 +24,8 @@ EVENTS: tuple[Event, ...] = (
     events.Gaussian("3/2", sensitivity="1/3"),
     events.DiscreteGaussian(3, 2),
     events.Exponential("1/2"),
+    events.KeyThreshold(2, 1, 30),
+    events.KeyThreshold(4, 3, 90, rows=3, groups=2),
     events.RandomizedResponse(1),
     events.RandomizedResponse("1/3", 7),
     events.Poisson("1/10", events.Gaussian(1)),
@@ -67,6 +69,12 @@ QUERIES: tuple[Query, ...] = (
     queries.Gram("x", "y"),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
+)
+
+#: Queries for what nobody declared, on columns t (text) and u (real, without bounds).
+DISCOVERIES: tuple[Query, ...] = (
+    queries.Count(by=queries.Keys.discover("t", delta="1/1000000")),
+    queries.Bounds("u"),
 )
 
 

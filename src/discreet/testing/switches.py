@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.dataset import PrivateDataset
 from discreet.noise import entropy
-from discreet.queries import Query
+from discreet.queries import Count, Query
 
 
 @contextmanager
@@ -25,9 +25,25 @@ def exact_totals(dataset: PrivateDataset, query: Query) -> npt.NDArray[np.int64]
 
     Sums have shape (groups, terms); for quantiles each row is a group, a code and its count.
     """
-    if not dataset.unit.is_public:
-        raise PermissionError("exact_totals works on data declared dp.PUBLIC alone.")
+    _check_public(dataset, "exact_totals")
     coded = query.coded(dataset.schema, dataset.unit)
+    if isinstance(query, Count) and query.keys is not None:
+        raise ValueError("keys are no totals: use exact_keys.")
     if coded.tally is not None:
         return np.stack(dataset._engine.tally(coded), axis=1)
     return dataset._engine.totals(coded)
+
+
+def exact_keys(dataset: PrivateDataset, query: Count) -> dict[str, int]:
+    """The counts of all keys before noise and threshold, for data declared public alone."""
+    _check_public(dataset, "exact_keys")
+    if query.keys is None:
+        raise ValueError("query must be dp.Count(by=dp.Keys.discover(...)).")
+    query.keys.checked(dataset.schema)
+    coded = query.coded(dataset.schema, dataset.unit)
+    return dataset._engine.keys(coded, query.keys.column, query.keys.groups(dataset.unit))
+
+
+def _check_public(dataset: PrivateDataset, name: str) -> None:
+    if not dataset.unit.is_public:
+        raise PermissionError(f"{name} works on data declared dp.PUBLIC alone.")

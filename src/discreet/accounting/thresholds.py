@@ -1,0 +1,45 @@
+"""The δ of releasing keys by a threshold. Proof page: ``docs/proofs/keys.md``."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.rational import above
+
+__all__ = ["least_threshold", "threshold_delta"]
+
+
+def _reaches(scale: Fraction, distance: int) -> float:
+    """P(K >= distance) of discrete Laplace noise, distance >= 1: q^distance/(1 + q)."""
+    step = float(1 / scale)
+    return math.exp(-distance * step) / (1 + math.exp(-step))
+
+
+def threshold_delta(scale: Fraction, threshold: int, rows: int, groups: int) -> Fraction:
+    """The largest chance that one of a person's own keys reaches the threshold, rounded up.
+
+    The person has `rows` rows in j <= `groups` keys. The chance is convex in a key's rows below the
+    threshold, so the worst split has one large key and j - 1 keys of one row.
+    """
+    worst = 0.0
+    for j in range(1, min(groups, rows) + 1):
+        large = _reaches(scale, threshold - (rows - j + 1))
+        worst = max(worst, large + (j - 1) * _reaches(scale, threshold - 1))
+    return min(Fraction(1), above(worst))
+
+
+def least_threshold(scale: Fraction, delta: Fraction, rows: int, groups: int) -> int:
+    """The smallest threshold whose δ is at most `delta`."""
+    if not 0 < delta < 1:
+        raise ValueError("delta must be greater than 0 and less than 1.")
+    low, high = rows, rows + 1
+    while threshold_delta(scale, high, rows, groups) > delta:
+        low, high = high, rows + 2 * (high - rows)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if threshold_delta(scale, middle, rows, groups) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high

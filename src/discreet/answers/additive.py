@@ -1,0 +1,94 @@
+"""Noise on sums, then post-processing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet import events
+from discreet.answers.base import Answerer, How, no_noise_refused
+from discreet.engines import Engine
+from discreet.measures import PureDP
+from discreet.mechanisms import AdditiveMechanism, Mechanism, NoNoise, mechanism_for
+from discreet.queries import Additive, Count, MomentsValue, Sum
+from discreet.queries.base import Floats, Integers
+from discreet.release import NoiseInterval, Release
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+
+class AdditiveAnswerer(Answerer):
+    """Noise on sums, then post-processing."""
+
+    def __init__(
+        self, query: Additive, how: How, schema: Schema, unit: Unit, rows: int | None
+    ) -> None:
+        self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
+        self._coded = query.coded(schema, unit)
+        sensitivity = query.sensitivity(schema, unit)
+        mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
+        if not isinstance(mechanism, AdditiveMechanism):
+            raise TypeError(f"how: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
+        self._law = mechanism.law(sensitivity)
+        self.measure = mechanism.measure
+        self.error_needs_rows = not isinstance(query, Count | Sum)
+        if isinstance(self._law, NoNoise) and sensitivity.l1:
+            if not unit.is_public:
+                raise no_noise_refused()
+            self.event = events.Compose()
+        else:
+            self.event = self._law.event(sensitivity)
+        if sensitivity.l1 == 0:
+            self.measure = PureDP(0)
+        missing = len(query.terms(schema)) - len(self._coded.terms)
+        self._noised = np.array([0.0] * missing + [1.0] * len(self._coded.terms))
+        if missing and rows is None:
+            raise ValueError(
+                "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
+                "dp.PrivateDataset(..., rows=1000)."
+            )
+
+    def expected_error(self, rows: int) -> Any:
+        groups = self._coded.groups
+        totals = np.zeros((groups, len(self._noised)))
+        terms = self._query.terms(self._schema)
+        if not terms[0].codes:
+            totals[:, 0] = terms[0].weight * rows / groups
+        return self._shaped(self._query.error(totals, self._deviations(), self._schema))
+
+    def _deviations(self) -> Floats:
+        return self._noised * self._law.expected_error()
+
+    def answer(self, engine: Engine, entry: Any, is_private: bool) -> Release:
+        if self._coded.terms:
+            noised: Integers = self._law.run(engine.totals(self._coded))
+        else:
+            noised = np.zeros((self._coded.groups, 0), np.int64)
+        totals = self._query.with_count(noised, self._schema, self._rows)
+        return Release(
+            self._query,
+            self._shaped(self._query.estimate(totals, self._schema)),
+            self._shaped(self._query.error(totals, self._deviations(), self._schema)),
+            self._query.labels(self._schema) if self._query.by else None,
+            self.event,
+            self.measure,
+            entry,
+            is_private,
+            lambda level: self._interval(totals, level),
+        )
+
+    def _interval(self, totals: Floats, level: float) -> NoiseInterval:
+        # all coordinates of one answer stay within t with probability `level` (union bound)
+        coordinates = max(1, int(self._noised.sum()))
+        width = self._law.half_width(1 - (1 - level) / coordinates)
+        low, high = self._query.bounds(totals, self._noised * width, self._schema)
+        return NoiseInterval(self._shaped(low), self._shaped(high), level, "value")
+
+    def _shaped(self, value: Any) -> Any:
+        """Without groups, the one entry; plain Python numbers where it is a number."""
+        if isinstance(value, MomentsValue):
+            return MomentsValue(*map(self._shaped, (value.count, value.mean, value.variance)))
+        if self._query.by:
+            return value
+        return value[0].item() if value.ndim == 1 else value[0]

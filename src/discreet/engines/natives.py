@@ -1,0 +1,134 @@
+"""What is peculiar to the engines behind Narwhals, and what is done about it before a row is read."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines.base import ColumnMismatch
+
+#: More rows than any table has: a limit that is none, but that an optimiser can't see through.
+EVERY_ROW = 2**62
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the engine behind a frame can and can't do.
+
+    Attributes
+    ----------
+    ranks : bool
+        It numbers the rows of a person; otherwise codes are fetched and kept by numpy.
+    local : bool
+        It runs in this process, so that codes may be fetched and multiplied here.
+    fenced : bool
+        Codes are put behind a limit, or they would be computed again for every product.
+    exact_zero : bool
+        It raises where a product of doubles is too small for a double, so none such is made.
+    maps : bool
+        It looks up values in a table; otherwise they are compared one by one.
+    most_sums : int
+        How many sums are asked for at once.
+    options : tuple
+        Of its ``collect``.
+    """
+
+    ranks: bool = True
+    local: bool = True
+    fenced: bool = False
+    exact_zero: bool = False
+    maps: bool = True
+    most_sums: int = 2**62
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+DEFAULT = Traits()
+ARROW = Traits(ranks=False)
+SPARK = Traits(local=False, most_sums=300)
+#: PostgreSQL returns at most 1664 columns, those of subqueries counted.
+POSTGRES = Traits(local=False, fenced=True, exact_zero=True, maps=False, most_sums=800)
+POLARS_STREAM = Traits(options=(("engine", "streaming"),))
+
+
+def package_of(value: Any) -> str:
+    """The name of the package that an object's class comes from."""
+    return type(value).__module__.partition(".")[0]
+
+
+def required(package: str, extra: str, purpose: str) -> Any:
+    """An optional package, or an error with the command that installs it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        pass
+    raise ImportError(f"{purpose} needs {package}: pip install '{extra}'.")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def adapted(frame: Any) -> tuple[Any, Traits]:
+    """The frame in a form that compares text byte by byte, and the traits of its engine."""
+    package = package_of(frame)
+    if package in ("duckdb", "_duckdb"):
+        return byte_wise(frame), DEFAULT
+    if package == "pyarrow":
+        return _plain_table(frame), ARROW
+    if package == "pyspark":
+        return frame, SPARK
+    return frame, DEFAULT
+
+
+def byte_wise(relation: Any) -> Any:
+    """A DuckDB relation whose text is compared by bytes, whatever collation was declared for it."""
+    if not hasattr(relation, "select") or not hasattr(relation, "columns"):
+        return relation
+    wanted, changed = [], False
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        text = kind.id in ("varchar", "enum")
+        changed |= text
+        shown = quoted(name)
+        wanted.append(f'{shown}::VARCHAR COLLATE "binary" AS {shown}' if text else shown)
+    return relation.select(", ".join(wanted)) if changed else relation
+
+
+def _plain_table(table: Any) -> Any:
+    """An Arrow table without encodings that Arrow's own functions do not all know."""
+    arrow = importlib.import_module("pyarrow")
+    if isinstance(table, arrow.RecordBatch):
+        table = arrow.Table.from_batches([table])
+    if not isinstance(table, arrow.Table):
+        return table
+    for index, field in enumerate(table.schema):
+        plain = _plain_type(arrow, field.type)
+        if plain is not None:
+            column = table.column(index).cast(plain)
+            table = table.set_column(index, arrow.field(field.name, plain), column)
+    return table
+
+
+def _plain_type(arrow: Any, kind: Any) -> Any:
+    types = arrow.types
+    if types.is_dictionary(kind):
+        return _plain_type(arrow, kind.value_type) or kind.value_type
+    if types.is_run_end_encoded(kind):
+        return _plain_type(arrow, kind.value_type) or kind.value_type
+    if types.is_string_view(kind):
+        return arrow.large_string()
+    return arrow.float32() if types.is_float16(kind) else None
+
+
+def refuse_collations(frame: Any, names: set[str]) -> None:
+    """Spark's text may be declared to ignore case; then it is not compared by bytes."""
+    if package_of(frame) != "pyspark":
+        return
+    for field in frame.schema.fields:
+        collation = getattr(field.dataType, "collation", "UTF8_BINARY")
+        if field.name in names and collation != "UTF8_BINARY":
+            raise ColumnMismatch(
+                f"column {field.name!r} has the collation {collation}, under which different texts are "
+                "equal: cast it to STRING COLLATE UTF8_BINARY first."
+            )

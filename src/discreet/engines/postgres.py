@@ -1,0 +1,216 @@
+"""Tables of PostgreSQL through Ibis: the database adds up, and integers alone leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from discreet.engines.base import ColumnMismatch, Engine, EngineFailed, missing_column, quietly
+from discreet.engines.frames import Frames
+from discreet.engines.natives import POSTGRES, quoted, required
+from discreet.engines.parquet import missing_table
+from discreet.engines.sessions import Sessions
+from discreet.engines.urls import Address
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+_EXTRA = "discreet[postgres]"
+_PURPOSE = "a PostgreSQL table"
+
+_REAL = "CAST({0} AS DOUBLE PRECISION)"
+_WHOLE = "CAST({0} AS BIGINT)"
+_TEXT = 'CAST({0} AS TEXT) COLLATE "C"'
+# a numeric can be too large or too small for a double, and the cast raises there
+_NUMERIC = (
+    "CASE WHEN {0} = CAST('NaN' AS NUMERIC) THEN NULL"
+    " WHEN {0} > 1.7976931348623158e308 THEN CAST('Infinity' AS DOUBLE PRECISION)"
+    " WHEN {0} < -1.7976931348623158e308 THEN CAST('-Infinity' AS DOUBLE PRECISION)"
+    " WHEN {0} < 2.4703282292062328e-324 AND {0} > -2.4703282292062328e-324"
+    " THEN CAST(0 AS DOUBLE PRECISION)"
+    " ELSE CAST({0} AS DOUBLE PRECISION) END"
+)
+#: How each type is read, and what it is then. Text is compared by bytes under the collation "C".
+_TYPES = {
+    "int2": (_WHOLE, "int64"),
+    "int4": (_WHOLE, "int64"),
+    "int8": (_WHOLE, "int64"),
+    "float4": (_REAL, "float64"),
+    "float8": (_REAL, "float64"),
+    "numeric": (_NUMERIC, "float64"),
+    "bool": ("CAST(CAST({0} AS INTEGER) AS BIGINT)", "int64"),
+    "text": (_TEXT, "string"),
+    "varchar": (_TEXT, "string"),
+    "bpchar": (_TEXT, "string"),
+    "name": (_TEXT, "string"),
+    "uuid": (_TEXT, "string"),
+    "enum": (_TEXT, "string"),
+}
+#: An id that is a numeric stays one: different numerics may be the same double.
+_NUMERIC_ID = (
+    "CASE WHEN {0} <> CAST('NaN' AS NUMERIC) AND CAST({0} AS TEXT) NOT LIKE '%Infinity'"
+    ' THEN CAST(TRIM_SCALE({0}) AS TEXT) COLLATE "C" END'
+)
+
+_RELATION = """
+SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %s AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
+AND (n.nspname = %s OR %s AND pg_catalog.pg_table_is_visible(c.oid))
+"""
+_VISIBLE = """
+SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+ORDER BY 1 LIMIT 20
+"""
+_COLUMNS = """
+SELECT a.attname, a.atttypid, coalesce(l.collisdeterministic, true) FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+# the type behind domains
+_BASE = """
+WITH RECURSIVE base AS (
+  SELECT oid, typname, typtype, typbasetype FROM pg_catalog.pg_type WHERE oid = %s
+  UNION ALL SELECT t.oid, t.typname, t.typtype, t.typbasetype
+  FROM base JOIN pg_catalog.pg_type t ON base.typtype = 'd' AND t.oid = base.typbasetype
+)
+SELECT CASE WHEN typtype = 'e' THEN 'enum' ELSE typname END FROM base WHERE typtype <> 'd'
+"""
+
+Connect = Callable[[], AbstractContextManager[Any]]
+
+
+class Database(Sessions):
+    """A table, view or query of a PostgreSQL database; each answer is one read-only transaction."""
+
+    def __init__(self, connect: Connect, place: str, relation: Callable[[Any], _Relation]) -> None:
+        self._connect, self._place = connect, place
+        with self._opened() as backend:
+            self._relation = _told(lambda: relation(backend.con), place)
+        self._source = ""
+        self._types: dict[str, str] = {}
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
+        columns, shown = self._relation.columns, []
+        for name in dict.fromkeys(wanted):
+            if name not in columns:
+                raise missing_column(name, list(columns))
+            kind, is_bytes = columns[name]
+            if kind not in _TYPES or not is_bytes:
+                why = "a collation under which different texts are equal" if not is_bytes else (
+                    f"the PostgreSQL type {kind}"
+                )  # fmt: skip
+                raise ColumnMismatch(
+                    f"column {name!r} has {why}: make a view that casts it to a number, a boolean, or text "
+                    'with COLLATE "C".'
+                )
+            form, plain = _TYPES[kind]
+            if kind == "numeric" and name == unit.id_column and name not in schema.base:
+                form, plain = _NUMERIC_ID, "string"
+            shown.append(f"{form.format(quoted(name))} AS {quoted(name)}")
+            self._types[name] = plain
+        self._source = f"SELECT {', '.join(shown)} FROM {self._relation.sql}"
+        with self._opened() as backend:
+            table = backend.sql(self._source, schema=self._types)
+            Frames(table, POSTGRES).check(schema, unit)
+            quietly(lambda: backend.con.execute(f"{self._source} LIMIT 0"))
+            Frames(table.head(0), POSTGRES).check(schema, unit)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The Ibis backend, inside a transaction that can't write and sees one state of the table."""
+        with self._connect() as backend:
+            begun = backend.con.info.transaction_status != 0  # an Ibis table's may have begun one
+            with backend.con.transaction():
+                if not begun:
+                    level = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+                    backend.con.execute(f"SET TRANSACTION {level}")
+                backend.con.execute("SET LOCAL standard_conforming_strings = on")
+                yield backend
+
+    @contextmanager
+    def _session(self) -> Iterator[Engine]:
+        with self._opened() as backend:
+            yield Frames(backend.sql(self._source, schema=self._types), POSTGRES)
+
+
+class _Relation:
+    """What is selected from, and the types of its columns."""
+
+    def __init__(self, sql: str, columns: dict[str, tuple[str, bool]]) -> None:
+        self.sql, self.columns = sql, columns
+
+
+def _named(connection: Any, table: tuple[str, ...]) -> _Relation:
+    name, schema = table[-1], table[0] if len(table) == 2 else None
+    found = connection.execute(_RELATION, (name, schema, schema is None)).fetchone()
+    if found is None:
+        raise missing_table(table, [row[0] for row in connection.execute(_VISIBLE).fetchall()])
+    columns = {
+        column: (_base_type(connection, kind), is_bytes)
+        for column, kind, is_bytes in connection.execute(_COLUMNS, found).fetchall()
+    }
+    return _Relation(".".join(quoted(part) for part in table), columns)
+
+
+def _queried(connection: Any, sql: str) -> _Relation:
+    cursor = connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0")
+    columns = {c.name: (_base_type(connection, c.type_code), True) for c in cursor.description}
+    return _Relation(f"({sql}) AS q", columns)
+
+
+def _base_type(connection: Any, kind: int) -> str:
+    found = connection.execute(_BASE, (kind,)).fetchone()
+    return "unknown" if found is None else str(found[0])
+
+
+def open_postgres(address: Address) -> Engine:
+    """The engine for the table at an address."""
+    psycopg = required("psycopg", _EXTRA, _PURPOSE)
+    ibis = required("ibis", _EXTRA, _PURPOSE)
+
+    @contextmanager
+    def connect() -> Iterator[Any]:
+        connection = _told(lambda: psycopg.connect(address.secret, autocommit=True), address.place)
+        with connection:
+            yield ibis.postgres.from_connection(connection)
+
+    return Database(connect, address.place, lambda con: _named(con, address.table))
+
+
+def open_ibis(table: Any) -> Engine:
+    """The engine for an Ibis table of DuckDB or PostgreSQL."""
+    ibis = required("ibis", _EXTRA, "an Ibis table")
+    backend = quietly(table.get_backend)
+    if backend.name not in ("duckdb", "postgres") or backend.name == "duckdb" and not hasattr(
+        backend, "con"
+    ):
+        raise TypeError(
+            f"Ibis tables of DuckDB and PostgreSQL are read, not of {backend.name}: open the data with "
+            "Polars, pandas or Spark and pass the frame."
+        )
+    sql = quietly(lambda: ibis.to_sql(table, dialect=backend.name))
+    if backend.name == "duckdb":
+        return Frames(quietly(lambda: backend.con.sql(sql)))
+
+    @contextmanager
+    def connect() -> Iterator[Any]:
+        yield backend
+
+    return Database(connect, "the database of the Ibis table", lambda con: _queried(con, sql))
+
+
+def _told(act: Callable[[], Any], place: str) -> Any:
+    """The result of `act`; if it fails, an error that shows neither a password nor a row."""
+    try:
+        return act()
+    except LookupError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+    raise EngineFailed(
+        f"the database at {place} could not be opened ({name}): check the address, and that the server "
+        "runs and lets this user read the table. Its own message is withheld."
+    )

@@ -1,0 +1,63 @@
+"""A bar on the terminal for streams that take a while. It shows what share was read, nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: Set to 1 to show bars wherever standard error goes, to 0 never to show one.
+SWITCH = "DISCREET_PROGRESS"
+#: Seconds before a bar appears, and between its steps.
+PATIENCE, PACE = 1.0, 0.2
+WIDTH = 30
+
+
+def is_wanted() -> bool:
+    """Whether bars are shown: as the environment says, or on a terminal outside notebooks."""
+    switch = os.environ.get(SWITCH, "").strip().lower()
+    if switch:
+        return switch not in ("0", "no", "off", "false")
+    return sys.stderr.isatty() and "ipykernel" not in sys.modules
+
+
+@contextmanager
+def shown(title: str, share: Callable[[], float]) -> Iterator[None]:
+    """Inside the block, show `share()` (0 to 1; negative: not known) every now and then."""
+    if not is_wanted():
+        yield
+        return
+    over = threading.Event()
+    thread = threading.Thread(target=_draw, args=(title, share, over), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _draw(title: str, share: Callable[[], float], over: threading.Event) -> None:
+    if over.wait(PATIENCE):
+        return
+    begin = time.monotonic() - PATIENCE
+    while not over.wait(PACE):
+        try:
+            part = min(max(share(), 0.0), 1.0)
+        except Exception:  # the bar must never be why an answer fails
+            break
+        full = round(part * WIDTH)
+        bar = "#" * full + "-" * (WIDTH - full)
+        _write(f"\r{title} [{bar}] {part:4.0%} {time.monotonic() - begin:5.0f} s")
+    _write("\r\033[K" if sys.stderr.isatty() else "\n")
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass

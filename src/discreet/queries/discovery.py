@@ -1,0 +1,137 @@
+"""What nobody may know in advance: the frequent values of a text column, the bounds of a real one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, final
+
+from discreet.coding import Code
+from discreet.columns import RUNGS, Text, Unbounded, column_name
+from discreet.expressions import Expression
+from discreet.queries.base import CodedQuery, Extent, Query, Sensitivity, Term
+from discreet.rational import Number, probability, whole
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+
+@final
+@dataclass(frozen=True)
+class Keys:
+    """Group keys that are discovered, made by `Keys.discover`."""
+
+    column: str
+    delta: Fraction
+    max_groups: int | None
+
+    @classmethod
+    def discover(cls, column: str, *, delta: Number, max_groups: int | None = None) -> Keys:
+        """Keys of a `Text` column that enough people share, for ``dp.Count(by=...)``.
+
+        Parameters
+        ----------
+        column : str
+            A column declared as ``dp.Text()``.
+        delta : number
+            The probability, charged, with which a key of one person alone may be released.
+        max_groups : int, optional
+            In how many different keys one person may count; ``max_rows`` of the unit by default.
+
+        Privacy
+        -------
+        Counts get discrete Laplace noise, and keys whose noisy count is at the threshold or above are
+        released with it. The threshold follows from ε, δ, `max_rows` and `max_groups` alone.
+        Proof page: ``docs/proofs/keys.md``.
+        """
+        chosen = probability(delta, "delta")
+        if not 0 < chosen < 1:
+            raise ValueError("delta must be greater than 0 and less than 1.")
+        if max_groups is not None:
+            whole(max_groups, "max_groups", least=1)
+        return cls(column_name(column, "Keys.discover"), chosen, max_groups)
+
+    def checked(self, schema: Schema) -> None:
+        """Raise unless the column is free text."""
+        if not isinstance(schema[self.column], Text):
+            raise ValueError(
+                f"Keys.discover: column {self.column!r} must be declared as dp.Text(); the values of "
+                "other columns are known already, so group by its name."
+            )
+
+    def groups(self, unit: Unit) -> int:
+        """In how many keys one person may count."""
+        rows = unit.rows_per_person
+        return rows if self.max_groups is None else min(self.max_groups, rows)
+
+    def __repr__(self) -> str:
+        more = "" if self.max_groups is None else f", max_groups={self.max_groups}"
+        return f"Keys.discover({self.column!r}, delta={float(self.delta):g}{more})"
+
+
+class BoundsValue(NamedTuple):
+    """Bounds that were bought: powers of two, or zero.
+
+    `found` is False when no range of values was frequent enough to stand out of the noise; the bounds
+    are then -1 and 1, which say nothing.
+    """
+
+    lower: float
+    upper: float
+    found: bool
+
+
+@final
+class Bounds(Query):
+    """Bounds for a column declared as ``dp.Real()``.
+
+    Rows are counted by sign and power of two between 2^-20 and 2^50; the bounds enclose the ranges whose
+    noisy count stands out of the noise. Rare values beyond them will be clamped.
+
+    Parameters
+    ----------
+    column : str
+    where : condition, optional
+
+    Privacy
+    -------
+    A histogram with public bins: discrete Laplace noise, ε-DP. Null and NaN are left out.
+    Proof page: ``docs/proofs/keys.md``.
+    """
+
+    #: How often, at most, an empty range of values may pass for a frequent one.
+    RISK = 0.01
+
+    def __init__(self, column: str, *, where: Expression | str | None = None) -> None:
+        super().__init__(None, where)
+        self.column = column_name(column, "Bounds")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        column = schema[self.column]
+        if not isinstance(column, Unbounded):
+            raise ValueError(
+                f"Bounds: column {self.column!r} must be declared as dp.Real(), without bounds."
+            )
+        coded = self._coded(schema, unit, (Term(1),))
+        return CodedQuery(
+            coded.terms, (column.ladder(self.column),), coded.where, coded.known, coded.keep
+        )
+
+    def _all_codes(self, schema: Schema) -> list[Code]:
+        column = schema[self.column]
+        return [column.ladder(self.column)] if isinstance(column, Unbounded) else []
+
+    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
+        return self._moved(Extent(1, 1, 2, 2), schema, unit)
+
+    @staticmethod
+    def value(counts: list[int], least: float) -> BoundsValue:
+        """The bounds that enclose all bins whose noisy count is above `least`."""
+        frequent = [index for index, count in enumerate(counts) if count > least]
+        if not frequent:
+            return BoundsValue(-1.0, 1.0, False)
+        edges = (2 * RUNGS[0], *RUNGS, 2 * RUNGS[-1])
+        return BoundsValue(edges[frequent[0]], edges[frequent[-1] + 1], True)

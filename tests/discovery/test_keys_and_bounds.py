@@ -1,0 +1,283 @@
+"""Unknown keys and bounds: the same on every engine, charged, and useful."""
+
+from __future__ import annotations
+
+import gzip
+import math
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dp
+from discreet import events, testing
+
+SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
+
+
+def rows(count=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    towns = np.array([f"town {k}" for k in rng.zipf(1.6, count)], object)
+    towns[::37] = None
+    x = rng.lognormal(6, 1, count)
+    x[::41], x[::43], x[::47], x[::53] = math.nan, math.inf, -math.inf, 5e-324
+    return {
+        "town": towns,
+        "x": x,
+        "n": rng.integers(0, 10, count),
+        "who": rng.integers(0, 400, count),
+    }
+
+
+def forms(table, tmp_path):
+    frame = pl.DataFrame(
+        {"town": table["town"].tolist(), "x": table["x"], "n": table["n"], "who": table["who"]}
+    )
+    pandas = pd.DataFrame(
+        {
+            "town": pd.Series(table["town"], dtype="str"),
+            "x": table["x"],
+            "n": table["n"],
+            "who": table["who"],
+        }
+    )
+    yield "numpy", table
+    yield "lists", {name: list(column) for name, column in table.items()}
+    yield "polars", frame
+    yield "lazy", frame.lazy()
+    yield "pandas", pandas
+    yield "objects", pandas.astype(object)
+    yield "arrow types", pandas.convert_dtypes(dtype_backend="pyarrow")
+    yield "duckdb", duckdb.from_arrow(frame.to_arrow())
+    path = tmp_path / "rows.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write("town,x,n,who\n")
+        for town, x, n, who in zip(*table.values(), strict=True):
+            if town is not None:
+                file.write(f"{town},{x!r},{n},{who}\n".replace("np.float64(", "").replace(")", ""))
+    yield "csv", path
+
+
+def slow_keys(table, most, groups, where):
+    """The plain definition, for one row per person or with ids, over rows in the engine's order."""
+    counts = {}
+    for town, n in zip(table["town"], table["n"], strict=True):
+        if town is not None and where(n):
+            counts[town] = counts.get(town, 0) + 1
+    return counts
+
+
+@pytest.mark.parametrize("where", [None, "n >= 5"])
+def test_every_engine_counts_the_same_keys(tmp_path, where):
+    table = rows()
+    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6), where=where)
+    wanted = slow_keys(table, 1, 1, lambda n: where is None or n >= 5)
+    for name, form in forms(table, tmp_path):
+        data = dp.PrivateDataset(form, SCHEMA, unit=dp.PUBLIC)
+        assert testing.exact_keys(data, query) == wanted, name
+
+
+@pytest.mark.parametrize("groups", [None, 1, 2])
+def test_every_engine_limits_rows_and_keys_of_a_person_alike(tmp_path, groups):
+    table = rows()
+    unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=4)
+    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6, max_groups=groups))
+    found = {
+        name: testing.exact_keys(dp.PrivateDataset(form, SCHEMA, unit=unit), query)
+        for name, form in forms(table, tmp_path)
+        if name != "csv"  # it left out rows without a town, which others truncate with
+    }
+    for name, keys in found.items():
+        assert keys == found["numpy"], name
+    assert sum(found["numpy"].values()) <= 400 * 4
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from("abcde"), st.integers(0, 9)), max_size=30
+    ),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+def test_one_person_counts_in_few_rows_and_keys(people, most, groups):
+    unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=most)
+    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6, max_groups=groups))
+
+    def keys(chosen):
+        who, town, n = zip(*chosen, strict=True) if chosen else ((), (), ())
+        table = {
+            "town": np.array(town, object),
+            "x": np.zeros(len(who)),
+            "n": np.array(n, np.int64),
+            "who": np.array(who, np.int64),
+        }
+        return testing.exact_keys(dp.PrivateDataset(table, SCHEMA, unit=unit), query)
+
+    whole = keys(people)
+    parts = [keys([row for row in people if row[0] == person]) for person in range(4)]
+    for part in parts:
+        assert sum(part.values()) <= most
+        assert len(part) <= groups
+    added = {}
+    for part in parts:  # a person's rows are chosen without a look at the others
+        for key, count in part.items():
+            added[key] = added.get(key, 0) + count
+    assert whole == added
+    assert keys(people[::-1]) == whole
+
+
+def test_bounds_count_the_same_on_every_engine(tmp_path):
+    table = rows()
+    query = dp.Bounds("x", where="n < 8")
+    wanted = None
+    for name, form in forms(table, tmp_path):
+        if name == "csv":
+            continue
+        data = dp.PrivateDataset(form, SCHEMA, unit=dp.PUBLIC)
+        totals = testing.exact_totals(data, query).tolist()
+        wanted = wanted or totals
+        assert totals == wanted, name
+    finite = [v for v, n in zip(table["x"], table["n"], strict=True) if n < 8 and v == v]
+    assert sum(map(sum, wanted)) == len(finite)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float32", "bool"])
+def test_bounds_of_other_number_types(dtype):
+    values = np.array([0, 1, 1, 0, 1]).astype(dtype)
+    if dtype in ("int64", "uint64"):
+        values[0] = np.iinfo(dtype).max
+    base = {"town": np.array(["a"] * 5, object), "n": np.arange(5)}
+    totals = []
+    for form in (
+        {**base, "x": values},
+        pl.DataFrame({**base, "x": values}),
+        pd.DataFrame({**base, "x": values}),
+    ):
+        data = dp.PrivateDataset(form, SCHEMA, unit=dp.PUBLIC)
+        totals.append(testing.exact_totals(data, dp.Bounds("x")).tolist())
+    assert totals[0] == totals[1] == totals[2]
+    assert sum(map(sum, totals[0])) == 5
+
+
+def test_discovered_keys_are_charged_noised_and_thresholded():
+    ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-6))
+    data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
+    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6))
+    plan = data.plan(query, dp.PureDP(1))
+    release = data.release(query, dp.PureDP(1))
+    assert isinstance(release.event, events.KeyThreshold)
+    assert (plan.event, plan.measure) == (release.event, release.measure)
+    assert release.measure == dp.ApproxDP(1, 1e-6)
+    assert ledger.remaining() == dp.ApproxDP(1, 0)
+    assert "town 1" in release.labels
+    assert min(release.value) >= release.event.threshold
+    assert release.labels == sorted(release.labels)
+    interval = release.noise_interval(0.9)
+    assert np.all(interval.lower < release.value)
+    with pytest.raises(dp.BudgetExceeded):
+        data.release(query, dp.PureDP(1))  # no delta is left
+    known = SCHEMA.replace(town=dp.Categorical(*release.labels))
+    assert dp.PrivateDataset(rows(), known, ledger=ledger).release(
+        dp.Count(by="town"), dp.PureDP(1)
+    ).value.shape == (len(release.labels),)
+
+
+def test_the_delta_of_keys_comes_from_the_reserve_of_a_concentrated_ledger():
+    ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-5), composition="zcdp", delta_reserve=2e-6)
+    data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
+    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6))
+    data.release(query, dp.PureDP("1/4"))
+    data.release(query, dp.PureDP("1/4"))
+    with pytest.raises(dp.BudgetExceeded):
+        data.release(query, dp.PureDP("1/4"))
+
+
+def test_no_rows_release_no_keys_and_no_bounds():
+    empty = {name: column[:0] for name, column in rows().items()}
+    data = dp.PrivateDataset(empty, SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(9, 1e-3)))
+    release = data.release(dp.Count(by=dp.Keys.discover("town", delta=1e-6)), dp.PureDP(1))
+    assert release.labels == []
+    assert release.value.shape == (0,)
+    assert data.release(dp.Bounds("x"), dp.PureDP(0.1)).value == (-1.0, 1.0, False)
+
+
+def test_bought_bounds_enclose_most_rows_and_can_be_declared():
+    table = {**rows(), "x": np.random.default_rng(3).normal(-300, 20, 3000)}
+    ledger = dp.Ledger(limit=dp.PureDP(3))
+    data = dp.PrivateDataset(table, SCHEMA, ledger=ledger)
+    with testing.fixed_noise(4):
+        value = data.release(dp.Bounds("x"), dp.PureDP(1)).value
+    assert value == (-512.0, -128.0, True)
+    bounded = SCHEMA.replace(x=dp.Real(value.lower, value.upper))
+    mean = dp.PrivateDataset(table, bounded, ledger=ledger).release(dp.Mean("x"), dp.PureDP(1))
+    assert mean.value == pytest.approx(-300, abs=5)
+
+
+def test_public_rows_show_all_keys_without_noise():
+    data = dp.PrivateDataset(rows(), SCHEMA, unit=dp.PUBLIC)
+    query = dp.Count(by=dp.Keys.discover("town", delta=0.5))
+    release = data.release(query, dp.PureDP(math.inf))
+    assert release.to_dict() == testing.exact_keys(data, query)
+    assert not release.is_private
+
+
+def test_schemas_with_text_and_without_bounds_are_written_and_read(tmp_path):
+    path = tmp_path / "schema.toml"
+    SCHEMA.write(path)
+    assert dp.Schema.read(path) == SCHEMA
+    assert "Real()" in repr(SCHEMA)
+
+
+DATA = dp.PrivateDataset(rows(20), SCHEMA, unit=dp.PUBLIC)
+KEYS = dp.Keys.discover("town", delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "named"),
+    [
+        (lambda: dp.Keys.discover("town", delta=0), ValueError, "delta"),
+        (lambda: dp.Keys.discover("town", delta=2), ValueError, "delta"),
+        (lambda: dp.Keys.discover("town", delta=0.1, max_groups=0), ValueError, "max_groups"),
+        (lambda: dp.Keys.discover(3, delta=0.1), TypeError, "column"),
+        (lambda: dp.Mean("n", by=KEYS), TypeError, "by"),
+        (
+            lambda: DATA.release(dp.Mean("x"), dp.PureDP(1)),
+            ValueError,
+            r"'x' has no bounds.*Bounds",
+        ),
+        (lambda: DATA.release(dp.Median("x"), dp.PureDP(1)), ValueError, "no bounds"),
+        (lambda: DATA.release(dp.Count(where="x > 1"), dp.PureDP(1)), ValueError, "no bounds"),
+        (lambda: DATA.release(dp.Count(by="town"), dp.PureDP(1)), ValueError, "free text"),
+        (
+            lambda: DATA.release(dp.Count(where="town == 'a'"), dp.PureDP(1)),
+            ValueError,
+            "free text",
+        ),
+        (lambda: DATA.release(dp.Bounds("n"), dp.PureDP(1)), ValueError, "Bounds"),
+        (lambda: DATA.release(dp.Bounds("x"), dp.ZCDP(1)), ValueError, "how"),
+        (lambda: DATA.release(dp.Count(by=KEYS), dp.ApproxDP(1, 1e-3)), ValueError, "how"),
+        (
+            lambda: DATA.release(dp.Count(by=dp.Keys.discover("n", delta=0.1)), dp.PureDP(1)),
+            ValueError,
+            "Text",
+        ),
+        (lambda: testing.exact_totals(DATA, dp.Count(by=KEYS)), ValueError, "exact_keys"),
+        (lambda: testing.exact_keys(DATA, dp.Count()), ValueError, "query"),
+        (lambda: SCHEMA.replace(nothing=dp.Text()), KeyError, "nothing"),
+        (lambda: SCHEMA.derive(b=dp.Bins("x", [1])), ValueError, "numeric|bounds"),
+        (
+            lambda: DATA.release(dp.Bounds("x"), dp.PureDP(1)).noise_interval(),
+            ValueError,
+            "interval",
+        ),
+        (lambda: events.KeyThreshold(1, 1, 3, rows=3), ValueError, "threshold"),
+        (lambda: dp.Real(1), ValueError, "upper"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, named):
+    with pytest.raises(error, match=named):
+        call()
