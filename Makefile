@@ -34,7 +34,7 @@ check: $(READY) ## style, types, layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-cache
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py
