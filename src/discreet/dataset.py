@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from discreet.schema import Schema, order_codes
 from discreet.step import CodedRows, Step
 from discreet.unit import REPLACE_ONE, Relation, Unit, as_unit
 
-__all__ = ["PrepaidDoor", "PrivateDataset"]
+__all__ = ["PrivateDataset"]
 
 How = Measure | Mechanism
 
@@ -46,7 +47,8 @@ class PrivateDataset:
     Privacy
     -------
     Every answer satisfies the measure it was charged with, for the unit, if the schema is public and
-    nothing else reads the rows. The door stops mistakes, not a hostile analyst in the same process.
+    nothing else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and must
+    not fail because of a cell. The door stops mistakes, not a hostile analyst in the same process.
     No cell can make it raise, or change a shape or a message. Proof page: ``docs/proofs/coding.md``.
     """
 
@@ -65,20 +67,40 @@ class PrivateDataset:
             raise TypeError(
                 f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
             )
-        self.schema = schema
-        self.unit = self._agreed_unit(unit, ledger)
-        self.ledger = ledger
+        self._schema = schema
+        self._unit = self._agreed_unit(unit, ledger)
+        self._ledger = ledger
         self._engine = open_engine(data, schema, self.unit)
-        self.rows: int | None = None
+        self._rows: int | None = None
         if rows is not None:
-            self.rows = whole(rows, "rows")
+            self._rows = whole(rows, "rows")
             if self.unit.relation is not REPLACE_ONE:
                 raise ValueError(
                     "rows may be declared under dp.REPLACE_ONE only: otherwise the number of rows is "
                     "private (or, on public rows, simply there)."
                 )
         elif self.unit.length_is_public:
-            self.rows = self._engine.length()
+            self._rows = self._engine.length()
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about its columns."""
+        return self._schema
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self._unit
+
+    @property
+    def ledger(self) -> Book | None:
+        """Where answers are charged; None for public rows."""
+        return self._ledger
+
+    @property
+    def rows(self) -> int | None:
+        """The public number of rows, where it is public."""
+        return self._rows
 
     @staticmethod
     def _agreed_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
@@ -145,16 +167,13 @@ class PrivateDataset:
             When the ledger has less left. Nothing was read.
         """
         prepared = self._prepared(query, how)
-        entry = None
-        if self.ledger is not None:
-            entry = self.ledger.charge(prepared.event, prepared.measure, note=repr(query))
+        entry = self._charge(prepared.event, prepared.measure, repr(query))
         return prepared.answer(self._engine, entry, self._is_private())
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
         event = self._checked_step(step).event(self.schema, self.unit)
-        if self.ledger is not None:
-            self.ledger.charge(event, measure, note=repr(step))
+        self._charge(event, measure, repr(step))
         return self._run(step)
 
     @contextmanager
@@ -166,14 +185,19 @@ class PrivateDataset:
         """
         if not isinstance(event, events.Event):
             raise TypeError("event must come from discreet.events.")
-        entry = None
-        if self.ledger is not None:
-            entry = self.ledger.charge(event, measure, note="prepaid plan")
+        entry = self._charge(event, measure, "prepaid plan")
         door = PrepaidDoor(self, event, measure, entry)
         try:
             yield door
         finally:
             door.close()
+
+    def _charge(self, event: events.Event, measure: Measure | None, note: str) -> Any:
+        if self._ledger is None:
+            return None
+        if entropy.is_fixed():
+            note += " [noise from a fixed seed: NOT PRIVATE]"
+        return self._ledger.charge(event, measure, note=note)
 
     def _prepared(self, query: Query, how: How | None) -> Answerer:
         if not isinstance(query, Query):
@@ -216,6 +240,7 @@ class PrepaidDoor:
         self._data, self._measure, self.entry = data, measure, entry
         self._left = _flat(event)
         self._open = True
+        self._process = os.getpid()
 
     def release(self, query: Query, how: How) -> Release:
         """The noised answer to a query that is next in the plan."""
@@ -234,6 +259,10 @@ class PrepaidDoor:
         self._open = False
 
     def _spend(self, event: events.Event) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "a prepaid door can't be used in a forked process: the plan is paid once."
+            )
         if not self._open:
             raise ValueError("this prepaid door is closed: its with-block has ended.")
         for asked in _flat(event):

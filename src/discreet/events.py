@@ -25,11 +25,16 @@ __all__ = [
     "External",
     "Gaussian",
     "KeyThreshold",
+    "NoisyMax",
     "Parallel",
+    "PartialResponse",
+    "PermuteAndFlip",
     "Poisson",
     "RandomizedResponse",
     "Repeat",
     "RepeatAndSelect",
+    "SparseVector",
+    "Staircase",
     "event_from_dict",
 ]
 
@@ -194,6 +199,120 @@ class RandomizedResponse(Event):
     def __init__(self, epsilon: Number, k: int = 2) -> None:
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
         object.__setattr__(self, "k", whole(k, "k", least=2))
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Event):
+    """One candidate by permute-and-flip, candidate i kept with probability exp(-(best - score_i)/scale).
+
+    No score moves by more than `sensitivity` between neighbours; `monotone` says that they all move in
+    the same direction. Costs 2·sensitivity/scale of pure DP, half of that if monotone
+    (McKenna & Sheldon 2020). Its range is wider than that of the exponential mechanism.
+    """
+
+    scale: Fraction
+    sensitivity: int = 1
+    monotone: bool = False
+
+    def __init__(self, scale: Number, sensitivity: int = 1, monotone: bool = False) -> None:
+        _set_selection(self, scale, sensitivity, monotone)
+
+
+@dataclass(frozen=True)
+class NoisyMax(Event):
+    """The index of the largest of integers plus geometric noise, P(k) ∝ exp(-k/scale) for k >= 0.
+
+    Ties are broken by an order that doesn't depend on the data. No score moves by more than
+    `sensitivity` between neighbours; `monotone` says that they all move in the same direction. Costs
+    2·sensitivity/scale of pure DP, half of that if monotone (Dwork & Roth 2014, Claim 3.9).
+    """
+
+    scale: Fraction
+    sensitivity: int = 1
+    monotone: bool = False
+
+    def __init__(self, scale: Number, sensitivity: int = 1, monotone: bool = False) -> None:
+        _set_selection(self, scale, sensitivity, monotone)
+
+
+@dataclass(frozen=True)
+class SparseVector(Event):
+    """Which of a stream of integers reach a noisy threshold, until `cutoff` of them did.
+
+    Discrete Laplace noise of `threshold_scale` on the threshold, once, and of `answer_scale` on each
+    integer. Costs sensitivity/threshold_scale + cutoff·2·sensitivity/answer_scale of pure DP, without
+    the 2 if `monotone` (Lyu, Su & Li 2017). Numbers released are events of their own.
+    """
+
+    threshold_scale: Fraction
+    answer_scale: Fraction
+    cutoff: int = 1
+    sensitivity: int = 1
+    monotone: bool = False
+
+    def __init__(
+        self,
+        threshold_scale: Number,
+        answer_scale: Number,
+        cutoff: int = 1,
+        sensitivity: int = 1,
+        monotone: bool = False,
+    ) -> None:
+        object.__setattr__(self, "threshold_scale", positive(threshold_scale, "threshold_scale"))
+        object.__setattr__(self, "answer_scale", positive(answer_scale, "answer_scale"))
+        object.__setattr__(self, "cutoff", whole(cutoff, "cutoff", least=1))
+        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity"))
+        object.__setattr__(self, "monotone", _flag(monotone, "monotone"))
+
+
+@dataclass(frozen=True)
+class Staircase(Event):
+    """One integer plus discrete staircase noise: stairs of `width`, each e^-ε times the one before.
+
+    The step within a stair comes after `step` integers. `sensitivity` is the largest distance of the
+    integers of two neighbours. Costs ε for each started `width` of it
+    (Geng & Viswanath 2016).
+    """
+
+    epsilon: Fraction
+    width: int
+    step: int
+    sensitivity: int
+
+    def __init__(self, epsilon: Number, width: int, step: int, sensitivity: int) -> None:
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+        object.__setattr__(self, "width", whole(width, "width", least=1))
+        object.__setattr__(self, "step", whole(step, "step", least=1))
+        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity"))
+        if self.step > self.width:
+            raise ValueError("step must not exceed width.")
+
+
+def _set_selection(event: Event, scale: Number, sensitivity: int, monotone: bool) -> None:
+    object.__setattr__(event, "scale", positive(scale, "scale"))
+    object.__setattr__(event, "sensitivity", whole(sensitivity, "sensitivity"))
+    object.__setattr__(event, "monotone", _flag(monotone, "monotone"))
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {type(value).__name__}.")
+    return value
+
+
+@dataclass(frozen=True)
+class PartialResponse(Event):
+    """A report that says the same of any two values, or else is a randomised response between them.
+
+    `share` is the largest probability of the latter: 1/2 for optimised unary encoding.
+    """
+
+    epsilon: Fraction
+    share: Fraction
+
+    def __init__(self, epsilon: Number, share: Number) -> None:
+        object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
+        object.__setattr__(self, "share", probability(share, "share"))
 
 
 @dataclass(frozen=True)
@@ -391,6 +510,7 @@ _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
         Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian, KeyThreshold,
-        Parallel, Poisson, RandomizedResponse, Repeat, RepeatAndSelect,
+        NoisyMax, Parallel, PartialResponse, PermuteAndFlip, Poisson, RandomizedResponse, Repeat,
+        RepeatAndSelect, SparseVector, Staircase,
     )
 }  # fmt: skip

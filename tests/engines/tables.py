@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 
 Table = dict[str, list[Any]]
 Kinds = dict[str, str]
@@ -107,6 +108,79 @@ def duckdb_relation(table: Table, kinds: Kinds) -> Any:
     return connection.from_arrow(arrow(table, kinds))
 
 
+def dask_frame(table: Table, kinds: Kinds) -> Any:
+    """Three partitions, or one for a table without rows."""
+    import dask.dataframe
+
+    frame = pandas_nullable(table, kinds)
+    return dask.dataframe.from_pandas(frame, npartitions=min(3, max(1, len(frame))), sort=False)
+
+
+def parquet_files(table: Table, kinds: Kinds, folder: Path) -> Path:
+    """A folder with the rows in two files of several row groups."""
+    whole, half = arrow(table, kinds), len(next(iter(table.values()), [])) // 2
+    place = folder / "table"
+    place.mkdir(exist_ok=True)
+    for name, part in {"a": whole.slice(0, half), "b": whole.slice(half)}.items():
+        pyarrow.parquet.write_table(part, place / f"{name}.parquet", row_group_size=10)
+    return place
+
+
+def duckdb_url(table: Table, kinds: Kinds, folder: Path) -> str:
+    """The address of a table in a DuckDB file."""
+    path = folder / "table.db"
+    path.unlink(missing_ok=True)
+    rows = arrow(table, kinds)
+    with duckdb.connect(str(path)) as connection:
+        connection.register("rows", rows)
+        connection.execute('create schema "my clinic"')
+        connection.execute('create table "my clinic"."the.table" as select * from rows')
+    return f'duckdb:///{path}?table="my clinic"."the.table"'
+
+
+def postgres_url(table: Table, kinds: Kinds, server: Any, name: str = "rows") -> str:
+    """The address of a table in a database of a server."""
+    import psycopg
+
+    types = {"real": "double precision", "whole": "bigint", "text": "text", "flag": "boolean"}
+    columns = ", ".join(f'"{column}" {types[kinds[column]]}' for column in table)
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f'drop table if exists "{name}"'.encode())
+        connection.execute(f'create table "{name}" ({columns})'.encode())
+        with connection.cursor().copy(f'copy "{name}" from stdin'.encode()) as copy:
+            for row in zip(*table.values(), strict=True):
+                copy.write_row(row)
+    return f"{server.url()}?table={name}"
+
+
+def spark_session() -> Any:
+    """Spark on one core, without a web page, colour or noise."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about pandas 3, and files of its own left open
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[1]").appName("discreet")
+        for name, value in {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.log.level": "OFF",
+        }.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+
+def spark_frame(table: Table, kinds: Kinds, session: Any) -> Any:
+    """The table as a data frame of a Spark session."""
+    names = {"real": "double", "whole": "bigint", "text": "string", "flag": "boolean"}
+    schema = ", ".join(f"`{column}` {names[kinds[column]]}" for column in table)
+    return session.createDataFrame(list(zip(*table.values(), strict=True)), schema)
+
+
 def cell_text(cell: Any) -> str:
     if cell is None:
         return ""
@@ -141,15 +215,19 @@ TYPED = {
     "pandas": pandas_default,
     "pandas nullable": pandas_nullable,
     "pandas arrow": pandas_arrow,
+    "pyarrow": arrow,
     "duckdb": duckdb_relation,
 }
 #: Engines whose cells can be anything.
 LOOSE = {"numpy objects": object_arrays, "lists": lists, "pandas objects": pandas_object}
 #: Engines that read files.
 FILES = {"csv": csv_file, "csv.gz": csv_gz_file}
+#: Engines that read files with types.
+TYPED_FILES = {"parquet": parquet_files, "duckdb url": duckdb_url}
 
 
 def forms(table: Table, kinds: Kinds, folder: Path) -> dict[str, Any]:
     """The table in every form."""
     made = {name: build(table, kinds) for name, build in {**TYPED, **LOOSE}.items()}
+    made |= {name: build(table, kinds, folder) for name, build in TYPED_FILES.items()}
     return made | {name: build(table, folder) for name, build in FILES.items()}

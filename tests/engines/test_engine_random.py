@@ -87,7 +87,7 @@ def test_numpy_lists_and_files(tmp_path_factory: Any, case: tuple[dp.Schema, tab
     compare(*case, builders, QUERIES)
 
 
-FRAMES = ["polars", "pandas", "pandas nullable", "pandas arrow", "duckdb"]
+FRAMES = ["polars", "pandas", "pandas nullable", "pandas arrow", "pyarrow", "duckdb"]
 
 
 @pytest.mark.parametrize("form", FRAMES)

@@ -40,6 +40,7 @@ def forms(column: pa.ChunkedArray | pa.Array, names: str = "vwk") -> dict[str, A
         "polars lazy": frame.lazy(),
         "pandas": table.to_pandas(),
         "pandas arrow": table.to_pandas(types_mapper=pd.ArrowDtype),
+        "pyarrow": table,
         "duckdb": duckdb.connect().from_arrow(table),
     }
 
@@ -306,7 +307,7 @@ def test_missing_columns_are_named(source: Any) -> None:
         ({"x": "abc"}, "'x' must be an array or a list, not str"),
         ({"x": 5}, "'x' must be an array or a list, not int"),
         (np.zeros((2, 3)), "needs 1 columns"),
-        (7, "data must be a Polars, pandas or DuckDB frame"),
+        (7, "data must be a Polars, pandas, PyArrow, DuckDB, Dask, Spark or Ibis table"),
         ("nowhere.csv", "no file 'nowhere.csv'"),
         (__file__, "not a CSV file"),
     ],

@@ -46,6 +46,28 @@ LEAVES: dict[str, st.SearchStrategy[Event]] = {
     "RandomizedResponse": st.builds(
         events.RandomizedResponse, st.fractions(0, 5, max_denominator=50), st.integers(2, 9)
     ),
+    "PartialResponse": st.builds(
+        events.PartialResponse,
+        st.fractions(0, 5, max_denominator=50),
+        st.fractions(0, 1, max_denominator=50),
+    ),
+    "PermuteAndFlip": st.builds(events.PermuteAndFlip, SCALES, st.integers(0, 9), st.booleans()),
+    "NoisyMax": st.builds(events.NoisyMax, SCALES, st.integers(0, 9), st.booleans()),
+    "SparseVector": st.builds(
+        events.SparseVector,
+        SCALES,
+        SCALES,
+        st.integers(1, 4),
+        st.integers(0, 9),
+        st.booleans(),
+    ),
+    "Staircase": st.builds(
+        events.Staircase,
+        st.fractions("1/20", 5, max_denominator=50),
+        st.integers(3, 9),
+        st.integers(1, 3),
+        st.integers(0, 20),
+    ),
     "External": st.builds(events.External, COSTS, st.just("elsewhere")),
     "KeyThreshold": st.builds(
         events.KeyThreshold,
@@ -204,6 +226,11 @@ FAMILIES: dict[str, Callable[[Fraction], Event]] = {
     "DiscreteGaussian": lambda s: events.DiscreteGaussian(s, 3),
     "Exponential": lambda s: events.Exponential(1 / s),
     "RandomizedResponse": lambda s: events.RandomizedResponse(1 / s, 3),
+    "PartialResponse": lambda s: events.PartialResponse(1 / s, "1/3"),
+    "PermuteAndFlip": lambda s: events.PermuteAndFlip(s, 3),
+    "NoisyMax": lambda s: events.NoisyMax(s, 3),
+    "SparseVector": lambda s: events.SparseVector(s, 4 * s, 2),
+    "Staircase": lambda s: events.Staircase(1 / s, 4, 2, 4),
     "External": lambda s: events.External(ZCDP(1 / s), "elsewhere"),
     "KeyThreshold": lambda s: events.KeyThreshold(
         s, 1, least_threshold(s, Fraction(1, 10**6), 1, 1)
@@ -289,6 +316,11 @@ PAIRS: dict[str, Callable[[], tuple[Event, Law, Law]]] = {
         response(Fraction(1), 4, 0),
         response(Fraction(1), 4, 3),
     ),
+    "partial response": lambda: (
+        events.PartialResponse(1, "1/4"),
+        [*(p / 4 for p in response(Fraction(1), 2, 0)), number(Fraction(3, 4))],
+        [*(p / 4 for p in response(Fraction(1), 2, 1)), number(Fraction(3, 4))],
+    ),
     "discrete gaussian": lambda: (
         events.DiscreteGaussian(2),
         gaussian(Fraction(2), 0),
@@ -348,6 +380,15 @@ BAD = [
     (lambda: events.Exponential(math.inf), ValueError, "epsilon"),
     (lambda: events.RandomizedResponse(-1), ValueError, "epsilon"),
     (lambda: events.RandomizedResponse(1, 1), ValueError, "k must"),
+    (lambda: events.PartialResponse(-1, 1), ValueError, "epsilon"),
+    (lambda: events.PartialResponse(1, 2), ValueError, "share"),
+    (lambda: events.PermuteAndFlip(0), ValueError, "scale"),
+    (lambda: events.PermuteAndFlip(1, monotone=1), TypeError, "monotone"),
+    (lambda: events.NoisyMax(1, -1), ValueError, "sensitivity"),
+    (lambda: events.SparseVector(1, 0), ValueError, "answer_scale"),
+    (lambda: events.SparseVector(1, 1, 0), ValueError, "cutoff"),
+    (lambda: events.Staircase(0, 1, 1, 1), ValueError, "epsilon"),
+    (lambda: events.Staircase(1, 2, 3, 1), ValueError, "step"),
     (lambda: events.External(1.0, "n"), TypeError, "cost"),
     (lambda: events.External(PrivacyLoss(identity()), "n"), TypeError, "cost"),
     (lambda: events.External(PureDP(1), " "), ValueError, "note"),

@@ -25,11 +25,16 @@ from discreet.events import (
     External,
     Gaussian,
     KeyThreshold,
+    NoisyMax,
     Parallel,
+    PartialResponse,
+    PermuteAndFlip,
     Poisson,
     RandomizedResponse,
     Repeat,
     RepeatAndSelect,
+    SparseVector,
+    Staircase,
 )
 from discreet.measures import (
     ZCDP,
@@ -151,6 +156,15 @@ class _PureCount(Count[PureDP]):
                 return PureDP(sensitivity / scale)
             case Exponential(epsilon=epsilon) | RandomizedResponse(epsilon=epsilon):
                 return PureDP(epsilon)
+            case PartialResponse(epsilon=epsilon, share=share):
+                return PureDP(epsilon) if share else self.zero
+            case PermuteAndFlip() | NoisyMax():
+                return PureDP((2 - event.monotone) * event.sensitivity / event.scale)
+            case SparseVector():
+                above_cost = event.cutoff * (2 - event.monotone) / event.answer_scale
+                return PureDP(event.sensitivity * (1 / event.threshold_scale + above_cost))
+            case Staircase(epsilon=epsilon, width=width, sensitivity=sensitivity):
+                return PureDP(epsilon * -(-sensitivity // width))
             case Gaussian(sensitivity_squared=s) | DiscreteGaussian(sensitivity_squared=s) if (
                 s == 0
             ):
@@ -232,6 +246,11 @@ class _RenyiCount(Count[Renyi]):
                 return self._curve(lambda order: curves.bounded_range(epsilon, order))
             case RandomizedResponse(epsilon=epsilon, k=k):
                 return self._curve(lambda order: randomised_response_curve(epsilon, order, k))
+            case PartialResponse(epsilon=epsilon, share=share):
+                return self._curve(lambda order: curves.partial_response(epsilon, share, order))
+            case PermuteAndFlip() | NoisyMax() | SparseVector() | Staircase():
+                # nothing better is proved than what every mechanism with their ε satisfies
+                return convert(PureDP(self._pure(event)), Renyi, orders=self.orders)
             case _:
                 raise NoBound(f"{_name(event)} has no Rényi curve.")
 

@@ -8,7 +8,14 @@ from fractions import Fraction
 from discreet.measures.convert import randomised_response_curve
 from discreet.rational import float_above, float_below, logarithm
 
-__all__ = ["bounded_range", "discrete_laplace", "gaussian", "log_mean_runs", "select_best"]
+__all__ = [
+    "bounded_range",
+    "discrete_laplace",
+    "gaussian",
+    "log_mean_runs",
+    "partial_response",
+    "select_best",
+]
 
 
 def discrete_laplace(scale: Fraction, sensitivity: int, order: float) -> float:
@@ -44,6 +51,26 @@ def bounded_range(epsilon: Fraction, order: float) -> float:
     """D_α of an ε-bounded-range draw: ε²α/8 (Cesar & Rogers 2021), at most that of any ε-DP one."""
     envelope = randomised_response_curve(epsilon, order)
     return envelope if math.isinf(order) else min(gaussian(epsilon**2 / 8, order), envelope)
+
+
+def partial_response(epsilon: Fraction, share: Fraction, order: float) -> float:
+    """D_α = log(1 - s + s·M)/(α-1), M = e^((α-1)D) the moment of randomised response, s the share.
+
+    Rises with ε and with s. Proof: ``docs/proofs/local.md``, which also shows that optimised unary
+    encoding (Wang, Blocki, Li & Jha 2017) has s = 1/2.
+    """
+    envelope = randomised_response_curve(epsilon, order)
+    if not share or envelope == 0.0:
+        return 0.0
+    if math.isinf(order) or share == 1:
+        return envelope
+    power, s = (order - 1) * envelope, min(1.0, float_above(share))
+    if power < 300:
+        log_moment = math.log1p(s * math.expm1(power))
+    else:  # 1 - s <= 1
+        log_moment = power + math.log(s + math.exp(-power)) + 2e-15 * power
+    error = 2e-15 * (8 + power / max(1.0, log_moment))
+    return min(envelope, log_moment * (1 + error) / (order - 1))
 
 
 def log_mean_runs(shape: Fraction, gamma: Fraction) -> tuple[float, float]:

@@ -10,6 +10,10 @@ from discreet.rational import above
 __all__ = ["least_threshold", "threshold_delta"]
 
 
+#: Chances below this underflow; they are given as this, so that none passes for zero.
+SMALLEST = 1e-300
+
+
 def _reaches(scale: Fraction, distance: int) -> float:
     """P(K >= distance) of discrete Laplace noise, distance >= 1: q^distance/(1 + q)."""
     step = float(1 / scale)
@@ -26,13 +30,13 @@ def threshold_delta(scale: Fraction, threshold: int, rows: int, groups: int) -> 
     for j in range(1, min(groups, rows) + 1):
         large = _reaches(scale, threshold - (rows - j + 1))
         worst = max(worst, large + (j - 1) * _reaches(scale, threshold - 1))
-    return min(Fraction(1), above(worst))
+    return min(Fraction(1), above(max(worst, SMALLEST)))
 
 
 def least_threshold(scale: Fraction, delta: Fraction, rows: int, groups: int) -> int:
     """The smallest threshold whose δ is at most `delta`."""
-    if not 0 < delta < 1:
-        raise ValueError("delta must be greater than 0 and less than 1.")
+    if not 2 * Fraction(SMALLEST) < delta < 1:
+        raise ValueError(f"delta must be greater than {2 * SMALLEST:g} and less than 1.")
     low, high = rows, rows + 1
     while threshold_delta(scale, high, rows, groups) > delta:
         low, high = high, rows + 2 * (high - rows)

@@ -34,6 +34,7 @@ from discreet.engines.base import (
     check_id_kind,
     check_kind,
     missing_column,
+    quietly,
 )
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.queries import CodedQuery, Keep
@@ -87,19 +88,22 @@ class Arrays(Engine):
         return len(next(iter(self._columns.values()), ()))
 
     def totals(self, query: CodedQuery) -> Integers:
-        return totals_of(query, self._chunks(query))
+        return quietly(lambda: totals_of(query, self._chunks(query)))
 
     def tally(self, query: CodedQuery) -> Tally:
-        return tally_of(query, self._chunks(query))
+        return quietly(lambda: tally_of(query, self._chunks(query)))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return rows_of(codes, self._chunks(query))
+        return quietly(lambda: rows_of(codes, self._chunks(query)))
 
     def chunk(self) -> Chunk:
         """All rows."""
         return Chunk(self._columns)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return quietly(lambda: self._keys(query, column, groups))
+
+    def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         whole = Chunk(self._columns)
         texts, codes = texts_of(self._columns[column].tolist())
         counted = whole.counted(query) & (codes >= 0)

@@ -86,6 +86,8 @@ def quietly(act: Callable[[], Result]) -> Result:
     try:
         with np.errstate(all="ignore"):
             return act()
+    except EngineFailed:
+        raise
     except Exception as error:
         name = type(error).__name__
     raise EngineFailed(

@@ -6,7 +6,9 @@ import csv
 import gzip
 import io
 import math
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,17 @@ from discreet.engines.base import (
     quietly,
 )
 from discreet.engines.kept import Kept, Mask
+from discreet.engines.progress import shown
 from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
 
 #: The most characters of a cell; the csv module's own limit is lower, and it raises there.
 LONGEST_CELL = 2**31 - 1
+
+
+#: The name under which ids are read; no column of a file has a NUL in its name.
+ID = "\0id"
 
 
 class Delimited(Engine):
@@ -52,13 +59,17 @@ class Delimited(Engine):
             raise ValueError(f"{path.name!r} has no header line with the names of its columns.")
 
     def _first_line(self) -> list[str]:
-        with self._open() as file:
+        with open(self._path, "rb") as raw, self._text(raw) as file:
             return next(csv.reader(_without_nul(file)), [])
 
-    def _open(self) -> io.TextIOBase:
-        opened: Any = gzip.open if self._path.name.endswith(".gz") else open
-        raw = opened(self._path, "rb")
-        return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
+    def _text(self, raw: Any) -> io.TextIOBase:
+        binary: Any = gzip.open(raw, "rb") if self._path.name.endswith(".gz") else raw
+        return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="\n")
+
+    def _share(self, raw: Any) -> Callable[[], float]:
+        """The share of the file's bytes that were read."""
+        size = max(1, self._path.stat().st_size)
+        return lambda: float(os.lseek(raw.fileno(), 0, os.SEEK_CUR) / size)
 
     def check(self, schema: Schema, unit: Unit) -> None:
         wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
@@ -71,21 +82,30 @@ class Delimited(Engine):
             )
             self._kinds[name] = "text" if text else "number"
         if unit.id_column is not None:
-            self._kinds.setdefault(unit.id_column, "id")
+            # apart from the schema's columns: an id is compared as text, even if declared as a number
+            self._kinds[ID] = "id"
+            self._id_place = self._header.index(unit.id_column)
 
     def length(self) -> None:
         return None
 
     def _chunks(self, size: int) -> Iterator[Arrays]:
-        places = {name: self._header.index(name) for name in self._kinds}
-        with self._open() as file:
+        places = {name: self._header.index(name) for name in self._kinds if name != ID}
+        if ID in self._kinds:
+            places[ID] = self._id_place
+        title = f"reading {self._path.name}"
+        with (
+            open(self._path, "rb") as raw,
+            self._text(raw) as file,
+            shown(title, self._share(raw)),
+        ):
             reader = csv.reader(_without_nul(file))
             next(reader, None)
             columns: dict[str, list[Any]] = {name: [] for name in places}
             length = 0
             for cells in reader:
-                if not cells:
-                    continue  # a blank line is no row
+                if not cells and len(self._header) > 1:
+                    continue  # a blank line is no row; in a file of one column it is an empty cell
                 for name, place in places.items():
                     cell = cells[place] if place < len(cells) else ""
                     columns[name].append(_parsed(cell, self._kinds[name]))
@@ -113,7 +133,7 @@ class Delimited(Engine):
         return kept.chunks()
 
     def totals(self, query: CodedQuery) -> Integers:
-        return quietly(lambda: self._totals(query))
+        return quietly(lambda: self._totals(_own(query)))
 
     def _totals(self, query: CodedQuery) -> Integers:
         if query.keep is not None:
@@ -124,7 +144,7 @@ class Delimited(Engine):
         return result
 
     def tally(self, query: CodedQuery) -> Tally:
-        return quietly(lambda: self._tally(query))
+        return quietly(lambda: self._tally(_own(query)))
 
     def _tally(self, query: CodedQuery) -> Tally:
         if query.keep is not None:
@@ -132,7 +152,7 @@ class Delimited(Engine):
         return joined_tallies(part.tally(query) for part in self._chunks(CHUNK))
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        return quietly(lambda: self._keys(query, column, groups))
+        return quietly(lambda: self._keys(_own(query), column, groups))
 
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         # the order of a person's keys needs all rows at once
@@ -141,10 +161,15 @@ class Delimited(Engine):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         if query.keep is not None:
-            return quietly(lambda: rows_of(codes, self._kept(query, codes)))
+            return quietly(lambda: rows_of(codes, self._kept(_own(query), codes)))
         return quietly(
             lambda: np.concatenate([part.rows(query, codes) for part in self._chunks(CHUNK)])
         )
+
+
+def _own(query: CodedQuery) -> CodedQuery:
+    """The query with its id read from the column of ids."""
+    return query if query.keep is None else replace(query, keep=replace(query.keep, id_column=ID))
 
 
 def _parsed(cell: str, kind: str) -> Any:
@@ -157,6 +182,12 @@ def _parsed(cell: str, kind: str) -> Any:
 
 
 def _without_nul(file: io.TextIOBase) -> Iterator[str]:
-    """Lines without NUL characters, which the csv module would refuse."""
+    """Lines that end with a line feed alone, without NUL, which the csv module would refuse.
+
+    A carriage return inside a line is a character of a cell: it must not end the row.
+    """
     for line in file:
-        yield line.replace("\0", "\ufffd")
+        line = line.replace("\0", "\ufffd")
+        ended = line.endswith("\n")
+        text = line[:-1].removesuffix("\r") if ended else line
+        yield text.replace("\r", "\ufffd") + ("\n" if ended else "")

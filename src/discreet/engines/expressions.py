@@ -229,9 +229,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
     )
 
 
-def category_expression(
-    column: nw.Expr, dtype: Any, code: Category, maps: bool = True
-) -> nw.Expr:
+def category_expression(column: nw.Expr, dtype: Any, code: Category, maps: bool = True) -> nw.Expr:
     """The position of a cell among declared values; without `maps`, in an engine without NUL in text."""
     places = list(enumerate(code.values))
     if not maps:

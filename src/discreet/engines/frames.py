@@ -50,6 +50,7 @@ from discreet.engines.cells import (
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
+from discreet.engines.statements import fetched, summed
 from discreet.queries import CodedQuery, Keep, Term
 from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema, order_codes
@@ -147,15 +148,19 @@ class Frames(Engine):
 
     def _tile(self, query: CodedQuery) -> Integers:
         frame, names = self._coded(query, query.codes)
-        summed = {index: term for index, term in enumerate(query.terms) if term.codes}
-        if summed:
-            frame = frame.with_columns(
-                *(_product(t, names).alias(f"t{i}") for i, t in summed.items())
-            )
-        sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in summed)]
+        terms = {index: term for index, term in enumerate(query.terms) if term.codes}
         keys = [names[code] for code in query.by]
-        found = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
-        columns = self._collected(found).to_dict(as_series=False)
+        if self._traits.fenced:
+            products = {f"s{i}": [names[code] for code in t.codes] for i, t in terms.items()}
+            columns = summed(frame, keys, products)
+        else:
+            if terms:
+                frame = frame.with_columns(
+                    *(_product(t, names).alias(f"t{i}") for i, t in terms.items())
+                )
+            sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in terms)]
+            grouped = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
+            columns = self._collected(grouped)
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         places = _places(query, [columns[key] for key in keys], len(columns["s"]))
         for index, term in enumerate(query.terms):
@@ -174,8 +179,18 @@ class Frames(Engine):
                 add_products(result[0], query, matrix, codes)
         return result
 
-    def _collected(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-        return frame.collect(**dict(self._traits.options))
+    def _collected(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+        """The columns of a small result."""
+        if self._traits.fenced:
+            return fetched(frame)
+        return frame.collect(**dict(self._traits.options)).to_dict(as_series=False)
+
+    def _series(self, frame: nw.LazyFrame[Any]) -> Any:
+        """The columns of a large result."""
+        if self._traits.fenced:
+            return fetched(frame)
+        collected = frame.collect(**dict(self._traits.options))
+        return {name: collected[name].to_numpy() for name in collected.columns}
 
     def _keeps_here(self, query: CodedQuery) -> bool:
         """Whether the rows of a person are limited here, since the engine can't."""
@@ -194,7 +209,7 @@ class Frames(Engine):
         """The ids and codes of all rows that count, and their keys, if asked for."""
         assert query.keep is not None
         frame, names = self._coded(query, codes, key=key, limited=False)
-        found = self._collected(frame.filter(~nw.col("id").is_null()))
+        found = frame.filter(~nw.col("id").is_null()).collect()
         values = {code: found[name].to_numpy().astype(np.int64) for code, name in names.items()}
         chunk = Chunk({query.keep.id_column: found["id"].to_numpy()}, values)
         return chunk, None if key is None else found["key"].to_list()
@@ -208,8 +223,7 @@ class Frames(Engine):
         assert query.tally is not None
         frame, names = self._coded(query, query.codes)
         keys = [*(names[code] for code in query.by), names[query.tally]]
-        found = self._collected(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
-        columns = found.to_dict(as_series=False)
+        columns = self._collected(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
         counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
         groups = np.array(_places(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
@@ -229,13 +243,11 @@ class Frames(Engine):
         parts: Any = (
             nw.to_native(frame).to_arrow_reader(CHUNK)
             if frame.implementation.is_duckdb()
-            else [self._collected(frame)]
+            else [self._series(frame)]
         )
         for part in parts:
-            result = np.empty((len(part), len(codes)), np.int64)
-            for index, code in enumerate(codes):
-                result[:, index] = part[names[code]].to_numpy()
-            yield result
+            found = [np.asarray(part[names[code]], np.int64) for code in codes]
+            yield np.stack(found, axis=1)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return quietly(lambda: self._keys(query, column, groups))
@@ -250,7 +262,7 @@ class Frames(Engine):
         if query.keep is not None and groups < query.keep.most:
             frame = _first_keys(frame, groups)
         counted = frame.group_by("key").agg(nw.len().alias("s"))
-        found = self._collected(counted).to_dict(as_series=False)
+        found = self._collected(counted)
         pairs = zip(found["key"], found["s"], strict=True)
         return {text: int(count) for key, count in pairs if (text := text_of(key)) is not None}
 
@@ -334,6 +346,8 @@ class Frames(Engine):
     def _must_be_read(self, leaf: Leaf) -> bool:
         """Whether a column's cells must be read in Python, told from its type and public bounds."""
         dtype = self._types[leaf.column]
+        if leaf.column in self._arrow and dtype == nw.UInt64:
+            return True  # PyArrow compares them as int64, and refuses larger ones
         if isinstance(leaf, Grid) and leaf.column in self._arrow and dtype.is_integer():
             # PyArrow refuses to make doubles of larger integers
             return max(abs(leaf.lower), abs(leaf.upper)) > EXACT_INTEGER

@@ -74,7 +74,7 @@ def adapted(frame: Any) -> tuple[Any, Traits]:
     """The frame in a form that compares text byte by byte, and the traits of its engine."""
     package = package_of(frame)
     if package in ("duckdb", "_duckdb"):
-        return byte_wise(frame), DEFAULT
+        return _plain_relation(frame), DEFAULT
     if package == "pyarrow":
         return _plain_table(frame), ARROW
     if package == "pyspark":
@@ -82,17 +82,23 @@ def adapted(frame: Any) -> tuple[Any, Traits]:
     return frame, DEFAULT
 
 
-def byte_wise(relation: Any) -> Any:
-    """A DuckDB relation whose text is compared by bytes, whatever collation was declared for it."""
+#: Text is compared by bytes, whatever collation was declared for it. NaN becomes null: the statistics of
+#: Parquet files leave it out, and DuckDB's optimiser takes ``x <= 5`` for true if the largest number is 5.
+_DUCKDB = {
+    "varchar": '{0}::VARCHAR COLLATE "binary" AS {0}',
+    "enum": '{0}::VARCHAR COLLATE "binary" AS {0}',
+    "float": "CASE WHEN NOT isnan({0}) THEN {0} END AS {0}",
+    "double": "CASE WHEN NOT isnan({0}) THEN {0} END AS {0}",
+}
+
+
+def _plain_relation(relation: Any) -> Any:
+    """A DuckDB relation whose cells compare as those of other engines."""
     if not hasattr(relation, "select") or not hasattr(relation, "columns"):
         return relation
-    wanted, changed = [], False
-    for name, kind in zip(relation.columns, relation.types, strict=True):
-        text = kind.id in ("varchar", "enum")
-        changed |= text
-        shown = quoted(name)
-        wanted.append(f'{shown}::VARCHAR COLLATE "binary" AS {shown}' if text else shown)
-    return relation.select(", ".join(wanted)) if changed else relation
+    columns = zip(relation.columns, relation.types, strict=True)
+    wanted = [_DUCKDB.get(kind.id, "{0}").format(quoted(name)) for name, kind in columns]
+    return relation.select(", ".join(wanted))
 
 
 def _plain_table(table: Any) -> Any:

@@ -110,6 +110,7 @@ def open_duckdb(path: str, table: tuple[str, ...]) -> Engine:
             f"there is no file {path!r}; write duckdb:///name.db for a path from here, and "
             "duckdb:////folder/name.db for one from the root."
         )
+    required("duckdb", "discreet[duckdb]", "a DuckDB file")
     connection = quietly(lambda: _readable(path))
     known = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables"

@@ -111,7 +111,8 @@ def _totals(frame: Any, query: CodedQuery) -> Integers:
 
 
 def _added(parts: list[Integers]) -> Integers:
-    return np.sum(parts, axis=0, dtype=np.int64)
+    result: Integers = np.sum(parts, axis=0, dtype=np.int64)
+    return result
 
 
 def _tally(frame: Any, query: CodedQuery) -> Tally:

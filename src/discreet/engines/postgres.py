@@ -107,7 +107,12 @@ class Database(Sessions):
                     'with COLLATE "C".'
                 )
             form, plain = _TYPES[kind]
-            if kind == "numeric" and name == unit.id_column and name not in schema.base:
+            if kind == "numeric" and name == unit.id_column:
+                if name in schema.base:
+                    raise ColumnMismatch(
+                        f"id column {name!r} is a numeric and also declared in the schema, and as doubles "
+                        "two ids may be one: make a view with the id cast to text in its own column."
+                    )
                 form, plain = _NUMERIC_ID, "string"
             shown.append(f"{form.format(quoted(name))} AS {quoted(name)}")
             self._types[name] = plain
@@ -184,9 +189,7 @@ def open_ibis(table: Any) -> Engine:
     """The engine for an Ibis table of DuckDB or PostgreSQL."""
     ibis = required("ibis", _EXTRA, "an Ibis table")
     backend = quietly(table.get_backend)
-    if backend.name not in ("duckdb", "postgres") or backend.name == "duckdb" and not hasattr(
-        backend, "con"
-    ):
+    if backend.name not in ("duckdb", "postgres"):
         raise TypeError(
             f"Ibis tables of DuckDB and PostgreSQL are read, not of {backend.name}: open the data with "
             "Polars, pandas or Spark and pass the frame."

@@ -58,7 +58,9 @@ def _place(rest: str) -> str:
         return f"{host}{'' if parts.port is None else f':{parts.port}'}{unquote(parts.path)}"
     except ValueError:
         pass
-    raise ValueError("the address can't be read: write postgresql://user@host:5432/database?table=name.")
+    raise ValueError(
+        "the address can't be read: write postgresql://user@host:5432/database?table=name."
+    )
 
 
 def table_name(text: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from discreet.events import (
     walk,
 )
 from discreet.measures import ApproxDP, PureDP
-from discreet.unit import ADD_REMOVE, Unit
+from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 __all__ = ["check_admissible", "split_delta"]
 
@@ -39,11 +39,28 @@ def check_admissible(event: Event, unit: Unit, *, accept_assumed: bool) -> None:
                 "event: Poisson sampling is counted for dp.ADD_REMOVE only, and this ledger "
                 f"protects {unit.relation!r}: count the event without sampling."
             )
+        if isinstance(part, Parallel) and part.reach < min(_reach(unit), len(part.events)):
+            raise ValueError(
+                f"event: in this ledger one person can touch {_reach(unit)} branches of a Parallel "
+                f"event, not {part.reach}: say so, as in Parallel(events, reach={_reach(unit)})."
+            )
+        if isinstance(part, KeyThreshold) and (
+            part.rows < unit.rows_per_person or part.sensitivity < _reach(unit)
+        ):
+            raise ValueError(
+                f"event: in this ledger one person has up to {unit.rows_per_person} rows and moves counts "
+                f"of keys by {_reach(unit)}: KeyThreshold must say at least that."
+            )
         if isinstance(part, Assumed) and not accept_assumed:
             raise ValueError(
                 f"event rests on something that isn't proved ({part.why}). Only a ledger opened "
                 "with accept_assumed=True takes it, and its statement says so from then on."
             )
+
+
+def _reach(unit: Unit) -> int:
+    """How many branches, or rows of a histogram, one person can touch."""
+    return unit.rows_per_person * (2 if unit.relation is REPLACE_ONE else 1)
 
 
 def split_delta(event: Event) -> tuple[Event, Fraction]:

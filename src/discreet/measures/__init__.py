@@ -12,6 +12,7 @@ from discreet.measures.kinds import (
     measure_from_dict,
 )
 from discreet.measures.loss import PrivacyLoss
+from discreet.measures.random_dp import RandomDP
 
 __all__ = [
     "ORDERS",
@@ -21,6 +22,7 @@ __all__ = [
     "Measure",
     "PrivacyLoss",
     "PureDP",
+    "RandomDP",
     "Renyi",
     "convert",
     "measure_from_dict",

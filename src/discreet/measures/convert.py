@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
 from discreet.measures.kinds import ORDERS, ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
 from discreet.measures.loss import PrivacyLoss
+from discreet.measures.random_dp import NO_CONVERSION, RandomDP
 from discreet.rational import Number, above, float_above, float_below, logarithm, probability
 
 M = TypeVar("M", bound=Measure)
@@ -45,6 +46,8 @@ def convert(
     ValueError
         Where no theorem leads from the one measure to the other, with the reason.
     """
+    if isinstance(measure, RandomDP) or cast(object, to) is RandomDP:
+        raise ValueError(f"{NO_CONVERSION}.")
     if not isinstance(measure, Measure):
         raise TypeError(f"measure must be a measure of privacy, not {type(measure).__name__}.")
     if not isinstance(to, type) or not issubclass(to, Measure):

@@ -1,5 +1,13 @@
 """How answers are blurred."""
 
+from discreet.mechanisms.accuracy import (
+    epsilon_for_width,
+    published_gaussian_delta,
+    published_gaussian_sigma,
+    sigma_for_width,
+    simultaneous_width,
+    tail_probability,
+)
 from discreet.mechanisms.additive import (
     AdditiveMechanism,
     DiscreteGaussian,
@@ -9,20 +17,68 @@ from discreet.mechanisms.additive import (
     NoNoise,
     mechanism_for,
 )
+from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
+from discreet.mechanisms.best_of import BestOf
 from discreet.mechanisms.laws import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw, Law
+from discreet.mechanisms.local import (
+    DuchiMean,
+    Estimate,
+    GeneralizedRandomizedResponse,
+    HybridMean,
+    LocalHashing,
+    LocalMechanism,
+    Memoised,
+    PiecewiseMean,
+    RandomizedResponse,
+    UnaryEncoding,
+)
+from discreet.mechanisms.noisy_max import ReportNoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.priestley_chao import PriestleyChao
 from discreet.mechanisms.selection import Exponential
+from discreet.mechanisms.sensitivity_sampling import SampledSensitivity, sensitivity_sampler
+from discreet.mechanisms.sparse_vector import AboveThreshold, SparseVector
+from discreet.mechanisms.staircase import Staircase, StaircaseNoise
 
 __all__ = [
+    "AboveThreshold",
     "AdditiveMechanism",
+    "Bernstein",
+    "BestOf",
     "DiscreteGaussian",
     "DiscreteGaussianLaw",
+    "DuchiMean",
+    "Estimate",
     "Exponential",
     "Gaussian",
     "GaussianLaw",
+    "GeneralizedRandomizedResponse",
+    "HybridMean",
     "Laplace",
     "LaplaceLaw",
     "Law",
+    "LocalHashing",
+    "LocalMechanism",
     "Mechanism",
+    "Memoised",
     "NoNoise",
+    "PermuteAndFlip",
+    "PiecewiseMean",
+    "PolynomialFunction",
+    "PriestleyChao",
+    "RandomizedResponse",
+    "ReportNoisyMax",
+    "SampledSensitivity",
+    "SparseVector",
+    "Staircase",
+    "StaircaseNoise",
+    "UnaryEncoding",
+    "epsilon_for_width",
     "mechanism_for",
+    "published_gaussian_delta",
+    "published_gaussian_sigma",
+    "sensitivity_sampler",
+    "sigma_for_width",
+    "simultaneous_width",
+    "tail_probability",
 ]

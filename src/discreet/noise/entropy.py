@@ -1,8 +1,8 @@
 """Where random bits come from: AES-256 in counter mode under a key from the operating system.
 
 Every thread has a stream of its own. A stream is never shared between processes: it remembers the
-process it belongs to, and after a fork the child draws a new key, so a buffered word of the parent
-is never used twice. Streams refuse to be pickled or copied.
+process it belongs to, and after a fork the child draws a new key, so a word of the parent is never
+used twice. Streams refuse to be pickled or copied.
 
 `fixed` replaces the stream by a reproducible one, for tests only: noise that can be
 reproduced can be subtracted.
@@ -26,7 +26,6 @@ from discreet.noise.arrays import Words
 __all__ = ["Stream", "current", "fixed", "is_fixed"]
 
 _CHUNK: Final = 1 << 14  # words encrypted at a time: 128 KiB, well inside a second-level cache
-_BUFFER: Final = 512  # words kept for small requests: 4 KiB
 _ZEROS: Final = memoryview(bytes(8 * _CHUNK))  # plaintext: the key stream is its encryption
 
 
@@ -51,36 +50,22 @@ class Stream:
         Whether the keys came from a seed.
     """
 
-    __slots__ = ("_buffer", "_left", "_main", "_second", "owner", "reproducible")
+    __slots__ = ("_main", "_second", "owner", "reproducible")
 
     def __init__(self, keys: tuple[bytes, bytes], *, reproducible: bool) -> None:
         self._main = _key_stream(keys[0])
         self._second = _key_stream(keys[1])
-        self._buffer = np.empty(_BUFFER, np.uint64)
-        self._left = 0
         self.owner = _here()
         self.reproducible = reproducible
 
     def fill(self, out: Words) -> None:
         """Overwrite `out`, a contiguous one-dimensional array of words, with uniform words."""
-        size = out.size
-        if size <= _BUFFER:
-            self._fill_from_buffer(out)
-            return
+        # nothing is kept between calls: an interrupt, or noise drawn by a signal handler in the middle of
+        # this loop, finds fresh words all the same
         target = out.view(np.uint8).data
-        for start in range(0, 8 * size, 8 * _CHUNK):
+        for start in range(0, 8 * out.size, 8 * _CHUNK):
             part = target[start : start + 8 * _CHUNK]
             self._main.update_into(_ZEROS[: len(part)], part)
-
-    def _fill_from_buffer(self, out: Words) -> None:
-        size = out.size
-        if size > self._left:  # what is left is too short: drop it
-            self._main.update_into(_ZEROS[: 8 * _BUFFER], self._buffer.view(np.uint8).data)
-            self._left = _BUFFER
-        used = self._buffer[self._left - size : self._left]
-        out[:] = used
-        used[:] = 0
-        self._left -= size
 
     def words(self, size: int) -> Words:
         """Return `size` uniform 64-bit words in a new array."""

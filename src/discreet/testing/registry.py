@@ -10,10 +10,10 @@ from fractions import Fraction
 from discreet import events, mechanisms, queries
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
-from discreet.mechanisms import AdditiveMechanism, Law
+from discreet.mechanisms import AdditiveMechanism, Law, LocalMechanism
 from discreet.queries import Query
 
-__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "MECHANISMS", "QUERIES", "missing"]
+__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "LOCALS", "MECHANISMS", "QUERIES", "missing"]
 
 _LEAF = events.DiscreteLaplace(2, 1)
 
@@ -28,6 +28,7 @@ EVENTS: tuple[Event, ...] = (
     events.KeyThreshold(4, 3, 90, rows=3, groups=2),
     events.RandomizedResponse(1),
     events.RandomizedResponse("1/3", 7),
+    events.PartialResponse(1, "1/2"),
     events.Poisson("1/10", events.Gaussian(1)),
     events.Poisson("1/4", _LEAF),
     events.Repeat(_LEAF, 3),
@@ -35,6 +36,14 @@ EVENTS: tuple[Event, ...] = (
     events.Compose(_LEAF, events.Exponential("1/5")),
     events.Parallel([_LEAF, events.DiscreteLaplace(4)], reach=2),
     events.RepeatAndSelect(_LEAF, 1, "1/10"),
+    events.PermuteAndFlip(2, 1),
+    events.PermuteAndFlip("3/2", 3, monotone=True),
+    events.NoisyMax(4, 1),
+    events.NoisyMax("5/3", 2, monotone=True),
+    events.SparseVector(3, 12, cutoff=2),
+    events.SparseVector("7/2", 9, 3, sensitivity=2, monotone=True),
+    events.Staircase(2, 5, 2, 5),
+    events.Staircase("1/2", 3, 1, 4),
     events.External(PureDP(0.25), "a table printed elsewhere"),
     events.External(ApproxDP(0.25, Fraction(1, 10**6)), "a model trained elsewhere"),
     events.Assumed(_LEAF, "real arithmetic"),
@@ -53,6 +62,19 @@ LAWS: tuple[Law, ...] = (
     mechanisms.GaussianLaw(Fraction(5, 2)),
     mechanisms.DiscreteGaussianLaw(Fraction(5, 2)),
     mechanisms.NoNoise(),
+)
+
+LOCALS: tuple[LocalMechanism, ...] = (
+    mechanisms.RandomizedResponse(1),
+    mechanisms.RandomizedResponse.two_coins(),
+    mechanisms.GeneralizedRandomizedResponse(1, 6),
+    mechanisms.UnaryEncoding(1, 6),
+    mechanisms.UnaryEncoding(1, 6, optimised=True),
+    mechanisms.LocalHashing(1, 6),
+    mechanisms.Memoised(3, 1, 6),
+    mechanisms.DuchiMean(1, -1, 1),
+    mechanisms.PiecewiseMean(2, 0, 10),
+    mechanisms.HybridMean(2, -3, 5),
 )
 
 #: Queries on columns x and y (real or integer) and c (categorical).

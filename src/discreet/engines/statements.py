@@ -1,0 +1,48 @@
+"""SQL that is run as it stands on PostgreSQL: Ibis writes the codes of rows, and we the sums of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import narwhals as nw
+
+from discreet.engines.natives import quoted
+
+
+def fetched(frame: nw.LazyFrame[Any]) -> dict[str, list[Any]]:
+    """The columns of a frame."""
+    return _run(*_compiled(frame))
+
+
+def summed(
+    frame: nw.LazyFrame[Any], keys: list[str], products: dict[str, list[str]]
+) -> dict[str, list[Any]]:
+    """The number of rows ``s`` and the sums of products of columns, for each combination of keys."""
+    wanted = [quoted(key) for key in keys]
+    shown = [*wanted, 'count(*) AS "s"']
+    for name, columns in products.items():
+        product = " * ".join(f"CAST({quoted(column)} AS BIGINT)" for column in columns)
+        shown.append(f"sum({product}) AS {quoted(name)}")
+    backend, inner = _compiled(frame)
+    text = f"SELECT {', '.join(shown)} FROM ({inner}) AS q"
+    return _run(backend, f"{text} GROUP BY {', '.join(wanted)}" if wanted else text)
+
+
+def _compiled(frame: nw.LazyFrame[Any]) -> tuple[Any, str]:
+    table = nw.to_native(frame)
+    backend = table.get_backend()
+    return backend, str(backend.compile(table))
+
+
+def _run(backend: Any, text: str) -> dict[str, list[Any]]:
+    cursor = backend.con.execute(text)
+    names = [column.name for column in cursor.description]
+    found = [[_plain(value) for value in row] for row in cursor.fetchall()]
+    columns = zip(*found, strict=True) if found else [[] for _ in names]
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _plain(value: Any) -> Any:
+    """Sums of 64-bit integers are numerics."""
+    return int(value) if isinstance(value, Decimal) else value

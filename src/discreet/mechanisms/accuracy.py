@@ -1,0 +1,144 @@
+"""Accuracy in words: how far noise goes, for one number or for all bins of a histogram at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtr
+
+from discreet.measures.convert import gaussian_delta
+from discreet.mechanisms.laws import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw, Law
+from discreet.mechanisms.staircase import StaircaseNoise
+from discreet.rational import Number, positive, probability, rational, whole
+
+__all__ = [
+    "epsilon_for_width",
+    "published_gaussian_delta",
+    "published_gaussian_sigma",
+    "sigma_for_width",
+    "simultaneous_width",
+    "tail_probability",
+]
+
+Noise = Law | StaircaseNoise
+
+
+def tail_probability(noise: Noise, t: int) -> float:
+    """P(\\|noise\\| > t) for an integer t >= 0.
+
+    Discrete Laplace: 2q^(t+1)/(1 + q) with q = e^(-1/scale); rounded Gaussian: 2Φ(-(t + 1/2)/σ).
+
+    Privacy
+    -------
+    A statement about noise, made of public numbers; it touches no data.
+    """
+    least = whole(t, "t")
+    match noise:
+        case LaplaceLaw(scale=scale):
+            step = float(1 / scale)
+            return 2 * math.exp(-(least + 1) * step) / (1 + math.exp(-step))
+        case GaussianLaw(sigma=sigma):
+            return float(2 * ndtr(-(least + 0.5) / float(sigma)))
+        case DiscreteGaussianLaw(sigma=sigma):
+            s = float(sigma)
+            if s > 1e5:
+                raise ValueError("discrete Gaussian tails are summed up to sigma = 100000 only.")
+            k = np.arange(0.0, math.ceil(40 * s) + 2)
+            mass = np.exp(-(k**2) / (2 * s**2)) * np.where(k == 0, 1.0, 2.0)
+            return float(mass[least + 1 :].sum() / mass.sum())
+        case StaircaseNoise():
+            return noise.tail(least)
+        case _:
+            raise TypeError(f"no tail is known for {type(noise).__name__}.")
+
+
+def simultaneous_width(noise: Noise, beta: Number, bins: int = 1) -> int:
+    """The least t such that all of `bins` independent noises stay within ±t with probability 1 - β.
+
+    Each may exceed t with probability 1 - (1 - β)^(1/bins): exact, where a union bound has β/bins.
+
+    Privacy
+    -------
+    A statement about noise, made of public numbers; it touches no data.
+    """
+    risk = float(probability(beta, "beta"))
+    count = whole(bins, "bins", least=1)
+    if not 0 < risk < 1:
+        raise ValueError("beta must be greater than 0 and less than 1.")
+    each = -math.expm1(math.log1p(-risk) / count) * (1 - 1e-12)
+    high = 1
+    while tail_probability(noise, high) > each:
+        high *= 2
+    low = -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if tail_probability(noise, middle) <= each else (middle, high)
+    return high
+
+
+def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: int = 1) -> Fraction:
+    """The least ε (to 2^-20 relative, from above) for which Laplace noise stays within ±width.
+
+    `sensitivity` is the L1 sensitivity of the vector of `bins` integers; all stay within the width
+    together with probability 1 - β. The inverse of `simultaneous_width`.
+    """
+    moved = whole(sensitivity, "sensitivity", least=1)
+    wanted = whole(width, "width")
+
+    def enough(epsilon: Fraction) -> bool:
+        return simultaneous_width(LaplaceLaw(moved / epsilon), beta, bins) <= wanted
+
+    return _least(enough)
+
+
+def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
+    """The largest σ (to 2^-20 relative, from below) for which rounded Gaussian noise stays within ±width.
+
+    Give it to `events.Gaussian` to learn what that costs.
+    """
+    wanted = whole(width, "width")
+
+    def enough(inverse: Fraction) -> bool:
+        return simultaneous_width(GaussianLaw(1 / inverse), beta, bins) <= wanted
+
+    return 1 / _least(enough)
+
+
+def _least(enough: Callable[[Fraction], bool]) -> Fraction:
+    high = Fraction(1)
+    while not enough(high):
+        high *= 2
+    while high > Fraction(1, 2**40) and enough(high / 2):
+        high /= 2
+    low = high / 2
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def published_gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> float:
+    """The classic formula sensitivity·√(2·log(1.25/δ))/ε, as published; not used for calibration here.
+
+    Proved for ε < 1 (Dwork & Roth 2014, Theorem 3.22). The noise that it gives is enough up to some
+    larger ε as well, and then isn't: at δ = 1e-4 it first fails near ε = 8. `mechanisms.Gaussian` is
+    right for every ε, with less noise.
+
+    Privacy
+    -------
+    None is claimed for ε >= 1. `published_gaussian_delta` gives the δ that it really has.
+    """
+    e, d = positive(epsilon, "epsilon"), probability(delta, "delta")
+    if not 0 < d < 1:
+        raise ValueError("delta must be greater than 0 and less than 1.")
+    moved = float(rational(sensitivity, "sensitivity"))
+    return moved * math.sqrt(2 * math.log(1.25 / float(d))) / float(e)
+
+
+def published_gaussian_delta(epsilon: Number, delta: Number) -> float:
+    """The δ at `epsilon` of the noise of `published_gaussian_sigma` (Balle & Wang 2018, Theorem 8)."""
+    sigma = Fraction(published_gaussian_sigma(epsilon, delta))
+    return gaussian_delta(1 / sigma**2, positive(epsilon, "epsilon"))

@@ -1,0 +1,114 @@
+"""Permute-and-flip: the best candidate, more often than by the exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import roots_legendre
+
+from discreet import events, noise
+from discreet.measures import PureDP
+from discreet.mechanisms.additive import Mechanism
+from discreet.rational import Number, whole
+
+__all__ = ["PermuteAndFlip", "checked_scores", "selection_scale"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_LARGEST = 2**61
+
+
+def checked_scores(scores: npt.ArrayLike) -> Integers:
+    """Scores as a flat int64 array; their type and number are public, their values are not."""
+    array = np.asarray(scores)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise TypeError("scores must be a flat array of integers, with one candidate at least.")
+    if array.dtype == np.uint64:
+        array = np.minimum(array, np.uint64(_LARGEST))
+    # clamping widens no difference between neighbours, and keeps sums with noise within int64
+    return np.asarray(np.clip(array.astype(np.int64), -_LARGEST, _LARGEST), np.int64)
+
+
+def selection_scale(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
+    """The scale 2·sensitivity/ε of a selection, half of it for monotone scores."""
+    return (1 if monotone else 2) * whole(sensitivity, "sensitivity", least=1) / epsilon
+
+
+@final
+class PermuteAndFlip(Mechanism):
+    """Candidates in random order, each kept with probability exp(-ε·(best - score)/(2·sensitivity)).
+
+    The first that is kept is the answer; the best one always is, so there is an answer.
+
+    Parameters
+    ----------
+    epsilon : number
+        Greater than 0.
+    monotone : bool
+        Whether all scores move in the same direction between neighbours, as counts do when a person is
+        added. It halves the scale.
+
+    Privacy
+    -------
+    Pure ε-DP if no score moves by more than `sensitivity`, for the unit that it was taken for
+    (McKenna & Sheldon 2020). Event: `events.PermuteAndFlip`. In other measures only what follows from
+    pure DP is claimed: its loss has a wider range than that of the exponential mechanism, so it must
+    not be charged as one. The draw is exact. Running time isn't protected.
+    Proof page: ``docs/proofs/selection.md``.
+    """
+
+    def __init__(self, epsilon: Number, *, monotone: bool = False) -> None:
+        self.measure: PureDP = PureDP(epsilon)
+        if not 0 < self.measure.epsilon < math.inf:
+            raise ValueError("epsilon must be greater than 0, and finite.")
+        self.epsilon = Fraction(self.measure.epsilon)
+        self.monotone = monotone
+
+    def event(self, sensitivity: int = 1) -> events.PermuteAndFlip:
+        """What one draw is, for the accountant."""
+        scale = selection_scale(self.epsilon, sensitivity, self.monotone)
+        return events.PermuteAndFlip(scale, sensitivity, self.monotone)
+
+    def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
+        """The index of one candidate."""
+        marks = checked_scores(scores)
+        scale = selection_scale(self.epsilon, sensitivity, self.monotone)
+        best = int(marks.max())
+        for index in noise.permutation(marks.size):
+            if noise.bernoulli_exp((best - int(marks[index])) / scale):
+                return int(index)
+        raise AssertionError("the best candidate is always kept")  # exp(0) = 1
+
+    def probabilities(self, scores: npt.ArrayLike, sensitivity: int = 1) -> Floats:
+        """The probability of each candidate, to about 1e-12; not private, for tests and for plans.
+
+        p_i·∫₀¹ Π_{j≠i}(1 - x·p_j) dx with p_j = exp(-(best - score_j)/scale)
+        (Ding, Kifer, Saghaian, Steinke, Wang, Xiao & Zhang 2021).
+        """
+        marks = checked_scores(scores)
+        scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
+        kept = np.exp(-(marks.max() - marks) / scale)
+        at, weights = roots_legendre(max(2, marks.size // 2 + 1))  # exact for this degree
+        x = (at + 1) / 2
+        factors = 1 - np.outer(x, kept)
+        others = np.stack(
+            [np.prod(np.delete(factors, i, axis=1), axis=1) for i in range(marks.size)], axis=1
+        )
+        return np.asarray(kept * (weights / 2 @ others))
+
+    def expected_error(self, candidates: int, sensitivity: int = 1, level: float = 0.95) -> float:
+        """How far, with probability `level`, the chosen score falls short of the best at most.
+
+        scale·log((candidates - 1)/(2·(1 - level))): at most what the exponential mechanism promises.
+        """
+        scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
+        others = whole(candidates, "candidates", least=1) - 1
+        return scale * max(0.0, math.log(others / (2 * (1 - level)))) if others else 0.0
+
+    def __repr__(self) -> str:
+        return f"PermuteAndFlip({self.measure!r}, monotone={self.monotone})"

@@ -1,0 +1,117 @@
+"""Staircase noise against its definition."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from discreet import accounting, events, mechanisms, testing
+from discreet.measures import PureDP
+from discreet.mechanisms import LaplaceLaw, Staircase, StaircaseNoise
+
+
+def law(epsilon, width, step, reach):
+    """P(k) for \\|k\\| <= reach, normalised by summation over a longer range."""
+    k = np.arange(-(reach + 60 * width), reach + 60 * width + 1)
+    stair, offset = np.divmod(np.abs(k), width)
+    mass = np.exp(-epsilon * (stair + (offset >= step)))
+    return mass[60 * width : -60 * width] / mass.sum()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "width", "step"), [(1, 4, 1), (2, 7, 3), ("1/2", 5, 5), (1, 1, 1)]
+)
+def test_no_shift_costs_more_than_its_stairs(epsilon, width, step):
+    e = float(Fraction(epsilon))
+    mass = law(e, width, step, 12 * width)
+    for shift in range(2 * width + 2):
+        loss = np.abs(np.log(mass[shift:] / mass[: len(mass) - shift])).max()
+        event = events.Staircase(epsilon, width, step, shift)
+        assert loss <= float(accounting.cost(event, PureDP).epsilon) + 1e-9
+        if shift in (width, 2 * width):
+            assert loss == pytest.approx(e * shift / width)
+
+
+def test_two_coordinates_cost_twice():
+    """Why it isn't for vectors: each coordinate moves by 1, the L1 sensitivity is 2, the loss 2ε."""
+    mass = law(1.0, 2, 1, 24)
+    loss = np.abs(np.log(mass[1:] / mass[:-1])).max()
+    assert 2 * loss > 1.9
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "width", "step"), [(1, 4, 1), (2, 7, 3), ("1/2", 3, 3), (1, 1, 1)]
+)
+def test_draws_follow_the_law_and_not_a_near_one(epsilon, width, step):
+    noise, trials, reach = StaircaseNoise(Fraction(epsilon), width, step), 40_000, 6 * width
+    with testing.fixed_noise(9):
+        draws = noise.draw(trials)
+    inside = draws[np.abs(draws) <= reach]
+    counts = np.bincount(inside + reach, minlength=2 * reach + 1)
+
+    def pvalue(e):
+        expected = law(e, width, step, reach) * trials
+        keep = expected > 5
+        seen = [*counts[keep], trials - counts[keep].sum()]
+        masses = [*expected[keep], trials - expected[keep].sum()]
+        return chisquare(seen, masses, sum_check=False).pvalue
+
+    e = float(Fraction(epsilon))
+    assert pvalue(e) > 1e-3
+    assert pvalue(e * 0.85) < 1e-6
+    assert draws.std() == pytest.approx(noise.deviation(), rel=0.03)
+    exact = law(e, width, step, 40 * width)
+    k = np.arange(-40 * width, 40 * width + 1)
+    assert noise.deviation() == pytest.approx(math.sqrt(exact @ k**2), rel=1e-6)
+    for t in (0, 1, width - 1, width, 2 * width + 1):
+        assert noise.tail(t) == pytest.approx(exact[np.abs(k) > t].sum(), rel=1e-6, abs=1e-9)
+
+
+def test_it_is_discrete_laplace_noise_at_sensitivity_one():
+    for epsilon in ("1/3", "2"):
+        noise = Staircase(epsilon).noise(1)
+        laplace = LaplaceLaw(1 / Fraction(epsilon))
+        assert noise.deviation() == pytest.approx(laplace.expected_error())
+        assert noise.tail(3) == pytest.approx(mechanisms.tail_probability(laplace, 3))
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", 1, 3, 8, 20])
+@pytest.mark.parametrize("sensitivity", [2, 10, 1000])
+def test_it_is_better_than_laplace_noise(epsilon, sensitivity):
+    ours = Staircase(epsilon).expected_error(sensitivity)
+    laplace = LaplaceLaw(sensitivity / Fraction(epsilon)).expected_error()
+    assert ours <= laplace * (1 + 1e-9)
+    if Fraction(epsilon) >= 8 and sensitivity >= 10:
+        assert ours < 0.4 * laplace
+
+
+def test_the_step_is_the_best_one():
+    for epsilon, width in ((1, 9), (4, 12)):
+        chosen = Staircase(epsilon).noise(width)
+        tried = [
+            StaircaseNoise(Fraction(epsilon), width, r).deviation() for r in range(1, width + 1)
+        ]
+        assert chosen.deviation() == min(tried)
+    # for large ε the variance is about (γ² + e^-ε/γ)·Δ²/3 with γ = step/width: least at γ³ = e^-ε/2
+    law = Staircase(9).noise(100_000)
+    assert law.step / law.width == pytest.approx((math.exp(-9) / 2) ** (1 / 3), rel=0.02)
+
+
+def test_event_and_arguments():
+    mechanism = Staircase(2)
+    assert accounting.cost(mechanism.event(5), PureDP) == PureDP(2)
+    with testing.fixed_noise(1):
+        assert isinstance(mechanism.run(7, 3), int)
+    with pytest.raises(TypeError, match="one integer"):
+        mechanism.run(np.array([1, 2]), 3)
+    with pytest.raises(ValueError, match="epsilon"):
+        Staircase(0)
+    with pytest.raises(ValueError, match="sensitivity"):
+        mechanism.event(0)
+    with pytest.raises(ValueError, match="2\\^50"):
+        Staircase("1e-9").noise(2**40)
+    assert "epsilon=2" in repr(mechanism)
