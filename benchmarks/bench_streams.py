@@ -130,7 +130,8 @@ def write_csv(folder: Path, rows: int) -> None:
 
     files = f"read_parquet('{folder}/*.parquet')"
     duckdb.connect().execute(
-        f"COPY (SELECT * REPLACE (person % 50000 AS person) FROM {files} LIMIT {rows}) TO '{folder / 'rows.csv'}' (HEADER)"
+        f"COPY (SELECT * REPLACE (person % 50000 AS person) FROM {files} LIMIT {rows}) "
+        f"TO '{folder / 'rows.csv'}' (HEADER)"
     )
 
 

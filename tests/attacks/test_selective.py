@@ -184,5 +184,5 @@ def test_an_attack_on_the_bernstein_mechanism():
     with testing.fixed_noise(6):
         floor = floor_of_function(mechanism)
         weak = floor_of_function(Bernstein(Laplace(2 * 26)))
-    assert 0.15 * claim < floor <= claim  # 26 noises blur more than one
+    assert 0.1 * claim < floor <= claim  # 26 noises blur more than one: not sharp, not vacuous
     assert weak > claim

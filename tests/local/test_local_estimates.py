@@ -40,10 +40,14 @@ def test_the_projection_refuses_what_is_no_vector():
 def test_the_projection_never_moves_away_from_the_truth():
     shares = np.array([0.7, 0.3] + [0.0] * 18)
     mechanism = local.GeneralizedRandomizedResponse(1, 20)
+    ratios = []
     with testing.fixed_noise(3):
-        estimate = mechanism.estimate(mechanism.randomize(np.repeat([0, 1], [700, 300])))
-    projected = estimate.project()
-    assert np.linalg.norm(projected - shares) < 0.8 * np.linalg.norm(estimate.values - shares)
+        for _ in range(50):
+            estimate = mechanism.estimate(mechanism.randomize(np.repeat([0, 1], [700, 300])))
+            near = np.linalg.norm(estimate.project() - shares)
+            ratios.append(near / np.linalg.norm(estimate.values - shares))
+    assert max(ratios) <= 1.0
+    assert np.mean(ratios) < 0.85
 
 
 @pytest.mark.parametrize("mechanism", testing.LOCALS, ids=repr)

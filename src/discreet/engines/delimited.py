@@ -63,7 +63,7 @@ class Delimited(Engine):
             return next(csv.reader(_without_nul(file)), [])
 
     def _text(self, raw: Any) -> io.TextIOBase:
-        binary: Any = gzip.open(raw, "rb") if self._path.name.endswith(".gz") else raw
+        binary: Any = gzip.GzipFile(fileobj=raw) if self._path.name.endswith(".gz") else raw
         return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="\n")
 
     def _share(self, raw: Any) -> Callable[[], float]:
