@@ -9,6 +9,7 @@ from typing import Any
 import oracle
 import pytest
 import tables
+import test_engine_discovery as discovery
 import test_engine_matrix as matrix
 
 import discreet as dp
@@ -176,3 +177,11 @@ def test_dask_types(convert: bool) -> None:
                     for source in (frame, whole)
                 ]
                 assert found[0] == found[1], (unit, query)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_discoveries_in_spark(spark: Any) -> None:
+    table = discovery.rows(120)
+    frame = tables.spark_frame(table, discovery.KINDS, spark)
+    assert discovery.found(frame) == discovery.found(table)

@@ -210,7 +210,11 @@ def ladder_expression(column: nw.Expr, dtype: Any, code: Ladder) -> nw.Expr:
     x = column.cast(nw.Float64)
     # -x <= -rung, not x >= rung: NaN is the greatest number for some engines
     reached = [nw.when(-x <= -rung).then(1).otherwise(0) for rung in code.rungs]
-    return nw.when((-x <= 0.0) | (x < 0.0)).then(sum(reached[1:], reached[0])).otherwise(-1)
+    reached_or_none = (
+        nw.when((-x <= 0.0) | (x < 0.0)).then(sum(reached[1:], reached[0])).otherwise(-1)
+    )
+    # through a double, since Ibis takes a cast of small integers to bigint for needless and drops it
+    return reached_or_none.cast(nw.Float64)
 
 
 def _clamped_integer(column: nw.Expr, dtype: Any, lower: float, upper: float) -> nw.Expr:
