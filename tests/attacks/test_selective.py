@@ -163,7 +163,7 @@ def test_an_attack_on_the_staircase(epsilon, sensitivity):
 REGRESSION = PriestleyChao(-1, 1, resolution=2**10)
 
 
-def floor_of_function(mechanism, trials=1500):
+def floor_of_function(mechanism, trials=6000):
     """Two data sets of one row; the score is the likelihood ratio of the noisy node values."""
     nodes = mechanism.nodes[:, 0]
     unit = float(REGRESSION._unit(1))
@@ -184,5 +184,5 @@ def test_an_attack_on_the_bernstein_mechanism():
     with testing.fixed_noise(6):
         floor = floor_of_function(mechanism)
         weak = floor_of_function(Bernstein(Laplace(2 * 26)))
-    assert 0.1 * claim < floor <= claim  # 26 noises blur more than one: not sharp, not vacuous
+    assert 0.15 * claim < floor <= claim  # 26 noises blur more than one
     assert weak > claim
