@@ -30,11 +30,12 @@ test: $(READY) ## the tests
 test-all: $(READY) ## the tests, with the slow ones
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
-check: $(READY) ## style, types, layers
+check: $(READY) ## style, types, layers, claims against code
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m discreet claims check
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py

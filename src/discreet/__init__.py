@@ -7,28 +7,34 @@
 >>> answer = data.release(dp.Mean("age"), dp.PureDP(0.5))
 """
 
-from discreet import accounting, events, measures, mechanisms, noise
-from discreet.dataset import PrivateDataset
-from discreet.expressions import col
-from discreet.ledger import BudgetExceeded, Ledger
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi, convert
-from discreet.queries import (
-    Bounds,
-    Count,
-    Gram,
-    Histogram,
-    Keys,
-    Mean,
-    Median,
-    Moments,
-    Quantile,
-    Sum,
-    Variance,
-)
-from discreet.release import NoiseInterval, Plan, Release
-from discreet.schema import Bins, Categorical, Integer, Nearest, Real, Schema, Score, Text
-from discreet.step import Step
-from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet import accounting, events, measures, mechanisms, noise
+    from discreet.dataset import PrivateDataset
+    from discreet.expressions import col
+    from discreet.ledger import BudgetExceeded, Ledger
+    from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi, convert
+    from discreet.queries import (
+        Bounds,
+        Count,
+        Gram,
+        Histogram,
+        Keys,
+        Mean,
+        Median,
+        Moments,
+        Quantile,
+        Sum,
+        Variance,
+    )
+    from discreet.release import NoiseInterval, Plan, Release
+    from discreet.schema import Bins, Categorical, Integer, Nearest, Real, Schema, Score, Text
+    from discreet.step import Step
+    from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
 
 __version__ = "0.1.0"
 
@@ -76,3 +82,73 @@ __all__ = [
     "mechanisms",
     "noise",
 ]
+
+#: Where the names above are at home. They are imported when first used, so that the command line and
+#: a program that needs one of them are quick to start.
+_HOMES = {
+    "dataset": ("PrivateDataset",),
+    "expressions": ("col",),
+    "ledger": (
+        "BudgetExceeded",
+        "Ledger",
+    ),
+    "measures": (
+        "ZCDP",
+        "ApproxDP",
+        "GaussianDP",
+        "PureDP",
+        "Renyi",
+        "convert",
+    ),
+    "queries": (
+        "Bounds",
+        "Count",
+        "Gram",
+        "Histogram",
+        "Keys",
+        "Mean",
+        "Median",
+        "Moments",
+        "Quantile",
+        "Sum",
+        "Variance",
+    ),
+    "release": (
+        "NoiseInterval",
+        "Plan",
+        "Release",
+    ),
+    "schema": (
+        "Bins",
+        "Categorical",
+        "Integer",
+        "Nearest",
+        "Real",
+        "Schema",
+        "Score",
+        "Text",
+    ),
+    "step": ("Step",),
+    "unit": (
+        "ADD_REMOVE",
+        "PUBLIC",
+        "REPLACE_ONE",
+        "Unit",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"discreet.{_MODULE_OF[name]}"), name)
+    elif name in __all__:
+        value = import_module(f"discreet.{name}")
+    else:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

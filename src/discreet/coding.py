@@ -8,17 +8,20 @@ gives the same integers. Proof page: ``docs/proofs/coding.md``.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
 __all__ = [
     "EXACT_INTEGER",
+    "MIX_PRIME",
     "PRODUCT_BITS",
     "VALUE_BITS",
     "AllOf",
     "AnyOf",
     "Between",
+    "Branches",
     "Category",
     "Closest",
     "Code",
@@ -31,6 +34,7 @@ __all__ = [
     "Lookup",
     "NoneOf",
     "OneOf",
+    "Part",
     "base_columns",
     "grid_multiplier",
     "leaves",
@@ -43,6 +47,8 @@ VALUE_BITS = 20
 PRODUCT_BITS = 15
 #: Integers up to this size are exact in float64.
 EXACT_INTEGER = 2**53
+#: Codes are mixed modulo this prime.
+MIX_PRIME = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,51 @@ class Lookup:
         return max(self.link)
 
 
+@dataclass(frozen=True)
+class Branches:
+    """The leaf that a row reaches in a complete public binary tree, numbered from left to right.
+
+    `tests` are in heap order: from node i a row goes on to node 2i + 2 where test i holds, and to
+    2i + 1 where it doesn't, or where there is no test.
+    """
+
+    tests: tuple[Between | OneOf | None, ...]
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return len(self.tests)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of `parts` parts of the rows, by a public mix of codes modulo a prime."""
+
+    sources: tuple[Code, ...]
+    parts: int
+
+    @property
+    def mixers(self) -> tuple[int, ...]:
+        """Public multipliers, one per source."""
+        return tuple(
+            1 + int.from_bytes(hashlib.sha256(b"part %d" % i).digest()[:8]) % (MIX_PRIME - 1)
+            for i in range(len(self.sources))
+        )
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return self.parts - 1
+
+
 Leaf: TypeAlias = Grid | Category | Ladder
-Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup
+Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup | Branches | Part
 
 
 @dataclass(frozen=True)
@@ -235,8 +284,10 @@ def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
     match code:
         case Linear(source=source) | Cuts(source=source):
             return (source,)
-        case Closest(sources=sources) | Lookup(sources=sources):
+        case Closest(sources=sources) | Lookup(sources=sources) | Part(sources=sources):
             return sources
+        case Branches(tests=tests):
+            return tuple(test for test in tests if test is not None)
         case Between(code=inner) | OneOf(code=inner):
             return (inner,)
         case AllOf(parts=parts) | AnyOf(parts=parts):

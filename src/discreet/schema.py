@@ -16,18 +16,31 @@ from discreet.columns import (
     Column,
     Integer,
     Nearest,
+    Parts,
     Real,
     Score,
     Text,
+    Tree,
     Unbounded,
     base_column_from_dict,
     derived_column_from_dict,
     is_unicode,
 )
 
-__all__ = ["Bins", "Categorical", "Integer", "Nearest", "Real", "Schema", "Score", "Text"]
+__all__ = [
+    "Bins",
+    "Categorical",
+    "Integer",
+    "Nearest",
+    "Parts",
+    "Real",
+    "Schema",
+    "Score",
+    "Text",
+    "Tree",
+]
 
-Derived = Bins | Nearest | Score
+Derived = Bins | Nearest | Score | Tree | Parts
 
 
 class Schema(Mapping[str, Column]):
@@ -62,7 +75,7 @@ class Schema(Mapping[str, Column]):
             )
         for name, column in given.items():
             _check_name(name)
-            if isinstance(column, Bins | Nearest | Score):
+            if isinstance(column, Derived):
                 raise TypeError(
                     f"column {name!r} is derived: declare the base columns first, "
                     f"then use schema.derive({name}=...)."
@@ -94,7 +107,7 @@ class Schema(Mapping[str, Column]):
             _check_name(name)
             if name in self._base or name in derived:
                 raise ValueError(f"derive: there is already a column {name!r}.")
-            if not isinstance(column, Bins | Nearest | Score):
+            if not isinstance(column, Derived):
                 raise TypeError(
                     f"derive: {name!r} must be dp.Bins, dp.Nearest or dp.Score, "
                     f"not {type(column).__name__}."
@@ -143,6 +156,9 @@ class Schema(Mapping[str, Column]):
         return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
         lines = [f"  {name}: {column!r}," for name, column in self.items()]

@@ -79,7 +79,7 @@ def test_an_attack_on_reports_finds_no_more_than_the_claim(name, epsilon):
 def test_every_local_mechanism_is_attacked_and_claimed():
     attacked = {type(make(Fraction(1))) for make, *_ in CASES.values()} | {local.Memoised}
     assert attacked == {type(mechanism) for mechanism in testing.LOCALS}
-    told = {function for claim in claims.CLAIMS for function in claim.functions}
+    told = {function for claim in claims.all_claims() for function in claim.functions}
     for kind in attacked:
         assert f"{kind.__module__}.{kind.__name__}.randomize" in told
 

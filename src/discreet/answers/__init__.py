@@ -4,9 +4,10 @@ from discreet.answers.additive import AdditiveAnswerer
 from discreet.answers.base import Answerer, How
 from discreet.answers.discovery import BoundsAnswerer, KeysAnswerer
 from discreet.answers.quantile import QuantileAnswerer
+from discreet.answers.several import ChoiceAnswerer, JointAnswerer
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
-from discreet.queries import Additive, Bounds, Count, Quantile, Query
+from discreet.queries import Additive, Bounds, Choice, Count, Joint, Quantile, Query
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -28,5 +29,9 @@ def answerer(
         return BoundsAnswerer(query, how, schema, unit)
     if isinstance(query, Count) and query.keys is not None:
         return KeysAnswerer(query, how, schema, unit)
+    if isinstance(query, Joint):
+        return JointAnswerer(query, how, schema, unit, rows)
+    if isinstance(query, Choice):
+        return ChoiceAnswerer(query, how, schema, unit)
     assert isinstance(query, Additive)
     return AdditiveAnswerer(query, how, schema, unit, rows)

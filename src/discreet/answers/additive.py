@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from discreet import events
 from discreet.answers.base import Answerer, How, no_noise_refused
 from discreet.engines import Engine
 from discreet.measures import PureDP
-from discreet.mechanisms import AdditiveMechanism, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.queries import Additive, Count, MomentsValue, Sum
 from discreet.queries.base import Floats, Integers
 from discreet.release import NoiseInterval, Release
@@ -19,10 +20,21 @@ from discreet.unit import Unit
 
 
 class AdditiveAnswerer(Answerer):
-    """Noise on sums, then post-processing."""
+    """Noise on sums, then post-processing.
+
+    A block of a larger vector is given the `law` of the noise there and the whole `weight` that the block
+    has in it, and is neither priced nor asked alone.
+    """
 
     def __init__(
-        self, query: Additive, how: How, schema: Schema, unit: Unit, rows: int | None
+        self,
+        query: Additive,
+        how: How,
+        schema: Schema,
+        unit: Unit,
+        rows: int | None,
+        law: Law | None = None,
+        weight: int = 1,
     ) -> None:
         self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
         self._coded = query.coded(schema, unit)
@@ -30,10 +42,13 @@ class AdditiveAnswerer(Answerer):
         mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
         if not isinstance(mechanism, AdditiveMechanism):
             raise TypeError(f"how: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
-        self._law = mechanism.law(sensitivity)
+        self._law = mechanism.law(sensitivity) if law is None else law
+        self._weight = weight
         self.measure = mechanism.measure
         self.error_needs_rows = not isinstance(query, Count | Sum)
-        if isinstance(self._law, NoNoise) and sensitivity.l1:
+        if law is not None:
+            self.event = events.Compose()
+        elif isinstance(self._law, NoNoise) and sensitivity.l1:
             if not unit.is_public:
                 raise no_noise_refused()
             self.event = events.Compose()
@@ -58,13 +73,24 @@ class AdditiveAnswerer(Answerer):
         return self._shaped(self._query.error(totals, self._deviations(), self._schema))
 
     def _deviations(self) -> Floats:
-        return self._noised * self._law.expected_error()
+        deviation = self._law.expected_error()
+        if self._weight > 1:  # rounding to whole numbers adds 1/12
+            deviation = math.sqrt((deviation / self._weight) ** 2 + 1 / 12)
+        return self._noised * deviation
 
     def answer(self, engine: Engine, entry: Any, is_private: bool) -> Release:
+        return self.finish(self._law.run(self.totals(engine)), entry, is_private)
+
+    def totals(self, engine: Engine) -> Integers:
+        """The sums before noise, times the weight."""
         if self._coded.terms:
-            noised: Integers = self._law.run(engine.totals(self._coded))
-        else:
-            noised = np.zeros((self._coded.groups, 0), np.int64)
+            return engine.totals(self._coded) * self._weight
+        return np.zeros((self._coded.groups, 0), np.int64)
+
+    def finish(self, noised: Integers, entry: Any, is_private: bool) -> Release:
+        """What is reported of noised sums."""
+        if self._weight > 1:  # to the nearest whole number; halves go up
+            noised = (noised + self._weight // 2) // self._weight
         totals = self._query.with_count(noised, self._schema, self._rows)
         return Release(
             self._query,
@@ -82,6 +108,8 @@ class AdditiveAnswerer(Answerer):
         # all coordinates of one answer stay within t with probability `level` (union bound)
         coordinates = max(1, int(self._noised.sum()))
         width = self._law.half_width(1 - (1 - level) / coordinates)
+        if self._weight > 1:
+            width = width / self._weight + 0.5
         low, high = self._query.bounds(totals, self._noised * width, self._schema)
         return NoiseInterval(self._shaped(low), self._shaped(high), level, "value")
 

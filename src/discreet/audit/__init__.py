@@ -1,10 +1,48 @@
-"""Attacks on guarantees, with bounds that hold with stated confidence."""
+"""Attacks on guarantees, with bounds that hold with stated confidence.
 
+>>> from discreet import audit
+>>> audit.audit(lambda x, trials: x + noise(trials), (0, 1), 1.0)  # doctest: +SKIP
+"""
+
+from discreet.audit import membership
+from discreet.audit.auditor import audit
 from discreet.audit.bounds import (
     TwoOutcomes,
     clopper_pearson,
     epsilon_floor,
     rho_floor,
 )
+from discreet.audit.exact import cells, exact, hockey_stick, statement
+from discreet.audit.one_run import Guesses, OneRunAudit, audit_in_one_run, guess
+from discreet.audit.pairs import Neighbours, neighbouring, through_the_door
+from discreet.audit.registry import Attack, Case, all_attacks, attack, run_attack
+from discreet.audit.results import AuditResult
+from discreet.audit.reuse import after_fork, same_noise
 
-__all__ = ["TwoOutcomes", "clopper_pearson", "epsilon_floor", "rho_floor"]
+__all__ = [
+    "Attack",
+    "AuditResult",
+    "Case",
+    "Guesses",
+    "Neighbours",
+    "OneRunAudit",
+    "TwoOutcomes",
+    "after_fork",
+    "all_attacks",
+    "attack",
+    "audit",
+    "audit_in_one_run",
+    "cells",
+    "clopper_pearson",
+    "epsilon_floor",
+    "exact",
+    "guess",
+    "hockey_stick",
+    "membership",
+    "neighbouring",
+    "rho_floor",
+    "run_attack",
+    "same_noise",
+    "statement",
+    "through_the_door",
+]

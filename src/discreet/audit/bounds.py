@@ -8,11 +8,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 from scipy.stats import beta
 
 from discreet.rational import Number, probability, whole
 
 __all__ = ["TwoOutcomes", "clopper_pearson", "epsilon_floor", "rho_floor"]
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -83,17 +87,16 @@ def rho_floor(
     if p <= q:
         return 0.0
     tried = orders or tuple(1 + 2.0**k for k in range(-6, 8))
-    return max(renyi_of_coins(p, q, order) / order for order in tried)
+    here, there = np.array(p), np.array(q)
+    return max(float(renyi_of_coins(here, there, order)) / order for order in tried)
 
 
-def renyi_of_coins(p: float, q: float, order: float) -> float:
-    """D_α between two coins that fall heads with probabilities p and q."""
-    if not 0 < q < 1:
-        return math.inf if p != q else 0.0
-    logs = [
-        order * math.log(a) + (1 - order) * math.log(b)
-        for a, b in ((p, q), (1 - p, 1 - q))
-        if a > 0
-    ]
-    top = max(logs)
-    return (top + math.log(math.fsum(math.exp(value - top) for value in logs))) / (order - 1)
+def renyi_of_coins(p: Floats, q: Floats, order: float) -> Floats:
+    """D_α between coins that fall heads with probabilities p and q, elementwise."""
+    p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
+    with np.errstate(all="ignore"):
+        if math.isinf(order):
+            return np.maximum(np.log(p / q), np.log((1 - p) / (1 - q)))
+        heads = np.where(p > 0, order * np.log(p) + (1 - order) * np.log(q), -np.inf)
+        tails = np.where(p < 1, order * np.log1p(-p) + (1 - order) * np.log1p(-q), -np.inf)
+        return np.asarray(np.logaddexp(heads, tails) / (order - 1))

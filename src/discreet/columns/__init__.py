@@ -16,6 +16,7 @@ from discreet.columns.base import (
 )
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.files import Base, base_column_from_dict, derived_column_from_dict
+from discreet.columns.trees import Parts, Split, Tree
 
 __all__ = [
     "MOST_CELLS",
@@ -27,9 +28,12 @@ __all__ = [
     "Integer",
     "Nearest",
     "Numeric",
+    "Parts",
     "Real",
     "Score",
+    "Split",
     "Text",
+    "Tree",
     "Unbounded",
     "base_column_from_dict",
     "column_name",

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.columns.base import Categorical, Integer, Real, Text, Unbounded
 from discreet.columns.derived import Bins, Nearest, Score
+from discreet.columns.trees import Parts, Tree
 
 _BASE: dict[str, tuple[Any, set[str]]] = {
     "real": (Real, {"lower", "upper", "fill"}),
@@ -18,6 +19,8 @@ _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "bins": (Bins, {"column", "cuts", "labels"}),
     "nearest": (Nearest, {"columns", "centres"}),
     "score": (Score, {"tables", "link", "offset"}),
+    "tree": (Tree, {"splits"}),
+    "parts": (Parts, {"columns", "parts"}),
 }
 
 
@@ -45,7 +48,7 @@ def base_column_from_dict(name: str, entry: Any) -> Base:
     return column
 
 
-def derived_column_from_dict(name: str, entry: Any) -> Bins | Nearest | Score:
+def derived_column_from_dict(name: str, entry: Any) -> Bins | Nearest | Score | Tree | Parts:
     """A derived column from its TOML table."""
-    column: Bins | Nearest | Score = _from_dict(name, entry, _DERIVED)
+    column: Bins | Nearest | Score | Tree | Parts = _from_dict(name, entry, _DERIVED)
     return column

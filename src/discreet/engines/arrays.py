@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from discreet.coding import (
     EXACT_INTEGER,
+    MIX_PRIME,
     AllOf,
     AnyOf,
     Between,
+    Branches,
     Category,
     Closest,
     Code,
@@ -25,6 +27,8 @@ from discreet.coding import (
     Lookup,
     NoneOf,
     OneOf,
+    Part,
+    base_columns,
 )
 from discreet.engines.base import (
     ColumnMismatch,
@@ -37,6 +41,8 @@ from discreet.engines.base import (
     quietly,
 )
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
+from discreet.engines.grouped import Grouped
+from discreet.engines.products import PLAIN, Products, grid_into, plain_grid
 from discreet.queries import CodedQuery, Keep
 from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema
@@ -148,6 +154,24 @@ class Chunk:
             self._codes[code] = self._compute(code)
         return self._codes[code]
 
+    def can_make(self, code: Code) -> bool:
+        """Whether the values of a code are here, or the columns that it is made of."""
+        return code in self._codes or all(name in self._columns for name in base_columns(code))
+
+    def writer(self, code: Code) -> Callable[[npt.NDArray[np.float64], slice], None]:
+        """What writes the values of a code in some rows; grids of numbers are made there and then."""
+        plain = None if code in self._codes else plain_grid(code)
+        if plain is not None and plain[0] not in self._codes:
+            cells = self._columns[plain[0].column]
+            if cells.dtype.kind in PLAIN:
+                return lambda out, rows: grid_into(out, cells[rows], *plain)
+        values = self.code(code)
+
+        def write(out: npt.NDArray[np.float64], rows: slice) -> None:
+            out[:] = values[rows]
+
+        return write
+
     def _compute(self, code: Code) -> Integers:
         match code:
             case Grid():
@@ -168,6 +192,32 @@ class Chunk:
                     # a code of -1 (no category) reads the 0 behind the last entry
                     sum_ += np.array([*table, 0], np.int64)[self.code(source)]
                 return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
+            case Branches(tests=tests):
+                return self._branches(tests)
+            case Part(sources=sources, parts=parts, mixers=mixers):
+                mix = np.zeros(self.length, np.int64)
+                for source, mixer in zip(sources, mixers, strict=True):
+                    mix += (self.code(source) + 1) * mixer % MIX_PRIME
+                return mix % MIX_PRIME % parts
+
+    def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+        leaf = np.zeros(self.length, np.int64)
+        pending = [(0, np.arange(self.length))]
+        while pending:
+            node, rows = pending.pop()
+            if node >= len(tests):
+                leaf[rows] = node - len(tests)
+                continue
+            match tests[node]:
+                case Between(code=code, low=low, high=high):
+                    values = self.code(code)[rows]
+                    right = (values >= low) & (values <= high)
+                case OneOf(code=code, members=members):
+                    right = np.isin(self.code(code)[rows], np.array(members, np.int64))
+                case _:
+                    right = np.zeros(len(rows), np.bool_)
+            pending += [(2 * node + 1, rows[~right]), (2 * node + 2, rows[right])]
+        return leaf
 
     def _closest(self, codes: list[Integers], centres: tuple[tuple[int, ...], ...]) -> Integers:
         best = np.zeros(self.length, np.int64)
@@ -377,8 +427,10 @@ Chunks = Iterable[tuple[Chunk, Mask]]
 def totals_of(query: CodedQuery, chunks: Chunks) -> Integers:
     """The sums of a query over chunks of at most `CHUNK` rows."""
     result = np.zeros((query.groups, len(query.terms)), np.int64)
+    products = None if query.by else Products(query)
+    grouped = Grouped(query) if query.by else None
     for chunk, mask in chunks:
-        add_chunk(result, query, chunk, mask)
+        add_chunk(result, query, chunk, mask, products, grouped)
     return result
 
 
@@ -408,38 +460,43 @@ def rows_of(codes: tuple[Code, ...], chunks: Chunks) -> Integers:
     return np.concatenate(parts)
 
 
-def add_chunk(result: Integers, query: CodedQuery, chunk: Chunk, mask: Mask) -> None:
+def add_chunk(
+    result: Integers,
+    query: CodedQuery,
+    chunk: Chunk,
+    mask: Mask,
+    products: Products | None = None,
+    grouped: Grouped | None = None,
+) -> None:
     """Add the sums of one chunk to `result`, exactly: all partial sums stay below 2^53."""
-    singles = list(dict.fromkeys(code for term in query.terms for code in term.codes))
-    everyone = bool(mask.all())
-    count = int(mask.sum())
     if not query.by:
-        matrix = np.empty((1 + len(singles), count))
-        matrix[0] = 1.0
-        for index, code in enumerate(singles):
-            values = chunk.code(code)
-            matrix[1 + index] = values if everyone else values[mask]
-        add_products(result[0], query, matrix, singles)
+        products = products or Products(query)
+        everyone = bool(mask.all())
+        writers = [chunk.writer(code) for code in products.codes]
+
+        def fill(matrix: npt.NDArray[np.float64], rows: slice) -> None:
+            for index, write in enumerate(writers):
+                write(matrix[1 + index], rows)
+            if not everyone:
+                matrix *= mask[rows]
+
+        products.add(result[0], fill, chunk.length)
         return
-    groups = chunk.groups(query)[mask]
-    for index, term in enumerate(query.terms):
-        values = np.full(count, 1, np.int64)
+    grouped = grouped or Grouped(query)
+    everyone = bool(mask.all())
+    groups = chunk.groups(query)
+    if all(map(chunk.can_make, grouped.grids)) and all(map(chunk.can_make, grouped.tables)):
+        writers = [chunk.writer(grid) for grid in grouped.grids]
+        tables = [chunk.code(code) for code in grouped.tables]
+        grouped.add(result, groups, None if everyone else mask, writers, tables)
+        others = grouped.others
+    else:
+        others = list(range(len(query.terms)))
+    groups = groups[mask]
+    for index in others:
+        term = query.terms[index]
+        values = np.full(len(groups), 1, np.int64)
         for code in term.codes:
             values = values * chunk.code(code)[mask]
         sums = np.bincount(groups, weights=values.astype(np.float64), minlength=query.groups)
         result[:, index] += sums.astype(np.int64) * term.weight
-
-
-def add_products(
-    result: Integers, query: CodedQuery, matrix: npt.NDArray[np.float64], codes: list[Code]
-) -> None:
-    """Add sums of products of rows of `matrix` (row 0: ones, row 1 + i: code i), by BLAS if many."""
-    place = {code: 1 + index for index, code in enumerate(codes)}
-    pairs = [(*(place[code] for code in term.codes), 0, 0)[:2] for term in query.terms]
-    if len(pairs) > 2 * len(matrix):
-        products = matrix @ matrix.T
-        sums = [products[i, j] for i, j in pairs]
-    else:
-        sums = [float(matrix[i] @ matrix[j]) for i, j in pairs]
-    for index, (term, sum_) in enumerate(zip(query.terms, sums, strict=True)):
-        result[index] += term.weight * int(sum_)

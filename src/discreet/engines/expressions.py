@@ -10,9 +10,11 @@ import narwhals as nw
 
 from discreet.coding import (
     EXACT_INTEGER,
+    MIX_PRIME,
     AllOf,
     AnyOf,
     Between,
+    Branches,
     Category,
     Closest,
     Code,
@@ -25,11 +27,14 @@ from discreet.coding import (
     Lookup,
     NoneOf,
     OneOf,
+    Part,
     sources,
 )
 
 #: Up to this many values a category is a chain of comparisons.
 CHAIN = 64
+#: Up to this many entries of a table that differ from its usual value are compared one by one.
+FEW_APART = 4
 
 
 class Columns:
@@ -84,6 +89,8 @@ class Columns:
                     nearest = nw.col(f"{name}d{index}") == nw.col(f"{name}least")
                     best = nw.when(nearest).then(nw.lit(index)).otherwise(best)
                 return best
+            case Lookup(sources=(part,), tables=(table,), link=link):
+                return self._single(self.of(part), table, link)
             case Lookup(sources=parts, tables=tables, link=link):
                 total: nw.Expr = nw.lit(0)
                 for part, table in zip(parts, tables, strict=True):
@@ -95,6 +102,35 @@ class Columns:
                     .otherwise(nw.when(total > top).then(top).otherwise(total))
                 )
                 return self._table(clamped, link)
+            case Branches(tests=tests):
+                return self._branch(tests, 0).cast(nw.Float64)
+            case Part(sources=parts, parts=number, mixers=mixers):
+                mix: nw.Expr = nw.lit(0)
+                for part, mixer in zip(parts, mixers, strict=True):
+                    mix = mix + remainder((self.of(part) + 1) * mixer, MIX_PRIME)
+                return remainder(remainder(mix, MIX_PRIME), number)
+
+    def _branch(self, tests: tuple[Between | OneOf | None, ...], node: int) -> nw.Expr:
+        """The leaf below a node of a tree, as nested conditions."""
+        if node >= len(tests):
+            return nw.lit(node - len(tests))
+        test, left = tests[node], self._branch(tests, 2 * node + 1)
+        if test is None:
+            return left
+        right = self._branch(tests, 2 * node + 2)
+        return nw.when(self.condition(test)).then(right).otherwise(left)
+
+    def _single(self, code: nw.Expr, table: tuple[int, ...], link: tuple[int, ...]) -> nw.Expr:
+        """A look-up of one code: table and link joined; comparisons where few values stand out."""
+        top = len(link) - 1
+        values = [link[min(max(entry, 0), top)] for entry in (*table, 0)]
+        other = values.pop()  # of a code of -1 (no category)
+        apart = [(place, value) for place, value in enumerate(values) if value != other]
+        if len(apart) > FEW_APART and self._maps:
+            return code.replace_strict(
+                list(range(len(values))), values, default=other, return_dtype=nw.Int64
+            )
+        return _looked_up(code, apart, other)
 
     def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
         """A public table at a code; a code of -1 (no category) reads 0, and such rows never count."""
@@ -134,6 +170,11 @@ class Columns:
                 return joined
             case NoneOf(part=part):
                 return ~self.condition(part)
+
+
+def remainder(value: nw.Expr, divisor: int) -> nw.Expr:
+    """A non-negative integer modulo another; pandas has no % for Arrow integers."""
+    return value - value // divisor * divisor
 
 
 def _level(item: Code | Condition, levels: dict[Code, int]) -> int:

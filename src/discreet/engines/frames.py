@@ -23,7 +23,6 @@ from discreet.coding import (
 from discreet.engines.arrays import (
     CHUNK,
     Chunk,
-    add_products,
     count_texts,
     person_order,
     rows_of,
@@ -50,6 +49,7 @@ from discreet.engines.cells import (
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
+from discreet.engines.products import Products
 from discreet.engines.statements import fetched, summed
 from discreet.queries import CodedQuery, Keep, Term
 from discreet.queries.base import ORDER_PRIME
@@ -170,13 +170,16 @@ class Frames(Engine):
         return result
 
     def _fetched_totals(self, query: CodedQuery) -> Integers:
-        codes = list(dict.fromkeys(code for term in query.terms for code in term.codes))
+        products = Products(query)
         result = np.zeros((1, len(query.terms)), np.int64)
-        for rows in self._batches(query, tuple(codes)):
+        for rows in self._batches(query, tuple(products.codes)):
             for start in range(0, len(rows), CHUNK):
-                part = rows[start : start + CHUNK].T.astype(np.float64)
-                matrix = np.concatenate([np.ones((1, part.shape[1])), part])
-                add_products(result[0], query, matrix, codes)
+                chunk = rows[start : start + CHUNK].T
+
+                def fill(matrix: Any, part: slice, chunk: Any = chunk) -> None:
+                    matrix[1:] = chunk[:, part]
+
+                products.add(result[0], fill, chunk.shape[1])
         return result
 
     def _collected(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]:

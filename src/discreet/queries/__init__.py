@@ -1,29 +1,46 @@
 """What is asked of private rows."""
 
 from discreet.queries.base import Additive, CodedQuery, Keep, Query, Sensitivity, Term
+from discreet.queries.best_split import BestSplit
+from discreet.queries.centred import CentredSums
+from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
 from discreet.queries.discovery import Bounds, BoundsValue, Keys
+from discreet.queries.marginals import Marginals, MarginalsValue
+from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
+from discreet.queries.several import Joint, Several
 from discreet.queries.sums import Gram, Mean, Moments, MomentsValue, Sum, Variance
+from discreet.queries.with_columns import WithColumns
 
 __all__ = [
     "Additive",
+    "Best",
+    "BestSplit",
     "Bounds",
     "BoundsValue",
+    "CentredSums",
+    "Choice",
     "CodedQuery",
     "Count",
     "Gram",
     "Histogram",
+    "Joint",
     "Keep",
     "Keys",
+    "Marginals",
+    "MarginalsValue",
     "Mean",
     "Median",
     "Moments",
     "MomentsValue",
+    "NormalEquations",
     "Quantile",
     "Query",
     "Sensitivity",
+    "Several",
     "Sum",
     "Term",
     "Variance",
+    "WithColumns",
 ]

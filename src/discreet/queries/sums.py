@@ -376,53 +376,47 @@ class Gram(Additive):
         apart = sum(move**2 for move in moves)
         # ‖vv' - ww'‖² over i <= j, v = (1, u), |u| <= 1: half of the whole plus half of the diagonal
         joint = math.ceil(MOMENT_SIZE**2 * ((1 + d) ** 2 + Fraction(d, 2)))
+        # products of different entries change most where k of 1 + d entries change sign
+        turned = 2 * MOMENT_SIZE * ((1 + d) ** 2 // 4) + sum(sizes[at] for at in squares)
         return Extent(
             count + sum(sizes),
             count**2 + sum(size**2 for size in sizes),
-            sum(moves),
+            min(sum(moves), turned),
             min(apart, joint),
         )
 
-    def _map(self, schema: Schema) -> Floats:
-        """The linear map from sums to the entries (i <= j) of the matrix in the columns' units."""
-        d, k = len(self.names), [max(1, steps) for steps in self._steps(schema)]
-        weights = [term.weight for term in self.terms(schema)]
-        middle, half = [], []
-        for name, steps in zip(self.names, k, strict=True):
-            column = numeric_column(schema, name, "Gram")
-            shift = 0.0 if column.is_exact(PRODUCT_BITS) else column.width / (2 * steps)
-            middle.append(float(column.lower) + column.width / 2 + shift)
-            half.append(column.width / 2 / steps)
-        rows = np.zeros((1 + d + len(self._pairs()), len(weights)))
-        rows[0, 0] = 1 / weights[0]
-        for j in range(d):  # x = middle + half·code
-            rows[1 + j, 0] = middle[j] / weights[0]
-            rows[1 + j, 1 + j] = half[j] / weights[1 + j]
-        for index, (i, j) in enumerate(self._pairs()):
-            at = 1 + d + index
-            rows[at, 0] = middle[i] * middle[j] / weights[0]
-            rows[at, 1 + j] += middle[i] * half[j] / weights[1 + j]
-            rows[at, 1 + i] += middle[j] * half[i] / weights[1 + i]
-            rows[at, at] = half[i] * half[j] / weights[at]
-        return rows
+    def _move(self, schema: Schema) -> Floats:
+        """The matrix M with (1, x) = M (1, code): x = middle + half·code."""
+        move = np.eye(1 + len(self.names))
+        for at, (name, steps) in enumerate(zip(self.names, self._steps(schema), strict=True)):
+            column, k = numeric_column(schema, name, "Gram"), max(1, steps)
+            shift = 0.0 if column.is_exact(PRODUCT_BITS) else column.width / (2 * k)
+            move[1 + at, 0] = float(column.lower) + column.width / 2 + shift
+            move[1 + at, 1 + at] = column.width / 2 / k
+        return move
 
-    def _matrix(self, entries: Floats) -> Any:
-        d = len(self.names)
-        matrix = np.zeros((len(entries), d + 1, d + 1))
-        matrix[:, 0, :] = entries[:, : d + 1]
-        matrix[:, :, 0] = entries[:, : d + 1]
-        for index, (i, j) in enumerate(self._pairs()):
-            matrix[:, 1 + i, 1 + j] = matrix[:, 1 + j, 1 + i] = entries[:, 1 + d + index]
+    def _matrix(self, sums: Floats, schema: Schema) -> Floats:
+        """Sums of shape (groups, terms), without their weights, as symmetric matrices."""
+        weights = np.array([term.weight for term in self.terms(schema)], np.float64)
+        i, j = np.triu_indices(1 + len(self.names))
+        matrix = np.zeros((len(sums), 1 + len(self.names), 1 + len(self.names)))
+        matrix[:, i, j] = matrix[:, j, i] = sums / weights
         return matrix
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
-        return self._matrix(totals @ self._map(schema).T)
+        move = self._move(schema)
+        value = move @ self._matrix(totals, schema) @ move.T
+        return (value + value.transpose(0, 2, 1)) / 2
 
     def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
-        spread = np.sqrt((self._map(schema) ** 2) @ (deviations**2))
-        return self._matrix(np.tile(spread, (len(totals), 1)))
+        move, spread = self._move(schema) ** 2, self._matrix(deviations[None], schema)[0] ** 2
+        variance = move @ spread @ move.T
+        # in a square both sums are the same one: (2ab)², not 2(ab)²
+        twice = 2 * move[1:, 0] * np.diag(move)[1:] * spread[0, 1:]
+        variance += np.diag(np.concatenate([[0.0], twice]))
+        return np.tile(np.sqrt(variance), (len(totals), 1, 1))
 
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
-        value = self.estimate(totals, schema)
-        half = self._matrix(np.tile(abs(self._map(schema)) @ widths, (len(totals), 1)))
+        value, move = self.estimate(totals, schema), abs(self._move(schema))
+        half = move @ self._matrix(widths[None], schema) @ move.T
         return value - half, value + half

@@ -1,5 +1,6 @@
 """Checks and switches for tests: ours, and those of your own mechanisms."""
 
+from discreet.testing.estimators import ESTIMATORS, Example, all_estimators_for_checks
 from discreet.testing.registry import (
     DISCOVERIES,
     EVENTS,
@@ -7,17 +8,22 @@ from discreet.testing.registry import (
     LOCALS,
     MECHANISMS,
     QUERIES,
+    SEVERAL,
     missing,
 )
 from discreet.testing.switches import exact_keys, exact_totals, fixed_noise
 
 __all__ = [
     "DISCOVERIES",
+    "ESTIMATORS",
     "EVENTS",
     "LAWS",
     "LOCALS",
     "MECHANISMS",
     "QUERIES",
+    "SEVERAL",
+    "Example",
+    "all_estimators_for_checks",
     "exact_keys",
     "exact_totals",
     "fixed_noise",

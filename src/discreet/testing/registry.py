@@ -8,12 +8,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet import events, mechanisms, queries
+from discreet.columns import Nearest
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, LocalMechanism
 from discreet.queries import Query
 
-__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "LOCALS", "MECHANISMS", "QUERIES", "missing"]
+__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "LOCALS", "MECHANISMS", "QUERIES", "SEVERAL", "missing"]
 
 _LEAF = events.DiscreteLaplace(2, 1)
 
@@ -89,6 +90,15 @@ QUERIES: tuple[Query, ...] = (
     queries.Variance("x"),
     queries.Moments("x", "y", by="c"),
     queries.Gram("x", "y"),
+    queries.NormalEquations(["x"], "y"),
+    queries.NormalEquations(["x", "y"], square=False, bits=6, by="c"),
+    queries.Marginals("x", "y", by="c"),
+    queries.CentredSums("x", "y", by="c"),
+    queries.CentredSums("x", products="squares", count_weight="1/2"),
+    queries.CentredSums("x", "y", products="all", bits=8),
+    queries.WithColumns(
+        queries.CentredSums("x", by="near"), {"near": Nearest("x", [(0,), (2,)])}
+    ),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )
@@ -97,6 +107,14 @@ QUERIES: tuple[Query, ...] = (
 DISCOVERIES: tuple[Query, ...] = (
     queries.Count(by=queries.Keys.discover("t", delta="1/1000000")),
     queries.Bounds("u"),
+)
+
+#: Queries that are computed in several parts, on the columns of `QUERIES`.
+SEVERAL: tuple[Query, ...] = (
+    queries.Joint(queries.Count(by="c"), queries.Mean("x"), queries.Sum("y", by="c")),
+    queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
+    queries.BestSplit("c", {"x": [1], "y": [1.5]}),
+    queries.BestSplit("x", {"c": []}, criterion="variance", by="c"),
 )
 
 

@@ -1,0 +1,246 @@
+"""``discreet audit``: attacks on the claims of this toolkit, or on a callable of yours."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli import FOUND, CommandError
+
+if TYPE_CHECKING:
+    from discreet.audit import AuditResult
+
+__all__ = ["add", "run"]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    parser.description = (
+        "Attack guarantees. Exit code 0: every verdict is as the claim's status says (with --callable: "
+        "consistent); 1: it is not, or a single claim that was asked for is violated; 2: wrong arguments."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="claims, or: all, proved, refuted")
+    parser.add_argument(
+        "--callable", metavar="MODULE:FUNCTION", help="audit your own mechanism(data)"
+    )
+    parser.add_argument("--neighbours", metavar="JSON", help="a pair such as '[0, 1]' (--callable)")
+    parser.add_argument("--epsilon", type=float, help="what the callable claims")
+    parser.add_argument("--delta", type=float, default=0.0, help="what the callable claims")
+    parser.add_argument(
+        "--trials", type=int, default=100_000, help="runs on each side (--callable)"
+    )
+    parser.add_argument("--rounding", type=float, help="audit the ideal mechanism, rounded to this")
+    parser.add_argument("--confidence", type=float, default=0.99, help="over the whole run")
+    parser.add_argument("--effort", type=float, default=1.0, help="multiplies the runs of attacks")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that attack side by side")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each result")
+    parser.add_argument("--markdown", action="store_true", help="a table for a document")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Attack, and say what was found."""
+    if not 0 < arguments.confidence < 1:
+        raise CommandError("--confidence must be between 0 and 1.")
+    if not arguments.effort > 0:
+        raise CommandError("--effort must be greater than 0.")
+    if arguments.callable is not None:
+        return _own(arguments)
+    if not arguments.names:
+        raise CommandError("say what to audit: all, NAME, or --callable module:function.")
+    return _claims(arguments)
+
+
+def _own(arguments: argparse.Namespace) -> int:
+    from discreet.audit import audit
+    from discreet.measures import ApproxDP, Measure, PureDP
+
+    mechanism = _imported(arguments.callable)
+    if arguments.epsilon is None:
+        raise CommandError("--epsilon must say what the callable claims.")
+    pair: Any = getattr(sys.modules[mechanism.__module__], "NEIGHBOURS", None)
+    if arguments.neighbours is not None:
+        try:
+            pair = json.loads(arguments.neighbours)
+        except json.JSONDecodeError:
+            raise CommandError("--neighbours must be JSON, such as '[0, 1]'.") from None
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise CommandError(
+            "give --neighbours '[FIRST, SECOND]', or a pair NEIGHBOURS in the callable's module."
+        )
+    try:
+        claim: Measure = PureDP(str(arguments.epsilon))
+        if arguments.delta:
+            claim = ApproxDP(str(arguments.epsilon), str(arguments.delta))
+        result = audit(
+            mechanism,
+            tuple(pair),
+            claim,
+            trials=arguments.trials,
+            confidence=arguments.confidence,
+            rounding=arguments.rounding,
+            title=arguments.callable,
+        )
+    except (TypeError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    sys.stdout.write((result.to_json() if arguments.json else repr(result)) + "\n")
+    return FOUND if result.is_violated else 0
+
+
+def _imported(name: str) -> Any:
+    module, _, function = name.partition(":")
+    if not module or not function:
+        raise CommandError("--callable must be module:function, such as noise:noisy_count.")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise CommandError(f"--callable: {error}.") from None
+    if not callable(found):
+        raise CommandError(f"--callable: {name} can't be called.")
+    return found
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    from discreet.claims import all_claims
+
+    claims = {entry.name: entry for entry in all_claims()}
+    chosen = _chosen(arguments.names, claims)
+    # one confidence for the whole run: its risk is shared by the claims
+    confidence = 1 - (1 - arguments.confidence) / len(chosen)
+    found: dict[str, list[AuditResult]] = {}
+    tasks = [(claims[name].audit, confidence, arguments.effort) for name in chosen]
+    with _workers(arguments.jobs) as attacked:
+        for name, results in zip(
+            _progress(chosen, arguments.quiet), attacked(_attacked, tasks), strict=True
+        ):
+            found[name] = results
+            if arguments.json:
+                for result in results:
+                    line = {"claim_name": name, "status": claims[name].status, **result.to_dict()}
+                    sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+    violated = {name for name, results in found.items() if any(r.is_violated for r in results)}
+    unexpected = [n for n in chosen if (n in violated) != (claims[n].status == "refuted")]
+    if arguments.markdown:
+        _print_markdown(found, claims)
+    elif not arguments.json:
+        _print_table(found, claims, unexpected)
+    if len(chosen) == 1:
+        return FOUND if violated else 0
+    return FOUND if unexpected else 0
+
+
+def _attacked(task: tuple[str, float, float]) -> list[AuditResult]:
+    """All results of one attack; runs in a worker."""
+    from discreet.audit import all_attacks, run_attack
+
+    name, confidence, effort = task
+    attack = all_attacks().get(name)
+    if attack is None:
+        raise CommandError(f"there is no attack called {name!r}.")
+    return list(run_attack(attack, confidence=confidence, effort=effort))
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[Any]:
+    """A `map` over so many processes."""
+    if jobs < 1:
+        raise CommandError("--jobs must be at least 1.")
+    if jobs == 1:
+        yield map
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield pool.map
+
+
+def _print_table(
+    found: dict[str, list[AuditResult]], claims: dict[str, Any], unexpected: list[str]
+) -> None:
+    from discreet.cli.tables import table
+
+    rows = [
+        (
+            name,
+            claims[name].status,
+            result.verdict,
+            f"{result.claimed:.4g}",
+            f"{result.floor:.4g}",
+            f"{result.title}: {result.event}",
+        )
+        for name, results in found.items()
+        for result in results
+    ]
+    heads = ("claim", "status", "verdict", "claimed", "floor", "what tells the inputs apart")
+    sys.stdout.write(table(heads, rows) + "\n\n")
+    if unexpected:
+        sys.stdout.write(f"NOT AS STATED: {', '.join(unexpected)}\n")
+    else:
+        sys.stdout.write(
+            f"{len(found)} claims, every verdict as stated: proved ones consistent, refuted ones caught.\n"
+        )
+
+
+def _print_markdown(found: dict[str, list[AuditResult]], claims: dict[str, Any]) -> None:
+    """A table of the sharpest result for each claim."""
+    lines = [
+        "| claim | status | verdict | claimed | floor | case: event |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, results in found.items():
+        sharpest = max(results, key=lambda r: (r.is_violated, r.floor - r.claimed))
+        cells = [
+            name,
+            claims[name].status,
+            sharpest.verdict,
+            f"{sharpest.claimed:.4g}" if not isinstance(sharpest.claim, str) else "",
+            f"{sharpest.floor:.4g}" if not isinstance(sharpest.claim, str) else "",
+            f"{sharpest.title}: {sharpest.event}",
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _chosen(names: Sequence[str], claims: dict[str, Any]) -> list[str]:
+    chosen: list[str] = []
+    for name in names:
+        if name == "all":
+            chosen += claims
+        elif name in ("proved", "assumed", "refuted"):
+            chosen += [c for c, entry in claims.items() if entry.status == name]
+        elif name in claims:
+            chosen.append(name)
+        else:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, claims, 3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise CommandError(f"no claim is called {name!r}.{hint} `discreet claims` lists them.")
+    if not chosen:
+        raise CommandError("there is no such claim.")
+    return list(dict.fromkeys(chosen))
+
+
+def _progress(names: Sequence[str], quiet: bool) -> Iterator[str]:
+    """The names, with a bar on the error stream if a person is looking."""
+    shown = not quiet and sys.stderr.isatty()
+    start = time.monotonic()
+    for index, name in enumerate(names):
+        if shown:
+            done = "█" * round(20 * index / len(names))
+            seconds = time.monotonic() - start
+            line = f"\r{done:<20} {index}/{len(names)} {seconds:4.0f} s  {name:<40.40}"
+            sys.stderr.write(line)
+            sys.stderr.flush()
+        yield name
+    if shown:
+        sys.stderr.write("\r" + " " * 80 + "\r")

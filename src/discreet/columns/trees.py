@@ -1,0 +1,149 @@
+"""Columns that sort rows into parts: the leaves of a public tree, and parts by a public hash."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.coding import VALUE_BITS, Between, Branches, Code, Grid, OneOf, Part
+from discreet.columns.base import Column, Numeric, column_name, finite
+from discreet.rational import whole
+
+if TYPE_CHECKING:
+    from discreet.schema import Schema
+
+#: The most levels of a public tree.
+DEEPEST = 16
+
+Split = tuple[str, float | tuple[Any, ...]]
+
+
+class Tree(Column):
+    """A derived column: the leaf that a row reaches in a complete public binary tree.
+
+    Parameters
+    ----------
+    splits : sequence of (column, cut), (column, values) or None
+        One for each inner node, in heap order: below node i are the nodes 2i + 1 and 2i + 2. A row
+        goes to the second of these where a numeric column's value is at least `cut`, or where a
+        countable column's value is one of the list `values`; to the first otherwise, and always
+        where there is None. Their number is 2^depth - 1, and one of them at least is no None.
+
+    Notes
+    -----
+    Leaves are numbered 0, 1, ... from left to right.
+
+    Privacy
+    -------
+    A function of one row, if the splits are public: declared, drawn at random, or bought.
+    """
+
+    def __init__(self, splits: Sequence[Any]) -> None:
+        self.splits = tuple(None if not split else _split(split) for split in splits)
+        self.depth = len(self.splits).bit_length()
+        if len(self.splits) != 2**self.depth - 1 or not 1 <= self.depth <= DEEPEST:
+            raise ValueError(
+                f"Tree: splits must be 1, 3, 7, ... in number, for at most {DEEPEST} levels, "
+                f"not {len(self.splits)}."
+            )
+        if not any(self.splits):
+            raise ValueError("Tree: at least one node must be split.")
+        #: The columns, and whether their values are listed.
+        self._used: dict[str, bool] = {}
+        for split in self.splits:
+            if split is not None:
+                name, at = split
+                self._used[name] = self._used.get(name, False) or isinstance(at, tuple)
+        self._made: dict[Any, Branches] = {}
+
+    def code(self, name: str, schema: Schema) -> Branches:
+        codes = {name: schema.code(name) for name in self._used}
+        labels = {n: schema.labels(n) for n, listed in self._used.items() if listed}
+        made = (tuple(codes.values()), tuple(labels.values()))
+        if made not in self._made:  # a query asks for it several times
+            places = {n: {v: i for i, v in enumerate(cells)} for n, cells in labels.items()}
+            tests = (
+                None if s is None else _test(s, codes[s[0]], places.get(s[0], {}), schema[s[0]])
+                for s in self.splits
+            )
+            self._made = {made: Branches(tuple(tests))}
+        return self._made[made]
+
+    def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
+        return tuple(range(2**self.depth))
+
+    def to_dict(self) -> dict[str, Any]:
+        splits: list[Any] = []
+        for split in self.splits:
+            if split is None:
+                splits.append([])
+            else:
+                column, at = split
+                splits.append([column, list(at) if isinstance(at, tuple) else at])
+        return {"type": "tree", "splits": splits}
+
+    def __repr__(self) -> str:
+        return f"Tree({2**self.depth} leaves)"
+
+
+class Parts(Column):
+    """A derived column: one of several parts of about equal size, by a public hash of the row.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns whose codes are mixed. Rows that are equal in all of them fall into one part.
+    parts : int
+        How many parts there are.
+
+    Privacy
+    -------
+    A function of one row, so a person's row counts in one part alone. It hides nothing by itself.
+    """
+
+    def __init__(self, columns: Sequence[str], parts: int) -> None:
+        names = [columns] if isinstance(columns, str) else columns
+        self.columns = tuple(column_name(name, "Parts") for name in names)
+        self.parts = whole(parts, "Parts: parts", least=1)
+        if not self.columns or self.parts > 2**VALUE_BITS:
+            raise ValueError("Parts needs at least one column, and at most 2^20 parts.")
+
+    def code(self, name: str, schema: Schema) -> Part:
+        return Part(tuple(schema.code(column) for column in self.columns), self.parts)
+
+    def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
+        return tuple(range(self.parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": "parts", "columns": list(self.columns), "parts": self.parts}
+
+    def __repr__(self) -> str:
+        return f"Parts({list(self.columns)}, {self.parts})"
+
+
+def _split(split: Any) -> Split:
+    if isinstance(split, str) or not isinstance(split, Sequence) or len(split) != 2:
+        raise TypeError("Tree: a split is a pair of a column and a cut or a list of values.")
+    column, at = column_name(split[0], "Tree"), split[1]
+    if isinstance(at, numbers.Real):
+        return column, finite(at, "Tree: a cut")
+    if isinstance(at, str) or not isinstance(at, Sequence) or not at:
+        raise TypeError("Tree: a split needs a number, or a list of one or more values.")
+    return column, tuple(at)
+
+
+def _test(split: Split, code: Code, places: dict[Any, int], column: Column) -> Between | OneOf:
+    name, at = split
+    if isinstance(at, tuple):
+        if any(value not in places for value in at):
+            raise ValueError(f"Tree: a value of a split is no value of column {name!r}.")
+        return OneOf(code, tuple(places[value] for value in at))
+    if not isinstance(column, Numeric):
+        raise ValueError(f"Tree: column {name!r} is cut, so it must be dp.Real or dp.Integer.")
+    assert isinstance(code, Grid)
+    exact = column.is_exact(VALUE_BITS)
+    # the least code of values at or above the cut, as for `Bins`
+    least = math.ceil(at - float(column.lower)) if exact else code.of(at)
+    return Between(code, least, code.high)

@@ -1,0 +1,56 @@
+"""What an event is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.measures.kinds import Measure
+
+
+class Event:
+    """Something that ran, or will run, on private data."""
+
+    #: Raised when the JSON form of a class changes; old forms stay readable.
+    version: ClassVar[int] = 1
+
+    def parts(self) -> tuple[Event, ...]:
+        """The events inside this one."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as plain data."""
+        data: dict[str, Any] = {"event": type(self).__name__, "version": self.version}
+        for field in fields(self):  # type: ignore[arg-type]
+            data[key_of(field.name)] = _to_plain(getattr(self, field.name))
+        return data
+
+
+def walk(event: Event) -> Iterator[Event]:
+    """The event and all events inside it."""
+    yield event
+    for part in event.parts():
+        yield from walk(part)
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, Event | Measure):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in value]
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def key_of(name: str) -> str:
+    """The name of a field in JSON, where ``event`` says which event it is."""
+    return "inner" if name == "event" else name
+
+
+def as_event(value: object, name: str) -> Event:
+    if not isinstance(value, Event):
+        raise TypeError(
+            f"{name} must be an event from discreet.events, not {type(value).__name__}."
+        )
+    return value

@@ -1,0 +1,145 @@
+"""Events made of events, and costs that are only told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.events.base import Event, as_event
+from discreet.measures.kinds import Measure
+from discreet.measures.loss import PrivacyLoss
+from discreet.rational import Number, non_negative, probability, rational, whole
+
+
+@dataclass(frozen=True)
+class External(Event):
+    """A release made elsewhere, with the cost that a person declares for it."""
+
+    cost: Measure
+    note: str
+
+    def __init__(self, cost: Measure, note: str) -> None:
+        if not isinstance(cost, Measure) or isinstance(cost, PrivacyLoss):
+            raise TypeError(
+                f"cost must be a measure that can be stored, such as dp.PureDP(0.5), "
+                f"not {type(cost).__name__}."
+            )
+        if not isinstance(note, str) or not note.strip():
+            raise ValueError("note must say what was released, where and by whom.")
+        object.__setattr__(self, "cost", cost)
+        object.__setattr__(self, "note", note)
+
+
+@dataclass(frozen=True)
+class Assumed(Event):
+    """An event whose guarantee rests on something that is not proved; `why` says on what.
+
+    Ledgers take it only when opened with ``accept_assumed=True``.
+    """
+
+    event: Event
+    why: str
+
+    def __init__(self, event: Event, why: str) -> None:
+        object.__setattr__(self, "event", as_event(event, "event"))
+        if not isinstance(why, str) or not why.strip():
+            raise ValueError("why must say what the guarantee rests on.")
+        object.__setattr__(self, "why", why)
+
+    def parts(self) -> tuple[Event, ...]:
+        return (self.event,)
+
+
+@dataclass(frozen=True)
+class Poisson(Event):
+    """The event inside ran on a sample: each person in it with probability `probability`, apart.
+
+    Defined for add/remove only; it samples persons, not rows.
+    """
+
+    probability: Fraction
+    event: Event
+
+    def __init__(self, chance: Number, event: Event) -> None:
+        object.__setattr__(self, "probability", probability(chance, "probability"))
+        object.__setattr__(self, "event", as_event(event, "event"))
+
+    def parts(self) -> tuple[Event, ...]:
+        return (self.event,)
+
+
+@dataclass(frozen=True)
+class Repeat(Event):
+    """The same event, `count` times."""
+
+    event: Event
+    count: int
+
+    def __init__(self, event: Event, count: int) -> None:
+        object.__setattr__(self, "event", as_event(event, "event"))
+        object.__setattr__(self, "count", whole(count, "count"))
+
+    def parts(self) -> tuple[Event, ...]:
+        return (self.event,)
+
+
+def _events(events: Iterable[Event]) -> tuple[Event, ...]:
+    if not isinstance(events, Iterable):
+        raise TypeError(f"events must be events from discreet.events, not {type(events).__name__}.")
+    return tuple(as_event(event, "events") for event in events)
+
+
+@dataclass(frozen=True)
+class Compose(Event):
+    """Events one after the other on the same data. Without any, it costs nothing."""
+
+    events: tuple[Event, ...]
+
+    def __init__(self, *events: Event) -> None:
+        object.__setattr__(self, "events", _events(events))
+
+    def parts(self) -> tuple[Event, ...]:
+        return self.events
+
+
+@dataclass(frozen=True)
+class Parallel(Event):
+    """Events on disjoint parts of the data, of which one person can touch at most `reach`.
+
+    Each branch's event covers all that one person can do inside that branch. With `max_rows` = k,
+    `reach` is k under add/remove and 2k under replace-one (McSherry 2009, Theorem 4, for k = 1).
+    """
+
+    events: tuple[Event, ...]
+    reach: int = 1
+
+    def __init__(self, events: Iterable[Event], reach: int = 1) -> None:
+        object.__setattr__(self, "events", _events(events))
+        object.__setattr__(self, "reach", whole(reach, "reach", least=1))
+
+    def parts(self) -> tuple[Event, ...]:
+        return self.events
+
+
+@dataclass(frozen=True)
+class RepeatAndSelect(Event):
+    """The best of a random number of runs of one event.
+
+    The number is truncated negative binomial: `shape` η >= 0 (0 logarithmic, 1 geometric) and `gamma`
+    in (0, 1). Source: Papernot & Steinke 2022, Definition 1 and Theorem 2.
+    """
+
+    event: Event
+    shape: Fraction
+    gamma: Fraction
+
+    def __init__(self, event: Event, shape: Number, gamma: Number) -> None:
+        object.__setattr__(self, "event", as_event(event, "event"))
+        object.__setattr__(self, "shape", non_negative(shape, "shape"))
+        object.__setattr__(self, "gamma", rational(gamma, "gamma"))
+        if not 0 < self.gamma < 1:
+            raise ValueError(f"gamma must be between 0 and 1, got {gamma!r}.")
+
+    def parts(self) -> tuple[Event, ...]:
+        return (self.event,)

@@ -1,0 +1,243 @@
+"""What all private estimators share: open the data, charge the plan, learn through the door."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.columns import Base, Real
+from discreet.dataset import PrepaidDoor
+from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.inputs import column_array, column_names, opened, pair, planned
+from discreet.models.privacy import ALONE, FitPlan, FitPrivacy
+from discreet.models.rows import Rows
+from discreet.noise import entropy
+from discreet.rational import rational, whole
+from discreet.unit import Unit
+
+Self = TypeVar("Self", bound="PrivateEstimator")
+
+
+class PrivateEstimator(BaseEstimator, ABC):
+    """An estimator whose training sees rows only through the door of a `PrivateDataset`.
+
+    A subclass says which target it learns (`_target`), what it will ask (`_plan`, from public facts
+    alone), and what it makes of the noised answers (`_train`). This class opens the data, charges the
+    whole plan once, before a row is read, and records what was paid in ``privacy_``.
+
+    Privacy
+    -------
+    The door accepts the plan's events and nothing else, so ``fit`` is as private as the event that
+    `_plan` gives, for the unit; `plan` shows the same event without data. Learned attributes are
+    functions of noised answers and public facts.
+    """
+
+    #: What the target is: classes, a number between bounds, or none.
+    _target: ClassVar[Literal["none", "class", "number"]] = "none"
+    #: Names of the claims that the guarantee rests on.
+    _claims: ClassVar[tuple[str, ...]] = ()
+
+    epsilon: Any
+    delta: Any
+    schema: Any
+    unit: Any
+    ledger: Any
+
+    @abstractmethod
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        """What will be asked, and for how much: from parameters and public facts alone.
+
+        `rows` is a guess of the number of rows for the expected noise (None: leave that out); it must
+        not change the event.
+        """
+
+    @abstractmethod
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        """Ask what was planned, in its order, and set what was learned. Nothing here sees a row."""
+
+    def fit(
+        self: Self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
+    ) -> Self:
+        """Learn from rows, privately.
+
+        Parameters
+        ----------
+        X : array, data frame, mapping of names to arrays, or PrivateDataset
+            A `PrivateDataset` brings its own schema, unit and ledger.
+        y : array, optional
+            The target, one value per row; for frames and data sets, name it by `target` instead.
+        groups : array, optional
+            Whose each row is, for a unit with ``max_rows``.
+        target : str, optional
+            The name of the target's column; the schema's last column by default.
+        """
+        source = opened(self, X, y, groups, target)
+        facts = source.facts
+        blueprint = self._plan(facts, None)
+        self._remember(facts, source.named)
+        with source.data.prepaid(blueprint.event, blueprint.measure) as door:
+            self._train(facts, door)
+            entry = door.entry
+        self.privacy_ = FitPrivacy(
+            blueprint.event,
+            blueprint.measure,
+            facts.unit,
+            self._claims,
+            entry,
+            not facts.unit.is_public and not entropy.is_fixed(),
+            self._note(facts, source.own_ledger),
+        )
+        return self
+
+    def plan(
+        self, data: Any = None, *, n_features: int | None = None, rows: int | None = None
+    ) -> FitPlan:
+        """What a fit would cost and how noisy it would be, without touching a row.
+
+        Parameters
+        ----------
+        data : PrivateDataset, optional
+            Whose schema and unit count, for an estimator that declares none itself.
+        n_features : int, optional
+            The number of features, where neither schema nor bounds tell it.
+        rows : int, optional
+            A public guess of the number of rows, for the expected noise.
+        """
+        facts = planned(self, data, n_features, rows)
+        self._check_budget(facts.unit)
+        guess = facts.rows if rows is None else whole(rows, "rows")
+        made = self._plan(facts, guess)
+        return FitPlan(made.event, made.measure, facts.unit, made.noise, made.queries)
+
+    def _measure(self) -> Measure:
+        """What is charged: (ε, δ), pure if δ is 0."""
+        if isinstance(self.epsilon, bool) or self.epsilon is None:
+            raise TypeError("epsilon must be a number greater than 0.")
+        if not (self.epsilon == math.inf or rational(self.epsilon, "epsilon") > 0):
+            raise ValueError(f"epsilon must be greater than 0, got {self.epsilon!r}.")
+        delta = rational(self.delta, "delta")
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}.")
+        return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)
+
+    def _check_budget(self, unit: Unit) -> None:
+        self._measure()
+        if self.epsilon == math.inf and not unit.is_public:
+            raise ValueError("epsilon may be infinite (no noise) with unit=dp.PUBLIC alone.")
+
+    def _declared_width(self) -> int | None:
+        """How many features the parameters declare, if they tell."""
+        bounds = getattr(self, "bounds", None)
+        if bounds is None:
+            return None
+        sizes = {np.size(half) for half in pair(bounds, "bounds") if np.ndim(half)}
+        return max(sizes) if sizes else None
+
+    def _declared_features(self, names: Sequence[str]) -> Mapping[str, Base] | None:
+        """The feature columns as parameters declare them; None if they don't."""
+        bounds = getattr(self, "bounds", None)
+        if bounds is None:
+            return None
+        lower, upper = (
+            np.broadcast_to(_numbers(half, "bounds"), len(names))
+            if np.ndim(half) == 0 or np.shape(half) == (len(names),)
+            else _wrong_width(half, len(names))
+            for half in pair(bounds, "bounds")
+        )
+        return {n: Real(float(a), float(b)) for n, a, b in zip(names, lower, upper, strict=True)}
+
+    def _found_features(
+        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
+    ) -> Mapping[str, Base]:
+        """The feature columns as *public* rows show them: bounds are the least and the largest value."""
+        found = {}
+        for name, values in zip(names, cells, strict=True):
+            x = np.asarray(values, np.float64)
+            x = x[np.isfinite(x)]
+            low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+            found[name] = Real(low, high)
+        return found
+
+    def _undeclared(self) -> str:
+        """The error where features are not declared."""
+        return (
+            "bounds must be declared, as in bounds=(0, 100) or bounds=([0, 17], [1, 90]), or a schema: they "
+            "are never taken from private rows. Rows that anyone may see are fitted with unit=dp.PUBLIC."
+        )
+
+    def _remember(self, facts: Facts, named: bool) -> None:
+        """Set what scikit-learn wants to know, and what prediction needs."""
+        self.n_features_in_ = len(facts.features)
+        if named:
+            self.feature_names_in_ = np.array(facts.features, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.columns_ = dict(zip(facts.features, facts.columns, strict=True))
+        if self._target == "class":
+            self.classes_ = np.unique(np.asarray(facts.labels))
+
+    def _note(self, facts: Facts, own_ledger: bool) -> str:
+        if facts.unit.is_public:
+            return "the rows were declared public; nothing was charged"
+        return ALONE if own_ledger else ""
+
+    def _by_class(self, facts: Facts) -> npt.NDArray[np.int64]:
+        """Where each of ``classes_`` stands in an answer by target."""
+        places = {label: place for place, label in enumerate(facts.labels)}
+        return np.array([places[label] for label in self.classes_.tolist()], np.int64)
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows to predict for, to be read by the same public rules as the rows of a fit."""
+        check_is_fitted(self, "privacy_")
+        names = tuple(self.columns_)
+        given = column_names(X)
+        if isinstance(X, Mapping) and given is not None:
+            self._check_names(given)
+            cells = tuple(column_array(X, name) for name in names)
+        elif given is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            cells = tuple(column_array(X, name) for name in given)
+        else:
+            matrix = validate_data(
+                self, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
+            )
+            cells = tuple(matrix[:, j] for j in range(matrix.shape[1]))
+        return Rows(cells, tuple(self.columns_.values()), names, len(cells[0]))
+
+    def _check_names(self, given: Sequence[str]) -> None:
+        """The names of a mapping, which scikit-learn does not look at."""
+        fitted = list(getattr(self, "feature_names_in_", []))
+        if list(given) != fitted:
+            raise ValueError(
+                "The feature names should match those that were passed during fit: "
+                f"{', '.join(fitted[:20]) or 'none'}, in this order."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # filled by the schema's public rule
+        tags.target_tags.required = self._target != "none"
+        tags.non_deterministic = self.epsilon != math.inf
+        return tags
+
+
+def _numbers(value: Any, name: str) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must hold numbers.") from None
+
+
+def _wrong_width(half: Any, width: int) -> Any:
+    raise ValueError(
+        f"bounds must hold two numbers, or two sequences with one number for each of the {width} features; "
+        f"one has shape {np.shape(half)}."
+    )

@@ -1,0 +1,305 @@
+"""k-means from noised sums, or by sample and aggregate."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from discreet.dataset import PrepaidDoor, PrivateDataset
+from discreet.mechanisms import Law, mechanism_for
+from discreet.models.base import PrivateEstimator
+from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
+from discreet.models.cluster.box import Box, Floats, nearest, spread
+from discreet.models.cluster.lloyd import Lloyd, count_weight
+from discreet.models.cluster.starts import GRID_BITS, Fixed, GridStart, Space, SplitStart, Start
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.inputs import column_array, column_names
+from discreet.models.rows import Rows
+from discreet.models.shares import together
+from discreet.queries import Additive
+from discreet.rational import whole
+from discreet.release import Release
+
+#: Rounds of Lloyd after each start.
+_ROUNDS = {GridStart: 2, SplitStart: 3, Fixed: 5}
+#: How often each block of sample and aggregate starts anew.
+_STARTS = 4
+#: By default there are as many blocks as bring the noise down to this share of a column's width.
+_BLOCK_NOISE = 0.05
+_MOST_BLOCKS = 4096
+
+
+@final
+class KMeans(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    PrivateEstimator,
+):
+    """k-means with private centres.
+
+    Distances are Euclidean between columns scaled by their declared bounds to [0, 1].
+
+    Parameters
+    ----------
+    n_clusters : int
+    method : {"lloyd", "sample_aggregate"}
+        ``"lloyd"``: rounds of noised counts and sums per cluster (DPLloyd of Su et al. 2016), on every
+        engine. ``"sample_aggregate"``: k-means in disjoint blocks of rows, averaged with noise (GUPT,
+        Mohan et al. 2012); it collects the rows, and is mostly of use for comparison.
+    init : {"auto", "grid", "split", "spread"} or array of shape (n_clusters, n_features)
+        Where Lloyd starts. ``"grid"`` spends three tenths of the budget on a noised histogram over a
+        coarse grid (at most 2^12 cells, so at most 12 columns) and starts at its k-means; ``"split"``
+        spends as much on halving clusters along their widest column; ``"spread"`` takes well-spread
+        public points and spends nothing; an array is taken as it is and must be public. ``"auto"`` is
+        ``"grid"`` up to 12 columns, else ``"split"``.
+    rounds : int, optional
+        Rounds of Lloyd; by default 2 after a grid, 3 after splits, else 5. Each costs its share.
+    blocks : int, optional
+        Blocks of sample and aggregate; by default as many as bring the noise of a coordinate to a
+        twentieth of its column's width, at least 8 and at most 4096.
+    epsilon, delta : number
+        The budget; with delta = 0 it is pure DP (Laplace noise).
+    bounds, schema, unit, ledger
+        As in every estimator.
+    random_state : int, optional
+        Seed of the public draws (spread points, k-means of noised cells); 0 if not given.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        In the units of the columns.
+    cluster_sizes_ : array of shape (n_clusters,)
+        Noised numbers of rows, from the last round (zeros where none was asked); not clipped.
+    n_iter_ : int
+        The number of rounds.
+    labels_ : array
+        For rows declared public alone: a private row's label would tell about that row.
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One prepaid charge for all rounds. A round is one vector per cluster, (count, sums), with one noise;
+    clusters are disjoint, so a row moves one of them. No row decides the number of rounds, the start's
+    price or a re-start. Rows that are null or NaN count as the column's fill; empty clusters stay where
+    they are. With ``sample_aggregate`` a row changes one block, a replaced row two.
+    Proof page: ``docs/proofs/kmeans.md``.
+
+    Examples
+    --------
+    >>> from discreet.models.cluster import KMeans
+    >>> model = KMeans(3, epsilon=1.0, bounds=(0, 1))
+    >>> model.plan(n_features=2).measure
+    PureDP(1)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: str = "lloyd",
+        init: Any = "auto",
+        rounds: int | None = None,
+        blocks: int | None = None,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.init = init
+        self.rounds = rounds
+        self.blocks = blocks
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
+    ) -> KMeans:
+        """Find centres, privately.
+
+        Parameters
+        ----------
+        X : array, data frame, mapping of names to arrays, or PrivateDataset
+        y : ignored
+        groups : array, optional
+            Whose each row is, for a unit with ``max_rows``.
+        target : str, optional
+            A column of the schema to leave out.
+        """
+        super().fit(X, y, groups=groups, target=target)
+        self.__dict__.pop("labels_", None)
+        if self.privacy_.unit.is_public and not isinstance(X, PrivateDataset):
+            with suppress(TypeError):  # a lazy frame has no cells yet
+                self.labels_ = self._labels(X)
+        return self
+
+    def _labels(self, X: Any) -> npt.NDArray[np.int32]:
+        """The labels of public rows that were fitted; a frame may have further columns."""
+        if column_names(X) is None:
+            return self.predict(X)
+        cells = tuple(column_array(X, name) for name in self.columns_)
+        columns = tuple(self.columns_.values())
+        rows = Rows(cells, columns, tuple(self.columns_), len(cells[0]))
+        return nearest(*self._placed(rows))[0].astype(np.int32)
+
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> npt.NDArray[np.int32]:
+        """`fit`, then `predict` for the same rows. The labels themselves are not private."""
+        return self.fit(X, y, **options).predict(X)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """The nearest centre of each row."""
+        return nearest(*self._scaled(X))[0].astype(np.int32)
+
+    def transform(self, X: Any) -> Floats:
+        """The distance of each row to each centre, columns scaled to [0, 1]."""
+        rows, centres = self._scaled(X)
+        distances = [np.sqrt(((rows - centre) ** 2).sum(axis=1)) for centre in centres]
+        return np.stack(distances, axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the sum of squared distances to the nearest centre, columns scaled to [0, 1]."""
+        return -float(nearest(*self._scaled(X))[1].sum())
+
+    def _scaled(self, X: Any) -> tuple[Floats, Floats]:
+        """Rows and centres with each column between 0 and 1."""
+        return self._placed(self._rows(X))
+
+    def _placed(self, rows: Rows) -> tuple[Floats, Floats]:
+        box = Box.of(rows.columns)  # type: ignore[arg-type]
+        return (box.scaled(rows.numbers()) + 1) / 2, (box.scaled(self.cluster_centers_) + 1) / 2
+
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("k-means",) if self.method == "lloyd" else ("k-means-blocks",)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _draw(self) -> np.random.Generator:
+        seed = 0 if self.random_state is None else self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31))
+        return np.random.default_rng(seed)
+
+    def _space(self, facts: Facts) -> Space:
+        clusters = whole(self.n_clusters, "n_clusters", least=1)
+        columns = facts.numeric("KMeans")
+        return Space(facts, columns, clusters, count_weight(len(columns), self._measure()))
+
+    def _lloyd(self, facts: Facts) -> Lloyd:
+        space, start = self._space(facts), self._start(facts)
+        if self.rounds is None:
+            return Lloyd(space, start, _ROUNDS[type(start)])
+        least = 0 if start.queries(space) else 1
+        return Lloyd(space, start, whole(self.rounds, "rounds", least=least))
+
+    def _start(self, facts: Facts) -> Start:
+        d = len(facts.features)
+        if not isinstance(self.init, str):
+            points = np.asarray(self.init, np.float64)
+            if points.shape != (self.n_clusters, d) or not np.isfinite(points).all():
+                raise ValueError(
+                    f"init must be one of 'auto', 'grid', 'split', 'spread', or {self.n_clusters} finite "
+                    f"public points of {d} numbers, got an array of shape {points.shape}."
+                )
+            return Fixed(points)
+        if self.init == "grid" and d > GRID_BITS:
+            raise ValueError(
+                f"init='grid' takes at most {GRID_BITS} columns, X has {d}: use init='split'."
+            )
+        if self.init == "auto":
+            return GridStart() if d <= GRID_BITS else SplitStart()
+        starts: dict[str, Start] = {
+            "grid": GridStart(),
+            "split": SplitStart(),
+            "spread": Fixed(),
+        }
+        if self.init not in starts:
+            raise ValueError(
+                "init must be 'auto', 'grid', 'split', 'spread' or an array of public points, "
+                f"got {self.init!r}."
+            )
+        return starts[self.init]
+
+    def _is_lloyd(self) -> bool:
+        if self.method not in ("lloyd", "sample_aggregate"):
+            raise ValueError(f"method must be 'lloyd' or 'sample_aggregate', got {self.method!r}.")
+        return self.method == "lloyd"
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        if not self._is_lloyd():
+            step = self._step(facts)
+            error = step.law.expected_error() / (SIZE * step.blocks)
+            noise = {
+                "cluster_centers_": np.tile(
+                    error * Box.of(self._space(facts).columns).width, (self.n_clusters, 1)
+                )
+            }
+            return Blueprint(step.event(facts.schema, facts.unit), self._measure(), noise, (step,))
+        lloyd = self._lloyd(facts)
+        queries, measures = lloyd.queries(), lloyd.measures(self._measure())
+        asked = [facts.asked(q, how) for q, how in zip(queries, measures, strict=True)]
+        event = together(part.event for part in asked)
+        noise = {}
+        if rows is not None and lloyd.rounds:
+            spread_ = asked[-1].expected_error(rows)[:, 1:] / max(rows / self.n_clusters, 1.0)
+            noise = {"cluster_centers_": np.minimum(spread_, 1.0) * lloyd.space.box.width / 2}
+        return Blueprint(event, self._measure(), noise, queries)
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        space = self._space(facts)
+        if not self._is_lloyd():
+            shares = door.run(self._step(facts))
+            self.cluster_centers_ = space.box.units(2 * shares - 1)
+            self.cluster_sizes_ = np.zeros(len(shares))
+            self.n_iter_ = 1
+            return
+        lloyd = self._lloyd(facts)
+        measures = iter(lloyd.measures(self._measure()))
+
+        def ask(query: Additive) -> Release:
+            return door.release(query, next(measures))
+
+        centres, self.cluster_sizes_ = lloyd.run(ask, self._draw())
+        self.cluster_centers_ = space.box.units(centres)
+        self.n_iter_ = lloyd.rounds
+
+    def _step(self, facts: Facts) -> BlockCentres:
+        """Sample and aggregate with its noise, from public facts."""
+        space = self._space(facts)
+        draw = self._draw()
+        starts = [spread(space.clusters, space.dimensions, draw) for _ in range(_STARTS)]
+        law, blocks = self._dealt(facts, space)
+        return BlockCentres(facts.features, (np.array(starts) + 1) / 2, blocks, law)
+
+    def _dealt(self, facts: Facts, space: Space) -> tuple[Law, int]:
+        """The noise and the number of blocks."""
+
+        def noise(blocks: int) -> Law:
+            sensitivity = block_sensitivity(
+                facts.schema, facts.unit, facts.features, space.clusters, blocks
+            )
+            return mechanism_for(self._measure(), sensitivity).law(sensitivity)
+
+        if self.blocks is not None:
+            blocks = whole(self.blocks, "blocks", least=1)
+        else:
+            error = noise(_MOST_BLOCKS).expected_error() / SIZE
+            blocks = min(max(math.ceil(error / _BLOCK_NOISE), 8), _MOST_BLOCKS)
+        return noise(blocks), blocks

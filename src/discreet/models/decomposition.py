@@ -1,0 +1,185 @@
+"""Principal components of a noised covariance matrix."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from discreet.dataset import PrepaidDoor
+from discreet.measures import ApproxDP, Measure
+from discreet.mechanisms import Gaussian, Laplace, Mechanism
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.scaled import finest, scaled_moments
+from discreet.queries import CentredSums
+from discreet.queries.base import Floats
+from discreet.rational import whole
+
+
+@final
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+    """Principal components with a private covariance matrix.
+
+    One noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1] gives
+    mean and covariance; everything else is post-processing.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        All by default.
+    method : {"auto", "sulq", "analyze_gauss"}
+        ``"sulq"``: independent Laplace noise on each entry of the symmetric matrix, which is pure DP and
+        never needs a delta (SuLQ of Blum et al. 2005, made symmetric). ``"analyze_gauss"``: Gaussian
+        noise, for delta > 0 (Dwork et al. 2014). ``"auto"`` is ``"analyze_gauss"`` where there is a
+        delta, else ``"sulq"``.
+    whiten : bool
+        Whether `transform` divides each component by its standard deviation.
+    epsilon, delta : number
+        The budget.
+    bounds, schema, unit, ledger
+        As in every estimator.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, the largest variance first; in each the entry largest in size (the first of
+        them) is positive.
+    explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
+        From the noised covariance (divisor n), at least 0; the ratio is to the sum of all.
+    mean_ : array of shape (n_features,)
+    n_components_ : int
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    The vector's joint sensitivity is an exact integer: no separate share for the mean, and the diagonal
+    is noised like every other entry. No eigenvalue is looked at before the noise. Null and NaN count as
+    the column's fill; with no rows the matrix is noise. Proof page: ``docs/proofs/pca.md``.
+
+    Examples
+    --------
+    >>> from discreet.models.decomposition import PCA
+    >>> PCA(2, epsilon=1.0, bounds=(0, 1)).plan(n_features=6).measure
+    PureDP(1)
+    """
+
+    _claims = ("pca",)
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        method: str = "auto",
+        whiten: bool = False,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.whiten = whiten
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _how(self) -> Measure | Mechanism:
+        measure = self._measure()
+        if self.method not in ("auto", "sulq", "analyze_gauss"):
+            raise ValueError(
+                f"method must be 'auto', 'sulq' or 'analyze_gauss', got {self.method!r}."
+            )
+        gaussian = isinstance(measure, ApproxDP) and bool(measure.delta)
+        if self.method == "analyze_gauss" and not gaussian:
+            raise ValueError(
+                "method='analyze_gauss' needs delta > 0, as in delta=1e-6; method='sulq' needs none."
+            )
+        if gaussian and self.method != "sulq":
+            return Gaussian(self.epsilon, self.delta)
+        return Laplace(self.epsilon)
+
+    def _query(self, facts: Facts) -> CentredSums:
+        facts.numeric("PCA")
+        return finest(facts, self._how(), "all")
+
+    def _components(self, facts: Facts) -> int:
+        d = len(facts.features)
+        if self.n_components is None:
+            return d
+        count = whole(self.n_components, "n_components", least=1)
+        if count > d:
+            raise ValueError(
+                f"n_components must be at most the number of columns, {d}, got {count}."
+            )
+        return count
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        self._components(facts)
+        query = self._query(facts)
+        asked = facts.asked(query, self._how())
+        noise = {}
+        if rows is not None:
+            # of the covariance's entries in [-1, 1], by the product's noise alone
+            last = asked.expected_error(rows)[..., -1]
+            noise = {"covariance": float(np.max(last)) / max(rows, 1)}
+        return Blueprint(asked.event, asked.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        query = self._query(facts)
+        release = door.release(query, self._how())
+        columns = facts.numeric("PCA")
+        lower = np.array([float(column.lower) for column in columns])
+        half = np.array([column.width / 2 for column in columns])
+        found = scaled_moments(release.value, release.stderr, len(columns), squares=False)
+        covariance = found.second - np.outer(found.mean, found.mean)
+        values, vectors = np.linalg.eigh(covariance * np.outer(half, half))
+        count = self._components(facts)
+        values = np.maximum(values[::-1], 0.0)
+        self.n_components_ = count
+        self.mean_ = np.clip(
+            lower + half * (found.mean + query.shift(facts.schema) + 1), lower, lower + 2 * half
+        )
+        self.components_ = signed(vectors.T[::-1][:count])
+        self.explained_variance_ = values[:count]
+        total = values.sum()
+        self.explained_variance_ratio_ = values[:count] / (total if total > 0 else 1.0)
+
+    def transform(self, X: Any) -> Floats:
+        """The coordinates of rows along the components."""
+        centred = self._rows(X).numbers() - self.mean_
+        return np.asarray(centred @ self.components_.T / self._deviations())
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Rows from coordinates along the components."""
+        check_is_fitted(self, "privacy_")
+        points = check_array(X, dtype=np.float64)
+        if points.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {points.shape[1]} columns, but there are {self.n_components_} components."
+            )
+        return np.asarray(points * self._deviations() @ self.components_ + self.mean_)
+
+    def _deviations(self) -> Floats:
+        if not self.whiten:
+            return np.ones(self.n_components_)
+        deviations = np.sqrt(self.explained_variance_)
+        return np.where(deviations > 0, deviations, 1.0)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+def signed(vectors: Floats) -> Floats:
+    """Rows with the sign at which the entry largest in size is positive."""
+    largest = np.abs(vectors).argmax(axis=1)
+    signs = np.sign(vectors[np.arange(len(vectors)), largest])
+    return np.asarray(vectors * np.where(signs == 0, 1.0, signs)[:, None])

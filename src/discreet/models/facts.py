@@ -1,0 +1,89 @@
+"""What is public about a fit: all that may decide its noise, its shape and its price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.answers import Answerer, answerer
+from discreet.columns import Base, Numeric
+from discreet.events import Event
+from discreet.measures import Measure
+from discreet.mechanisms import Mechanism
+from discreet.queries import Query
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The public facts of one fit.
+
+    Attributes
+    ----------
+    schema : Schema
+        Declares the features and the target.
+    unit : Unit
+    features : tuple of str
+        Names of feature columns in the schema, in the order of X.
+    target : str or None
+        Name of the target column; None for estimators without one.
+    rows : int or None
+        The number of rows where it is public.
+    """
+
+    schema: Schema
+    unit: Unit
+    features: tuple[str, ...]
+    target: str | None = None
+    rows: int | None = None
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The declared classes in the order of the schema: the order of an answer by target."""
+        assert self.target is not None
+        return self.schema.labels(self.target)
+
+    @property
+    def columns(self) -> tuple[Base, ...]:
+        """The declarations of the features, in order."""
+        return tuple(self.schema.base[name] for name in self.features)
+
+    def numeric(self, who: str) -> tuple[Numeric, ...]:
+        """The declarations of the features, if all hold numbers between bounds."""
+        found = []
+        for name, column in zip(self.features, self.columns, strict=True):
+            if not isinstance(column, Numeric):
+                raise ValueError(
+                    f"{who} takes numbers only: column {name!r} must be dp.Real(lower, upper) or "
+                    f"dp.Integer(lower, upper), not {column!r}."
+                )
+            found.append(column)
+        return tuple(found)
+
+    def asked(self, query: Query, how: Measure | Mechanism) -> Answerer:
+        """A query, planned and priced: its ``event``, ``measure`` and ``expected_error(rows)``."""
+        return answerer(query, how, self.schema, self.unit, self.rows)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a fit will do, decided by public facts alone.
+
+    Attributes
+    ----------
+    event : Event
+        All that will be asked; the door accepts nothing else.
+    measure : Measure
+        What is charged for it.
+    noise : mapping of str to number or array
+        The expected standard error of what is learned, by name; shown by ``plan()``.
+    queries : tuple
+        What will be asked, for those who want to see it.
+    """
+
+    event: Event
+    measure: Measure
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    queries: tuple[Any, ...] = ()

@@ -1,0 +1,398 @@
+"""From what a person gives to ``fit`` to rows behind a door, and to public facts. No row is read,
+unless the rows were declared public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from discreet.columns import Base, Categorical, Real
+from discreet.dataset import PrivateDataset
+from discreet.engines.cells import objects_of
+from discreet.ledger import Book, Ledger
+from discreet.models.facts import Facts
+from discreet.rational import whole
+from discreet.schema import Schema
+from discreet.unit import Unit, as_unit
+
+if TYPE_CHECKING:
+    from discreet.models.base import PrivateEstimator
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Rows behind a door, the public facts, and whether X came with names."""
+
+    data: PrivateDataset
+    facts: Facts
+    named: bool
+    own_ledger: bool
+
+
+def opened(estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None) -> Opened:
+    """The data set that a fit reads, and what is public about it."""
+    if target is not None and not isinstance(target, str):
+        raise TypeError(f"target must be the name of a column, not {type(target).__name__}.")
+    if isinstance(X, PrivateDataset):
+        estimator._check_budget(X.unit)
+        return _opened_dataset(estimator, X, y, groups, target)
+    unit = agreed_unit(estimator.unit, estimator.ledger)
+    estimator._check_budget(unit)
+    if _given(estimator, "schema") and (doubled := [n for n in _DOMAIN if _given(estimator, n)]):
+        raise ValueError(
+            f"schema and {doubled[0]} must not both be given: the schema declares every column, "
+            "the target too."
+        )
+    names = column_names(X)
+    if names is not None:
+        table = _table_of_frame(estimator, X, names, y, unit, target)
+    else:
+        table = _table_of_array(estimator, X, y, unit, target)
+    source = _with_groups(table, groups, unit)
+    ledger, own = estimator.ledger, False
+    if not unit.is_public and ledger is None:
+        ledger, own = Ledger(limit=estimator._measure(), unit=unit), True
+    data = PrivateDataset(source, table.schema, unit=unit, ledger=ledger)
+    facts = Facts(table.schema, unit, table.features, table.target, data.rows)
+    return Opened(data, facts, table.named, own)
+
+
+#: Parameters that declare columns one by one, instead of a schema.
+_DOMAIN = ("bounds", "classes", "target_bounds", "categories")
+
+
+def _given(estimator: Any, name: str) -> bool:
+    return getattr(estimator, name, None) is not None
+
+
+def agreed_unit(unit: Any, ledger: Any) -> Unit:
+    """The unit that was asked for; else the ledger's; else add/remove with one row per person."""
+    if unit is not None:
+        return as_unit(unit)
+    return ledger.unit if isinstance(ledger, Book) else Unit()
+
+
+def _opened_dataset(
+    estimator: PrivateEstimator, data: PrivateDataset, y: Any, groups: Any, target: str | None
+) -> Opened:
+    again = [n for n in ("schema", "unit", "ledger", *_DOMAIN) if _given(estimator, n)]
+    again += [name for name, value in (("y", y), ("groups", groups)) if value is not None]
+    if again:
+        raise ValueError(
+            f"{again[0]} must not be given with a PrivateDataset: it brings its own columns, schema, unit "
+            "and ledger."
+        )
+    schema = data.schema
+    name = _target_name(estimator, schema, data.unit, target)
+    features = tuple(n for n in schema.base if n not in (name, data.unit.id_column))
+    _check_features(features)
+    return Opened(data, Facts(schema, data.unit, features, name, data.rows), True, False)
+
+
+def _target_name(
+    estimator: PrivateEstimator, schema: Schema, unit: Unit, target: str | None
+) -> str | None:
+    """The name of the target in a schema: the last column unless told otherwise."""
+    if target is not None:
+        schema[target]  # raises if it is not declared
+        return target
+    if estimator._target == "none":
+        return None
+    return [name for name in schema.base if name != unit.id_column][-1]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A frame, or columns as arrays, with all that is public about them."""
+
+    source: Any
+    schema: Schema
+    features: tuple[str, ...]
+    target: str | None
+    named: bool
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The names of a frame's columns, or of a mapping's; None for anything without names."""
+    if isinstance(X, Mapping):
+        found = list(X)
+    elif hasattr(X, "column_names"):
+        found = list(X.column_names)
+    elif hasattr(X, "collect_schema"):
+        found = list(X.collect_schema().names())
+    elif hasattr(X, "columns"):
+        found = list(X.columns)
+    else:
+        return None
+    text = [isinstance(name, str) for name in found]
+    if any(text) and not all(text):
+        raise TypeError("X must have column names that are all text, or none.")
+    return found if found and all(text) else None
+
+
+def _table_of_frame(
+    estimator: PrivateEstimator, X: Any, names: list[str], y: Any, unit: Unit, target: str | None
+) -> _Table:
+    schema: Schema | None = estimator.schema
+    name = target
+    if schema is not None:
+        name = _target_name(estimator, schema, unit, target)
+    elif estimator._target != "none" and name is None:
+        if y is None:
+            raise ValueError(_needs_target(estimator))
+        name = _free_name("target", names)
+    declared = names if schema is None else [n for n in names if n in schema.base]
+    features = tuple(n for n in declared if n not in (name, unit.id_column))
+    _check_features(features)
+    source = X
+    if y is not None and estimator._target != "none":
+        assert name is not None
+        wanted = [n for n in names if n in features or n == unit.id_column]
+        columns = {n: column_array(X, n) for n in wanted}
+        source = {**columns, name: target_array(estimator, y, unit)}
+        _check_lengths(source, "X and y")
+    if schema is None:
+        cells: dict[str, Array] = {}
+        if unit.is_public:
+            used = (*features, *([] if name is None or estimator._target == "none" else [name]))
+            cells = {
+                n: np.asarray(source[n] if source is not X else column_array(X, n)) for n in used
+            }
+        schema = _declared(estimator, features, name, unit, cells)
+    return _Table(source, schema, features, name, True)
+
+
+def _table_of_array(
+    estimator: PrivateEstimator, X: Any, y: Any, unit: Unit, target: str | None
+) -> _Table:
+    matrix = _matrix(estimator, X, unit)
+    if y is None and estimator._target != "none":
+        raise ValueError(_needs_target(estimator))
+    schema: Schema | None = estimator.schema
+    width = matrix.shape[1]
+    if schema is None:
+        features = tuple(f"x{j}" for j in range(width))
+        name = None if estimator._target == "none" else target or "target"
+        if name in features:
+            raise ValueError(f"target must not be the name of a feature: {name!r} is one.")
+    else:
+        name = _target_name(estimator, schema, unit, target)
+        features = tuple(n for n in schema.base if n not in (name, unit.id_column))
+        if len(features) != width:
+            raise ValueError(
+                f"X has {width} columns, but the schema declares {len(features)} features "
+                f"({', '.join(features[:8])}{', ...' if len(features) > 8 else ''})."
+            )
+    columns: dict[str, Array] = {n: matrix[:, j] for j, n in enumerate(features)}
+    if estimator._target != "none":
+        assert name is not None
+        columns[name] = target_array(estimator, y, unit)
+        _check_lengths(columns, "X and y")
+    if schema is None:
+        schema = _declared(estimator, features, name, unit, columns if unit.is_public else {})
+    return _Table(columns, schema, features, name, False)
+
+
+def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
+    """X as a matrix. Only shape and type are looked at, unless the rows are public."""
+    if issparse(X):
+        raise TypeError("X must be dense: sparse data was passed. Use X.toarray() to convert it.")
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            "X must be an array, a data frame or a dp.PrivateDataset; open a file with "
+            "dp.PrivateDataset(path, schema, ledger=ledger)."
+        )
+    if unit.is_public:
+        text = bool(estimator.__sklearn_tags__().input_tags.string)
+        checked = check_array(
+            X, dtype=None if text else "numeric", ensure_all_finite=False, estimator=estimator
+        )
+        return np.asarray(checked)
+    if isinstance(X, list | tuple):
+        rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else row for row in X]
+        matrix = np.array(rows, dtype=object)  # no cell decides the type
+    else:
+        matrix = np.asarray(X)
+    if matrix.dtype.kind == "c":
+        raise ValueError("Complex data not supported.")
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, not of {matrix.ndim} dimensions. Reshape your data, with one row "
+            "per record and one column per feature."
+        )
+    if matrix.shape[1] == 0:
+        raise ValueError("X has 0 feature(s), while a minimum of 1 is required.")
+    return matrix
+
+
+def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:
+    """y as one column. Only shape and type are looked at, unless the rows are public."""
+    if unit.is_public:
+        checked: Array = np.asarray(column_or_1d(y, warn=True))
+        if estimator._target == "class":
+            check_array(checked, ensure_2d=False, dtype=None, input_name="y")
+            check_classification_targets(checked)
+            return checked
+        return np.asarray(
+            check_array(checked, ensure_2d=False, dtype=np.float64, input_name="y"), np.float64
+        )
+    if isinstance(y, list | tuple):
+        return objects_of(y)
+    found = np.asarray(y)
+    if found.ndim == 2 and found.shape[1] == 1:
+        return np.asarray(column_or_1d(found, warn=True))
+    if found.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, not of {found.ndim} dimensions.")
+    return found
+
+
+def column_array(X: Any, name: str) -> Array:
+    """One column of a mapping or of a frame in memory, as an array."""
+    column = X[name]
+    if isinstance(column, list | tuple):
+        return objects_of(column)
+    if not hasattr(column, "__array__") and not hasattr(column, "to_numpy"):
+        raise TypeError(
+            "y can't be joined to a lazy frame: name the target column of the frame instead, as in "
+            "fit(frame, target='income')."
+        )
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _declared(
+    estimator: PrivateEstimator,
+    features: tuple[str, ...],
+    target: str | None,
+    unit: Unit,
+    cells: Mapping[str, Array],
+) -> Schema:
+    """The schema that the parameters declare; what they leave open is read from public rows alone."""
+    columns = estimator._declared_features(features)
+    if columns is None:
+        if not unit.is_public or not cells:
+            raise ValueError(estimator._undeclared())
+        columns = estimator._found_features(features, [cells[name] for name in features])
+    declared: dict[str, Base] = dict(columns)
+    if target is not None and estimator._target == "class":
+        declared[target] = _classes(estimator, unit, cells.get(target))
+    elif target is not None and estimator._target == "number":
+        declared[target] = _target_range(estimator, unit, cells.get(target))
+    return Schema(declared)
+
+
+def _classes(estimator: Any, unit: Unit, cells: Array | None) -> Categorical:
+    classes = getattr(estimator, "classes", None)
+    if classes is None:
+        if not unit.is_public or cells is None:
+            raise ValueError(
+                "classes must be declared, as in classes=[0, 1]: they are never taken from private rows. "
+                "Rows that anyone may see are fitted with unit=dp.PUBLIC."
+            )
+        classes = cells
+    found = np.unique(np.asarray(classes))
+    return Categorical(*found.tolist())
+
+
+def _target_range(estimator: Any, unit: Unit, cells: Array | None) -> Real:
+    bounds = getattr(estimator, "target_bounds", None)
+    if bounds is None:
+        if not unit.is_public or cells is None:
+            raise ValueError(
+                "target_bounds must be declared, as in target_bounds=(0, 100): they are never taken from "
+                "private rows. Rows that anyone may see are fitted with unit=dp.PUBLIC."
+            )
+        bounds = (float(cells.min()), float(cells.max()))
+    lower, upper = pair(bounds, "target_bounds")
+    return Real(float(lower), float(upper))
+
+
+def pair(bounds: Any, name: str) -> tuple[Any, Any]:
+    """The two halves of a pair (lower, upper)."""
+    try:
+        lower, upper = bounds
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a pair (lower, upper), got {bounds!r}.") from None
+    return lower, upper
+
+
+def _with_groups(table: _Table, groups: Any, unit: Unit) -> Any:
+    """The source with the column of ids that the unit asks for."""
+    if unit.id_column is None:
+        if groups is not None:
+            raise ValueError(
+                "groups needs a unit that says how many rows of one person count, as in "
+                "unit=dp.Unit(dp.ADD_REMOVE, id_column='person', max_rows=3)."
+            )
+        return table.source
+    if groups is None:
+        present = column_names(table.source) or []
+        if table.named and unit.id_column in present:
+            return table.source
+        raise ValueError(
+            f"groups must be given: the unit limits the rows of one person by {unit.id_column!r}. Pass "
+            "one id per row, as in fit(X, y, groups=ids)."
+        )
+    ids = objects_of(groups) if isinstance(groups, list | tuple) else np.asarray(groups)
+    if ids.ndim != 1:
+        raise ValueError("groups must be one-dimensional: one id per row.")
+    if unit.id_column in table.features or unit.id_column == table.target:
+        raise ValueError(f"the id column {unit.id_column!r} must not be a feature or the target.")
+    names = column_names(table.source) or []
+    columns = {n: column_array(table.source, n) for n in names if n in table.schema.base}
+    joined = {**columns, unit.id_column: ids}
+    _check_lengths(joined, "X and groups")
+    return joined
+
+
+def _check_lengths(columns: Mapping[str, Any], what: str) -> None:
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError(f"{what} must have the same number of rows.")
+
+
+def _check_features(features: tuple[str, ...]) -> None:
+    if not features:
+        raise ValueError("X has 0 feature(s), while a minimum of 1 is required.")
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _needs_target(estimator: Any) -> str:
+    return (
+        f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None. "
+        "Pass y, or name the target column of a data frame, as in fit(frame, target='income')."
+    )
+
+
+def planned(
+    estimator: PrivateEstimator, data: Any, n_features: int | None, rows: int | None
+) -> Facts:
+    """The facts of a fit as far as they are known without rows."""
+    if data is not None:
+        return opened(estimator, data, None, None, None).facts
+    unit = agreed_unit(estimator.unit, estimator.ledger)
+    schema: Schema | None = estimator.schema
+    if schema is not None:
+        target = _target_name(estimator, schema, unit, None)
+        features = tuple(n for n in schema.base if n not in (target, unit.id_column))
+    else:
+        width = n_features or getattr(estimator, "n_features_in_", 0) or estimator._declared_width()
+        if not width:
+            raise ValueError("n_features must be given: the parameters don't tell it.")
+        features = tuple(f"x{j}" for j in range(whole(width, "n_features", least=1)))
+        target = None if estimator._target == "none" else "target"
+        schema = _declared(estimator, features, target, unit, {})
+    return Facts(schema, unit, features, target, rows if unit.length_is_public else None)

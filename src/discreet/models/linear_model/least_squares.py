@@ -1,0 +1,299 @@
+"""Linear regression from noised second moments."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.columns import Numeric
+from discreet.dataset import PrepaidDoor
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.linear_model.asking import Scales, equations
+from discreet.models.linear_model.solving import (
+    FUNCTIONAL_RIDGE,
+    Solution,
+    adaptive,
+    adaptive_through_zero,
+    coefficient_variances,
+    functional,
+)
+from discreet.queries import NormalEquations
+from discreet.rational import non_negative
+
+Floats = npt.NDArray[np.float64]
+METHODS = ("sufficient_statistics", "functional")
+
+
+def target_column(facts: Facts, who: str) -> Numeric:
+    """The declaration of a numeric target."""
+    assert facts.target is not None
+    column = facts.schema[facts.target]
+    if not isinstance(column, Numeric):
+        raise ValueError(
+            f"{who} predicts numbers: the target {facts.target!r} must be dp.Real(lower, upper) or "
+            f"dp.Integer(lower, upper), not {column!r}."
+        )
+    return column
+
+
+class LinearPredictor(RegressorMixin, PrivateEstimator):
+    """What fitted lines share: predictions between the declared bounds of the target."""
+
+    _target = "number"
+
+    coef_: Floats
+    intercept_: float
+    target_range_: tuple[float, float]
+
+    def predict(self, X: Any) -> Floats:
+        """The predicted value of each row, within the declared bounds of the target."""
+        found = self._rows(X).numbers() @ self.coef_ + self.intercept_
+        return np.asarray(np.clip(found, *self.target_range_))
+
+    def _set_line(self, solution: Solution, features: Scales, target: Scales) -> None:
+        """The coefficients in the units of the columns."""
+        self.coef_ = features.divided(solution.slopes * target.half[0])
+        middle = float(target.middle[0] + target.half[0] * solution.intercept)
+        self.intercept_ = middle - float(self.coef_ @ features.middle)
+
+
+class LeastSquares(LinearPredictor):
+    """Shared by `LinearRegression` and `Ridge`."""
+
+    fit_intercept: Any
+    method: Any
+
+    def _penalty(self) -> float:
+        """The ridge that was asked for, in the units of the columns."""
+        return 0.0
+
+    def _checked(self, facts: Facts) -> tuple[Scales, Scales]:
+        name = type(self).__name__
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+        if self.method == "functional" and not self.fit_intercept:
+            raise ValueError("fit_intercept must be True with method='functional'.")
+        return Scales.of(facts.numeric(name)), Scales.of((target_column(facts, name),))
+
+    def _query(self, facts: Facts) -> NormalEquations:
+        square = self.method == "sufficient_statistics"
+        return equations(facts, self._measure(), facts.features, facts.target, square=square)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        features, target = self._checked(facts)
+        query = self._query(facts)
+        answerer = facts.asked(query, self._measure())
+        noise = {}
+        if rows is not None:
+            spread = float(answerer.expected_error(rows)[0, 1])
+            # of features spread evenly between their bounds, whose variance is a third of half², and
+            # small coefficients
+            even = np.full(len(features.half), 3.0 * spread / max(rows, 1) * target.half[0])
+            noise = {"coef_": features.divided(even)}
+        return Blueprint(answerer.event, answerer.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        features, target = self._checked(facts)
+        query = self._query(facts)
+        release = door.release(query, self._measure())
+        matrix = release.value
+        noise = float(release.stderr.max())
+        with np.errstate(over="ignore"):
+            penalty = np.nan_to_num(
+                self._penalty() * features.divided(features.divided(np.ones(1)))
+            )
+        if self.method == "functional":
+            left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
+            found = functional(left, matrix[:-1, -1], noise)
+            solution = Solution(float(found[0]), found[1:], FUNCTIONAL_RIDGE * noise)
+        elif self.fit_intercept:
+            solution = adaptive(matrix, noise, penalty)
+        else:
+            middles = np.concatenate(
+                [features.divided(features.middle), target.divided(target.middle)]
+            )
+            solution = adaptive_through_zero(matrix, noise, penalty, middles)
+        self._set_line(solution, features, target)
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+        low, high = target.middle[0] - target.half[0], target.middle[0] + target.half[0]
+        self.target_range_ = (float(low), float(high))
+        self.ridge_ = solution.ridge
+        self.noise_ = noise
+        self._solution = solution
+        self._equations = matrix
+        self._scales = features, target
+        self._counted = not query.count_is_public(facts.schema, facts.unit)
+
+    def coefficient_intervals(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
+        """Intervals for the coefficients, of shape (features, 2).
+
+        Parameters
+        ----------
+        level : float
+            The probability with which each of them, alone, covers.
+        sampling : bool
+            With it they cover the coefficients of the population that the rows are a random sample of
+            (errors of equal variance); without it those of these rows, so the noise alone.
+
+        Returns
+        -------
+        array of shape (n_features, 2)
+            Infinite where nothing is known: if a ridge was added, since it biases, and for
+            ``method="functional"`` and without intercept.
+
+        Notes
+        -----
+        By the delta method: to first order in the noise, with its exact covariance, normal quantiles,
+        and clamped rows taken as they are. With Laplace noise on few sums the quantiles are approximate.
+        """
+        check_is_fitted(self, "privacy_")
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+        biased = self.ridge_ > 0 or self._penalty() > 0
+        if self.method == "functional" or not self.fit_intercept or biased:
+            return np.tile([-np.inf, np.inf], (self.n_features_in_, 1))
+        variances = coefficient_variances(
+            self._equations, self._solution, self.noise_, self._counted, sampling
+        )
+        features, target = self._scales
+        error = features.divided(np.sqrt(variances[1:]) * target.half[0])
+        reach = -float(ndtri((1 - level) / 2)) * error
+        return np.stack([self.coef_ - reach, self.coef_ + reach], axis=1)
+
+
+@final
+class LinearRegression(LeastSquares):
+    """Ordinary least squares from noised second moments.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
+    bounds : pair (lower, upper)
+        Public bounds of the features: numbers, or one number for each feature.
+    target_bounds : pair (lower, upper)
+        Public bounds of the target.
+    schema : Schema
+        Instead of both.
+    unit, ledger
+        Who is protected, and where the fit is charged.
+    fit_intercept : bool
+    method : {"sufficient_statistics", "functional"}
+        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise asks for.
+        *functional*: the functional mechanism (Zhang et al. 2012), which noises the coefficients of the
+        objective; it solves without centring, and with a fixed ridge.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float
+        In the units of the columns.
+    ridge_ : float
+        What was added to the diagonal of the scaled equations.
+    noise_ : float
+        The standard deviation of the noise of a sum, in rows.
+    privacy_ : FitPrivacy
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.linear_model import LinearRegression
+    >>> X = np.linspace(0, 1, 10_000)[:, None]
+    >>> y = 2 + 3 * X[:, 0]
+    >>> model = LinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 10)).fit(X, y)
+    >>> bool(abs(model.coef_[0] - 3) < 1)
+    True
+
+    Privacy
+    -------
+    One release of `NormalEquations`: count, sums and products of the scaled columns, one vector with one
+    noise for its joint sensitivity, (d+2)(d+3)/2 coordinates of size at most 1 for d features (one less
+    for *functional*, which does not ask for the target's squares). Everything else, the least eigenvalue
+    too, is post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values
+    are clamped to the bounds, NaN counts as the column's fill; n = 0 gives noise, finite. Zero-width columns
+    get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/regression.md``.
+    """
+
+    _claims = ("linear-regression",)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        fit_intercept: bool = True,
+        method: str = "sufficient_statistics",
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.fit_intercept = fit_intercept
+        self.method = method
+
+
+@final
+class Ridge(LeastSquares):
+    """Least squares with a penalty on the size of the coefficients, from noised second moments.
+
+    Parameters
+    ----------
+    alpha : float
+        The penalty: the sum of squared residuals plus alpha·‖coef_‖² is minimised, in the units of the
+        columns, as in scikit-learn. The ridge that the noise asks for comes on top, where alpha is less.
+    epsilon, delta, bounds, target_bounds, schema, unit, ledger, fit_intercept, method
+        As for `LinearRegression`.
+
+    Attributes
+    ----------
+    coef_, intercept_, ridge_, noise_, privacy_
+        As for `LinearRegression`.
+
+    Privacy
+    -------
+    As `LinearRegression`: alpha is a public number. Proof page: ``docs/proofs/regression.md``.
+    """
+
+    _claims = ("linear-regression",)
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        fit_intercept: bool = True,
+        method: str = "sufficient_statistics",
+    ) -> None:
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.fit_intercept = fit_intercept
+        self.method = method
+
+    def _penalty(self) -> float:
+        return float(non_negative(self.alpha, "alpha"))

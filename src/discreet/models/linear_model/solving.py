@@ -1,0 +1,126 @@
+"""From noised normal equations to coefficients: post-processing, in scaled units."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+#: The chance that AdaSSP's bound on the noise is exceeded, for matrices of Gaussian noise.
+RISK = 0.05
+#: Zhang et al. 2012, section 6.1: this many standard deviations of the noise are put on the diagonal.
+FUNCTIONAL_RIDGE = 4.0
+#: Eigenvalues below this share of the largest count as zero where there is no noise.
+_RANK_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients in scaled units, and the ridge that made the equations solvable."""
+
+    intercept: float
+    slopes: Floats
+    ridge: float
+
+
+def least_noise_eigenvalue(columns: int, noise: float) -> float:
+    """σ·√(d·log(2d²/ρ)): what the noise does to an eigenvalue at most (Wang 2018, Algorithm 2)."""
+    return noise * math.sqrt(columns * math.log(2 * columns**2 / RISK))
+
+
+def centred(matrix: Floats) -> tuple[float, Floats, Floats]:
+    """Count, means and sums of products about the means, from the sums of vvᵀ, v = (1, u, t)."""
+    count = max(float(matrix[0, 0]), 1.0)
+    means = np.clip(matrix[0, 1:] / count, -1.0, 1.0)
+    return count, means, np.asarray(matrix[1:, 1:] - count * np.outer(means, means))
+
+
+def adaptive(matrix: Floats, noise: float, penalty: Floats) -> Solution:
+    """Least squares with an intercept, and as much ridge as the noise asks for.
+
+    AdaSSP (Wang 2018, Algorithm 2): the ridge lifts the least eigenvalue to a bound on what the noise
+    can do to it. The eigenvalue is that of the noised matrix itself, so it costs nothing more.
+
+    Parameters
+    ----------
+    matrix : array
+        The noised sums of vvᵀ, v = (1, u, t).
+    noise : float
+        Standard deviation of the noise of an entry.
+    penalty : array
+        A ridge for each slope that was asked for.
+    """
+    _, means, about = centred(matrix)
+    # an entry about the means carries the noise of four sums: (1 + mᵢ²)(1 + mⱼ²) times the variance
+    spread = noise * (1.0 + float((means[:-1] ** 2).max()))
+    slopes, ridge = _ridge(about[:-1, :-1] + np.diag(penalty), about[:-1, -1], spread)
+    return Solution(float(means[-1] - means[:-1] @ slopes), slopes, ridge)
+
+
+def adaptive_through_zero(
+    matrix: Floats, noise: float, penalty: Floats, middles: Floats
+) -> Solution:
+    """As `adaptive`, without an intercept: `middles` are the midpoints of bounds in half-widths."""
+    move = np.eye(len(matrix))
+    move[1:, 0] = middles
+    raw = move @ matrix @ move.T
+    spread = noise * (1.0 + float((middles[:-1] ** 2).max()))
+    slopes, ridge = _ridge(raw[1:-1, 1:-1] + np.diag(penalty), raw[1:-1, -1], spread)
+    return Solution(0.0, slopes, ridge)
+
+
+def _ridge(left: Floats, right: Floats, noise: float) -> tuple[Floats, float]:
+    values, vectors = np.linalg.eigh(_finite(left))
+    ridge = 0.0
+    if noise > 0:
+        ridge = max(0.0, least_noise_eigenvalue(len(right), noise) - float(values[0]))
+    return _solved(values + ridge, vectors, right), ridge
+
+
+def functional(left: Floats, right: Floats, noise: float) -> Floats:
+    """The minimiser of ½wᵀHw - gᵀw with noised H and g, for each column g: regularised, then trimmed.
+
+    Zhang et al. 2012, section 6: 4σ on the diagonal; directions whose eigenvalue is still not positive
+    are left out.
+    """
+    values, vectors = np.linalg.eigh(_finite(left))
+    return _solved(values + FUNCTIONAL_RIDGE * noise, vectors, right)
+
+
+def _solved(values: Floats, vectors: Floats, right: Floats) -> Floats:
+    """V diag(1/values) Vᵀ right over the positive eigenvalues."""
+    least = max(_RANK_TOLERANCE * float(np.abs(values).max(initial=0.0)), 1e-300)
+    use = values > least
+    inverse = np.where(use, 1.0 / np.where(use, values, 1.0), 0.0)
+    return np.asarray((vectors * inverse) @ (vectors.T @ right))
+
+
+def _finite(matrix: Floats) -> Floats:
+    return np.nan_to_num(matrix, nan=0.0, posinf=1e300, neginf=-1e300)
+
+
+def coefficient_variances(
+    matrix: Floats, solution: Solution, noise: float, counted: bool, sampling: bool
+) -> Floats:
+    """Variances of intercept and slopes, to first order in the noise (delta method).
+
+    With v = (1, u), H = Σvvᵀ and q = (-intercept, -slopes, 1), noise E moves the solution by
+    H⁻¹(Eq), and the entries of E being independent for i <= j, Cov(Eq) = σ²(‖q‖²I + qqᵀ - diag(q²)).
+    Sampling adds s²H⁻¹, s² the mean squared residual of the noised equations (never below 0).
+    """
+    q = np.concatenate([[-solution.intercept], -solution.slopes, [1.0]])
+    size = len(q) - 1
+    inside = (q @ q) * np.eye(size) + np.outer(q, q)[:size, :size] - np.diag(q[:size] ** 2)
+    if not counted:
+        inside[0, 0] -= q[0] ** 2  # a public count carries no noise
+    inside *= noise**2
+    left = matrix[:size, :size]
+    if sampling:
+        count = max(float(matrix[0, 0]), 1.0)
+        inside = inside + max(float(q @ matrix @ q) / count, 0.0) * left
+    inverse = np.linalg.pinv(_finite(left), hermitian=True)
+    return np.maximum(np.diag(inverse @ inside @ inverse), 0.0)

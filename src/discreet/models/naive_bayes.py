@@ -1,0 +1,411 @@
+"""Naive Bayes from one noised vector of counts, sums, squares and histograms per class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+
+from discreet.columns import Base, Categorical, Integer, Numeric, Real
+from discreet.dataset import PrepaidDoor
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.posterior import (
+    class_moments,
+    joined_counts,
+    repaired_cells,
+    repaired_counts,
+)
+from discreet.queries import Marginals, MarginalsValue
+from discreet.rational import non_negative
+from discreet.release import Release
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class NaiveBayes(ClassifierMixin, PrivateEstimator):
+    """What naive Bayes classifiers share: one vector, and class scores from it.
+
+    Numeric columns are normal within a class, countable ones have a probability for each value.
+    """
+
+    _target = "class"
+    _claims = ("naive-bayes",)
+
+    #: Added to every count of a cell.
+    alpha: Any = 0.1
+
+    def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
+        """Which features are numbers to average; the others are counted."""
+        raise NotImplementedError
+
+    def _query(self, facts: Facts) -> Marginals:
+        numeric = set(self._numeric_places(facts.columns))
+        tallied = [
+            name
+            for place, (name, column) in enumerate(zip(facts.features, facts.columns, strict=True))
+            if place not in numeric and isinstance(column, Integer)
+        ]
+        assert facts.target is not None
+        return Marginals(*facts.features, by=facts.target, tallied=tallied)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        query = self._query(facts)
+        asked = facts.asked(query, self._measure())
+        noise: dict[str, Any] = {}
+        if rows is not None:
+            error: MarginalsValue = asked.expected_error(rows)
+            each = max(1.0, rows / len(facts.labels))
+            if error.count is not None:
+                noise["class_count_"] = error.count
+                half = np.array([c.width / 2 for _, c in query.numeric(facts.schema)])
+                noise["theta_"] = error.sums / each * half
+            if error.cells:
+                noise["category_count_"] = [cells[:, 0] for cells in error.cells]
+        return Blueprint(asked.event, asked.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        query = self._query(facts)
+        release = door.release(query, self._measure())
+        order = self._by_class(facts)
+        value, error = _ordered(release, order)
+        estimates = []
+        if value.count is not None:
+            estimates.append((value.count, float(error.count[0])))
+        for cells, spread in zip(value.cells, error.cells, strict=True):
+            estimates.append((cells.sum(axis=1), float(spread[0, 0]) * cells.shape[1] ** 0.5))
+        counts, noise = joined_counts(estimates)
+        self.class_count_ = repaired_counts(counts, noise)
+        self.class_prior_ = self.class_count_ / self.class_count_.sum()
+        self._learn_numbers(facts, query, value, error)
+        self._learn_cells(value, error)
+
+    def _learn_numbers(
+        self, facts: Facts, query: Marginals, value: MarginalsValue, error: MarginalsValue
+    ) -> None:
+        columns = [column for _, column in query.numeric(facts.schema)]
+        if not columns:
+            return
+        bits = query.bits(facts.schema)
+        rest = np.sqrt(np.maximum(error.squares**2 - error.count[:, None] ** 2, 0.0))
+        noise = (float(error.count[0]), error.sums[0], rest[0])
+        least = 4.0**-bits
+        means, variances = class_moments(self.class_count_, value.sums, value.squares, noise, least)
+        half = np.array([column.width / 2 for column in columns])
+        lower = np.array([float(column.lower) for column in columns])
+        bias = np.array([0.0 if c.is_exact(bits) else 1 / max(1, c.steps(bits)) for c in columns])
+        self.theta_ = np.clip(lower + half * (means + bias + 1.0), lower, lower + 2 * half)
+        self.var_ = np.where(half > 0, variances * half**2, 1.0)
+
+    def _learn_cells(self, value: MarginalsValue, error: MarginalsValue) -> None:
+        if not value.cells:
+            return
+        alpha = float(non_negative(self.alpha, "alpha"))
+        self.category_count_ = [
+            repaired_cells(cells, spread, max(alpha, 1e-10))
+            for cells, spread in zip(value.cells, error.cells, strict=True)
+        ]
+        self.feature_log_prob_ = [
+            np.log(cells) - np.log(cells.sum(axis=1, keepdims=True))
+            for cells in self.category_count_
+        ]
+
+    def _scores(self, X: Any) -> Floats:
+        """log P(class) + log P(row | class), up to a constant of the row."""
+        rows = self._rows(X)
+        numeric = self._numeric_places(rows.columns)
+        others = [place for place in range(len(rows.columns)) if place not in set(numeric)]
+        scores = np.tile(np.log(self.class_prior_), (rows.length, 1))
+        if numeric:
+            x = rows.numbers(numeric)
+            for c in range(len(self.classes_)):
+                constant = 0.5 * np.log(2 * np.pi * self.var_[c]).sum()
+                far = ((x - self.theta_[c]) ** 2 / self.var_[c]).sum(axis=1)
+                scores[:, c] -= constant + 0.5 * far
+        for column, place in enumerate(others):
+            codes = rows.codes([place])[:, 0]
+            table = np.vstack([self.feature_log_prob_[column].T, np.zeros(len(self.classes_))])
+            scores += table[codes]  # no declared value: the zeros behind the last
+        return scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of the classes' probabilities for each row."""
+        scores = self._scores(X)
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The classes' probabilities for each row."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+
+def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
+    """Value and standard error with the classes in this order."""
+
+    def put(value: MarginalsValue) -> MarginalsValue:
+        return MarginalsValue(
+            None if value.count is None else value.count[order],
+            value.sums[order],
+            value.squares[order],
+            tuple(cells[order] for cells in value.cells),
+        )
+
+    return put(release.value), put(release.stderr)
+
+
+@final
+class GaussianNB(NaiveBayes):
+    """Naive Bayes for numbers, each normal within a class.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    bounds : pair, optional
+        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
+    classes : sequence, optional
+        The classes. With `bounds`, this declares what a `schema` would.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_ : arrays over classes
+    theta_, var_ : arrays of shape (classes, features)
+        Mean, and variance of a new row (the noise of the mean included).
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One noised vector, by class: (1/2; u, (1 - u²)/2 for each feature), u the feature scaled to [-1, 1].
+    Its sensitivity is that of the sums alone, so the squares cost nothing. Class counts, means and
+    variances are post-processing by a fixed prior. No rows, one class or a constant column give the
+    prior back; NaN counts as the midpoint. Proof page: ``docs/proofs/naive_bayes.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X, y = np.repeat([[1.0], [9.0]], 500, axis=0), np.repeat([0, 1], 500)
+    >>> GaussianNB(epsilon=1, bounds=(0, 10), classes=[0, 1]).fit(X, y).predict([[2.0], [8.0]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _query(self, facts: Facts) -> Marginals:
+        facts.numeric("GaussianNB")
+        return super()._query(facts)
+
+    def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
+        return list(range(len(columns)))
+
+
+@final
+class CategoricalNB(NaiveBayes):
+    """Naive Bayes for columns with declared values, each with its probability within a class.
+
+    Parameters
+    ----------
+    epsilon, delta, classes, schema, unit, ledger
+        As of `GaussianNB`.
+    categories : sequence, optional
+        The values of every feature, or one sequence of values for each.
+    alpha : number
+        Added to the count of every value.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_ : arrays over classes
+    category_count_, feature_log_prob_ : lists of arrays of shape (classes, values), one per feature
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    The histograms of all features by class are one vector with one noise: one person moves one cell
+    of each. Class counts are the mean of what the histograms add up to, so they cost nothing. Counts
+    within half a standard deviation of the noise count as none. A cell that is no declared value adds
+    nothing to its feature's histogram. Proof page: ``docs/proofs/naive_bayes.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        categories: Any = None,
+        classes: Any = None,
+        alpha: Any = 0.1,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.categories = categories
+        self.classes = classes
+        self.alpha = alpha
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _query(self, facts: Facts) -> Marginals:
+        for name, column in zip(facts.features, facts.columns, strict=True):
+            if isinstance(column, Real) or not isinstance(column, Categorical | Integer):
+                raise ValueError(
+                    f"CategoricalNB counts declared values: column {name!r} must be dp.Categorical(...) or "
+                    f"dp.Integer(lower, upper), not {column!r}. MixedNB takes both kinds."
+                )
+        return super()._query(facts)
+
+    def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
+        return []
+
+    def _declared_width(self) -> int | None:
+        return len(self.categories) if _is_nested(self.categories) else None
+
+    def _declared_features(self, names: Sequence[str]) -> Mapping[str, Base] | None:
+        if self.categories is None:
+            return None
+        lists = self.categories if _is_nested(self.categories) else [self.categories] * len(names)
+        if len(lists) != len(names):
+            raise ValueError(
+                f"categories must hold the values of each of the {len(names)} features, or one list of "
+                f"values for all; it has {len(lists)} lists."
+            )
+        return {n: Categorical(*_plain(v)) for n, v in zip(names, lists, strict=True)}
+
+    def _found_features(
+        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
+    ) -> Mapping[str, Base]:
+        return {name: _found_values(values) for name, values in zip(names, cells, strict=True)}
+
+    def _undeclared(self) -> str:
+        return (
+            'categories must be declared, as in categories=["no", "yes"] or one list for each feature, or '
+            "a schema: they are never taken from private rows. Rows that anyone may see are fitted with "
+            "unit=dp.PUBLIC."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+@final
+class MixedNB(NaiveBayes):
+    """Naive Bayes for both kinds of column: numbers are normal, declared values have probabilities.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, unit, ledger
+        As of `GaussianNB`. The schema says of each column which kind it is.
+    alpha : number
+        Added to the count of every value.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_ : arrays over classes
+    theta_, var_ : arrays of shape (classes, numeric features)
+    category_count_, feature_log_prob_ : lists of arrays, one per countable feature
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One vector with one noise: that of `GaussianNB` for the numbers beside that of `CategoricalNB` for
+    the others. Proof page: ``docs/proofs/naive_bayes.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        alpha: Any = 0.1,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.alpha = alpha
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
+        return [place for place, column in enumerate(columns) if isinstance(column, Numeric)]
+
+    def _found_features(
+        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
+    ) -> Mapping[str, Base]:
+        found: dict[str, Base] = {}
+        for name, values in zip(names, cells, strict=True):
+            if any(isinstance(value, str) for value in values.ravel()[:1000].tolist()):
+                found[name] = _found_values(values)
+            else:
+                found |= super()._found_features([name], [values])
+        return found
+
+    def _undeclared(self) -> str:
+        return (
+            "schema must be declared, as in dp.Schema(age=dp.Real(17, 90), sex=dp.Categorical('F', 'M'), "
+            "...): bounds and values are never taken from private rows. Rows that anyone may see are fitted "
+            "with unit=dp.PUBLIC."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _is_nested(values: Any) -> bool:
+    """Whether there is one list of values for each feature."""
+    return values is not None and any(np.ndim(value) == 1 for value in values)
+
+
+def _plain(values: Any) -> list[Any]:
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _found_values(values: npt.NDArray[Any]) -> Categorical:
+    """The values of a column of *public* rows."""
+    cells = values.tolist()
+    if any(isinstance(cell, str) for cell in cells):
+        return Categorical(*sorted({cell for cell in cells if isinstance(cell, str)}))
+    finite = {float(cell) for cell in cells if cell is not None and np.isfinite(float(cell))}
+    return Categorical(*sorted(finite)) if finite else Categorical(0)

@@ -1,0 +1,244 @@
+"""Scaling and binning by private means, variances and quantiles."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from discreet.dataset import PrepaidDoor
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP, convert
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.scaled import finest, scaled_moments
+from discreet.models.shares import together
+from discreet.queries import CentredSums, Quantile
+from discreet.queries.base import Floats
+from discreet.rational import whole
+
+
+class Rescaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+    """What the transformers here share: one column out for one column in."""
+
+    def _columns_in(self, X: Any) -> Floats:
+        """Transformed rows given back, checked."""
+        check_is_fitted(self, "privacy_")
+        points = np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan"))
+        if points.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {points.shape[1]} columns, not {self.n_features_in_}.")
+        return points
+
+
+@final
+class StandardScaler(Rescaler):
+    """Columns less their private mean, over their private standard deviation.
+
+    Parameters
+    ----------
+    with_mean, with_std : bool
+        Whether to centre and whether to scale. Mean and variance are paid for together in any case.
+    epsilon, delta : number
+        The budget; with delta = 0 it is pure DP.
+    bounds, schema, unit, ledger
+        As in every estimator.
+
+    Attributes
+    ----------
+    mean_, var_, scale_ : arrays of shape (n_features,)
+        A variance below the standard deviation of its own noise is set to that, and never below the
+        square of a grid step; a column of zero width has scale 1.
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One noised vector (count, sums, sums of squares) of columns scaled by their bounds. Null and NaN count
+    as the column's fill. Proof page: ``docs/proofs/pca.md``.
+    """
+
+    _claims = ("standard-scaler",)
+
+    def __init__(
+        self,
+        *,
+        with_mean: bool = True,
+        with_std: bool = True,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _query(self, facts: Facts) -> CentredSums:
+        facts.numeric("StandardScaler")
+        return finest(facts, self._measure(), "squares")
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        query = self._query(facts)
+        asked = facts.asked(query, self._measure())
+        noise = {}
+        if rows is not None:
+            d, half = len(facts.features), _halves(facts)[1]
+            error = np.ravel(asked.expected_error(rows)) / max(rows, 1)
+            noise = {"mean_": error[1 : 1 + d] * half, "var_": error[1 + d :] * half**2}
+        return Blueprint(asked.event, asked.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        query = self._query(facts)
+        release = door.release(query, self._measure())
+        found = scaled_moments(release.value, release.stderr, len(facts.features), squares=True)
+        lower, half = _halves(facts)
+        mean = lower + half * (found.mean + query.shift(facts.schema) + 1)
+        self.mean_ = np.clip(mean, lower, lower + 2 * half)
+        floor = min(max(found.error, 4.0**-query.bits), 1.0)
+        self.var_ = half**2 * np.clip(found.second - found.mean**2, floor, 1.0)
+        self.scale_ = np.where(half > 0, np.sqrt(self.var_), 1.0)
+
+    def transform(self, X: Any) -> Floats:
+        """Rows, centred and scaled."""
+        x = self._rows(X).numbers()
+        centred = x - self.mean_ if self.with_mean else x
+        return np.asarray(centred / self.scale_ if self.with_std else centred)
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Rows in the units of the columns again."""
+        x = self._columns_in(X)
+        x = x * self.scale_ if self.with_std else x
+        return np.asarray(x + self.mean_ if self.with_mean else x)
+
+
+@final
+class QuantileBinner(Rescaler):
+    """Columns as numbers of bins between private quantiles.
+
+    Parameters
+    ----------
+    n_bins : int
+        Bins of each column; as many rows fall into each as noise and ties allow.
+    epsilon, delta : number
+        The budget, shared evenly by columns and by the quantiles of a column. With delta > 0 it is split
+        through concentrated DP where that gives each quantile more.
+    bounds, schema, unit, ledger
+        As in every estimator.
+
+    Attributes
+    ----------
+    bin_edges_ : array of shape (n_features, n_bins + 1)
+        Increasing; the outer edges are the declared bounds.
+    n_bins_ : array of shape (n_features,)
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One exact exponential-mechanism draw for each of the n_bins - 1 inner edges of a column; then they are
+    sorted. The number of bins is public: equal edges are kept. Proof page: ``docs/proofs/quantiles.md``.
+    """
+
+    _claims = ("exponential-quantile",)
+
+    def __init__(
+        self,
+        n_bins: int = 5,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _queries(self, facts: Facts) -> tuple[Quantile, ...]:
+        facts.numeric("QuantileBinner")
+        bins = whole(self.n_bins, "n_bins", least=2)
+        ranks = [Fraction(i, bins) for i in range(1, bins)]
+        return tuple(Quantile(name, ranks) for name in facts.features)
+
+    def _share(self, facts: Facts) -> Measure:
+        """What the quantiles of one column may cost."""
+        measure, columns = self._measure(), len(facts.features)
+        assert isinstance(measure, PureDP | ApproxDP)
+        if isinstance(measure.epsilon, float):
+            return PureDP(math.inf)
+        if isinstance(measure, ApproxDP) and measure.delta:
+            rho, draws = _concentrated(measure), columns * (self.n_bins - 1)
+            # a draw with range ε costs ε²/8 (Cesar & Rogers 2021)
+            if 8 * rho / draws > (measure.epsilon / draws) ** 2:
+                return ZCDP(rho / columns)
+        return PureDP(measure.epsilon / columns)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        queries, share = self._queries(facts), self._share(facts)
+        asked = [facts.asked(query, share) for query in queries]
+        event = together(part.event for part in asked)
+        measure = self._measure() if isinstance(share, ZCDP) else PureDP(self.epsilon)
+        return Blueprint(event, measure, {}, queries)
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        share = self._share(facts)
+        edges = []
+        for query, column in zip(
+            self._queries(facts), facts.numeric("QuantileBinner"), strict=True
+        ):
+            inner = np.sort(np.asarray(door.release(query, share).value, np.float64))
+            edges.append([float(column.lower), *inner, float(column.upper)])
+        self.bin_edges_ = np.array(edges)
+        self.n_bins_ = np.full(len(edges), self.n_bins)
+
+    def transform(self, X: Any) -> Floats:
+        """The number of the bin of each cell; a value at an edge belongs to the bin above it."""
+        x = self._rows(X).numbers()
+        binned = [
+            np.searchsorted(edges[1:-1], x[:, j], side="right")
+            for j, edges in enumerate(self.bin_edges_)
+        ]
+        return np.stack(binned, axis=1).astype(np.float64)
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """The middle of each bin."""
+        bins = np.nan_to_num(self._columns_in(X)).astype(np.int64).clip(0, self.n_bins - 1)
+        middles = (self.bin_edges_[:, 1:] + self.bin_edges_[:, :-1]) / 2
+        return np.stack([middles[j][bins[:, j]] for j in range(len(middles))], axis=1)
+
+
+def _halves(facts: Facts) -> tuple[Floats, Floats]:
+    """Lower bounds and half widths of the features."""
+    columns = facts.numeric("StandardScaler")
+    lower = np.array([float(column.lower) for column in columns])
+    return lower, np.array([column.width / 2 for column in columns])
+
+
+@lru_cache(maxsize=256)
+def _concentrated(target: ApproxDP) -> Fraction:
+    """A ρ that is (ε, δ)-DP, within 1e-6 of the largest known one."""
+    low, high = Fraction(0), Fraction(1)
+    while convert(ZCDP(high), ApproxDP, delta=target.delta).epsilon <= target.epsilon:
+        low, high = high, 2 * high
+    while high - low > high / 10**6:
+        middle = (low + high) / 2
+        if convert(ZCDP(middle), ApproxDP, delta=target.delta).epsilon <= target.epsilon:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,82 @@
+"""What an estimator says about the privacy of a fit, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.events import Event
+from discreet.ledger import Entry
+from discreet.measures import Measure
+from discreet.unit import Unit
+
+#: Said where a fit opened a ledger of its own.
+ALONE = (
+    "the ledger was opened by this fit alone: nothing adds up across such fits. Give ledger=dp.Ledger(...) "
+    "to keep one budget for all that is asked of these people"
+)
+
+
+@dataclass(frozen=True)
+class FitPrivacy:
+    """What was paid for a fitted estimator, and what that guarantees.
+
+    Attributes
+    ----------
+    event, measure : what ran, and what was charged for it
+    unit : Unit
+        Who is protected.
+    claims : tuple of str
+        Names of the claims that the guarantee rests on.
+    entry : Entry or None
+        The ledger's entry; None on public rows.
+    is_private : bool
+        False on rows declared public, and when noise was drawn from a fixed seed.
+    note : str
+        What a reader must know besides; empty if nothing.
+    """
+
+    event: Event
+    measure: Measure
+    unit: Unit
+    claims: tuple[str, ...]
+    entry: Entry | None
+    is_private: bool
+    note: str = ""
+
+    @property
+    def certificate(self) -> str:
+        """The guarantee in a few lines, for people."""
+        lines = [
+            f"{self.measure!r} for: {self.unit}." if self.is_private else "NOT PRIVATE.",
+            f"event: {self.event!r}",
+            f"claims: {', '.join(self.claims) or 'none'}",
+        ]
+        if self.entry is not None:
+            lines.append(f"ledger entry {self.entry.number}, {self.entry.time}, {self.entry.hash}")
+        if self.note:
+            lines.append(f"note: {self.note}.")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """What a fit would cost and how noisy it would be; no row was read.
+
+    Attributes
+    ----------
+    event, measure : what would run, and what would be charged
+    unit : Unit
+    noise : mapping of str to number or array
+        The expected standard error of what would be learned, by name; empty where it depends on the
+        number of rows and none was given.
+    queries : tuple
+        What would be asked.
+    """
+
+    event: Event
+    measure: Measure
+    unit: Unit
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    queries: tuple[Any, ...] = ()

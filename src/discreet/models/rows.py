@@ -1,0 +1,75 @@
+"""Rows to predict for: read by the same public rules as the rows of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import Category, Grid
+from discreet.columns import Base, Categorical, Column, Numeric
+from discreet.engines.arrays import category_codes, grid_codes
+from discreet.engines.cells import numbers_of
+from discreet.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Rows:
+    """Feature columns as arrays, with their declarations: whatever stands in a cell, it has a value."""
+
+    cells: tuple[npt.NDArray[Any], ...]
+    columns: tuple[Base, ...]
+    names: tuple[str, ...]
+    length: int
+
+    def numbers(self, which: list[int] | None = None) -> Floats:
+        """The numeric features (all, or those at the places `which`), filled and clamped."""
+        places = range(len(self.columns)) if which is None else which
+        result = np.empty((self.length, len(places)))
+        for at, place in enumerate(places):
+            column = self.columns[place]
+            assert isinstance(column, Numeric)
+            result[:, at] = _numbers(self.cells[place], column)
+        return result
+
+    def codes(self, which: list[int] | None = None, bits: int | None = None) -> Integers:
+        """The schema's codes of the features; -1 where a cell is no declared category.
+
+        With `bits`, numeric features are coded on a grid of so many bits.
+        """
+        places = range(len(self.columns)) if which is None else which
+        schema = Schema(dict(zip(self.names, self.columns, strict=True)))
+        result = np.empty((self.length, len(places)), np.int64)
+        for at, place in enumerate(places):
+            name, column = self.names[place], self.columns[place]
+            if bits is not None and isinstance(column, Numeric):
+                code: Any = column.grid(name, bits)
+            else:
+                code = column.code(name, schema)
+            cells = _matching(self.cells[place], column)
+            if isinstance(code, Grid):
+                result[:, at] = grid_codes(cells, code)
+            else:
+                assert isinstance(code, Category)
+                result[:, at] = category_codes(cells, code)
+        return result
+
+
+def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
+    """Cells of a type that the column's code can be computed of; objects otherwise."""
+    text = isinstance(column, Categorical) and isinstance(column.values[0], str)
+    fits = cells.dtype.kind in ("OU" if text else "Ofiub")
+    return cells if fits else cells.astype(object)
+
+
+def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
+    cells = _matching(cells, column)
+    with np.errstate(all="ignore"):
+        x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
+    x = np.where(np.isnan(x), column.filling, x)
+    return np.asarray(np.clip(x, float(column.lower), float(column.upper)))

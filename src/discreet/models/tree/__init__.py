@@ -1,0 +1,11 @@
+"""Decision trees and forests from noised counts and private choices of splits."""
+
+from discreet.models.tree.forest import RandomDecisionForest, RandomDecisionForestRegressor
+from discreet.models.tree.greedy import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "RandomDecisionForest",
+    "RandomDecisionForestRegressor",
+]

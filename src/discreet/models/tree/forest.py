@@ -1,0 +1,426 @@
+"""Forests of random public trees with noised leaves."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from discreet.columns import Numeric, Parts, Tree
+from discreet.dataset import PrepaidDoor
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
+from discreet.models.tree.structure import (
+    USUAL_ROWS,
+    Splits,
+    candidates,
+    coverage,
+    forest_size,
+    free_name,
+    leaves_of,
+    random_generator,
+    random_tree,
+)
+from discreet.queries import Additive, CentredSums, Count, Joint, WithColumns
+from discreet.rational import whole
+from discreet.schema import Derived
+
+Floats = npt.NDArray[np.float64]
+
+#: Levels of random trees, where nobody says.
+USUAL_DEPTH = 8
+#: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
+COUNT_WEIGHT = "5/8"
+
+
+class RandomForest(PrivateEstimator):
+    """What forests of random trees share: the public trees, one noised vector of their leaves."""
+
+    n_estimators: Any
+    max_depth: Any
+    share: Any
+    expected_rows: Any
+    random_state: Any
+
+    @abstractmethod
+    def _leaf_query(self, leaf: str, facts: Facts) -> Additive:
+        """What is asked of each leaf of a tree."""
+
+    def _size(self, facts: Facts) -> tuple[int, int]:
+        """The number of trees and their depth, from public facts alone."""
+        if not candidates(dict(zip(facts.features, facts.columns, strict=True))):
+            return 1, 0
+        trees = forest_size(self.epsilon, self._guess(facts))
+        if self.n_estimators is not None:
+            trees = whole(self.n_estimators, "n_estimators", least=1)
+        depth = USUAL_DEPTH
+        if self.max_depth is not None:
+            depth = whole(self.max_depth, "max_depth", least=1)
+        if depth > 12 or trees > 1024:
+            raise ValueError("max_depth must be at most 12, and n_estimators at most 1024.")
+        return trees, depth
+
+    def _guess(self, facts: Facts) -> int:
+        if self.expected_rows is not None:
+            return whole(self.expected_rows, "expected_rows", least=1)
+        return facts.rows if facts.rows else USUAL_ROWS
+
+    def _splits_rows(self, facts: Facts) -> bool:
+        """Whether each tree gets a part of the rows, instead of a part of the budget.
+
+        With m rows in a leaf, T trees and noise of variance v(T) on a joint vector of T trees, a leaf's
+        share has variance about 1/m + v(T)/m², against T/m + v(1)·T²/m² with a T-th of the rows.
+        """
+        trees, depth = self._size(facts)
+        if self.share not in (None, "budget", "rows"):
+            raise ValueError(f"share must be None, 'budget' or 'rows', got {self.share!r}.")
+        if self.share == "rows" and trees & (trees - 1):
+            raise ValueError("n_estimators must be a power of two with share='rows'.")
+        if self.share is not None or trees == 1 or trees & (trees - 1):
+            return bool(self.share == "rows")
+        m = self._guess(facts) / 2**depth
+        together, alone = (self._error(facts, count) for count in (trees, 1))
+        return bool(1 / m + (together / m) ** 2 > trees / m + (alone * trees / m) ** 2)
+
+    def _error(self, facts: Facts, trees: int) -> float:
+        """The standard deviation of the noise on a leaf of one of so many trees in a joint vector."""
+        query = Joint(*([self._leaf_query(self._stump(facts)[0], facts)] * trees))
+        larger = facts.schema.derive(**dict([self._stump(facts)]))
+        known = Facts(larger, facts.unit, facts.features, facts.target, facts.rows)
+        return float(np.max(known.asked(query, self._measure()).expected_error(1)[0]))
+
+    def _stump(self, facts: Facts) -> tuple[str, Tree]:
+        columns = dict(zip(facts.features, facts.columns, strict=True))
+        return free_name("leaf", facts.schema), Tree(
+            random_tree(columns, 1, np.random.default_rng(0))
+        )
+
+    def _queries(self, facts: Facts, trees: list[Splits]) -> Joint:
+        """One vector: a block for each tree, or one block for a tree of trees."""
+        leaf, part = free_name("leaf", facts.schema), free_name("part", facts.schema)
+        if not any(trees[0]):
+            return Joint(self._rootless(facts))
+        query = self._leaf_query(leaf, facts)
+        if not self._splits_rows(facts):
+            return Joint(*(WithColumns(query, {leaf: Tree(splits)}) for splits in trees))
+        every = [*facts.features, *([facts.target] if facts.target else [])]
+        columns: dict[str, Derived] = {
+            part: Parts(every, len(trees)),
+            leaf: Tree(_tree_of_trees(part, trees)),
+        }
+        return Joint(WithColumns(query, columns))
+
+    @abstractmethod
+    def _rootless(self, facts: Facts) -> Additive:
+        """What is asked where no column can be split."""
+
+    def _drawn(self, facts: Facts) -> list[Splits]:
+        number, depth = self._size(facts)
+        columns = dict(zip(facts.features, facts.columns, strict=True))
+        draw = random_generator(self.random_state)
+        if depth == 0:
+            return [(None,)]
+        return [random_tree(columns, depth, draw) for _ in range(number)]
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        number, depth = self._size(facts)
+        columns = dict(zip(facts.features, facts.columns, strict=True))
+        trees = [(None,)] * number  # type: list[Splits]
+        if depth:  # all trees of this size cost the same
+            trees = [random_tree(columns, depth, np.random.default_rng(0))] * number
+        query = self._queries(facts, trees)
+        asked = facts.asked(query, self._measure())
+        noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
+        return Blueprint(asked.event, asked.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        trees = self._drawn(facts)
+        release = door.release(self._queries(facts, trees), self._measure())
+        values, errors = list(release.value), list(release.stderr)
+        if len(values) < len(trees):  # one block: the trees one after the other
+            values = np.split(np.asarray(values[0]), len(trees))
+            errors = [np.split(np.asarray(errors[0]), len(trees))[0]] * len(trees)
+        self.trees_ = trees
+        depth = len(trees[0]).bit_length() if any(trees[0]) else 0
+        self._pool = min(len(trees), 1.0 / coverage(len(facts.features), depth)) if depth else 1.0
+        self._learn(facts, [np.asarray(v, float) for v in values], np.asarray(errors[0], float))
+
+    @abstractmethod
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
+        """What the leaves say, from their noised answers."""
+
+
+def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
+    """One tree whose first levels tell the parts of the rows, and below each part its own tree."""
+    above = len(trees).bit_length() - 1
+    depth = len(trees[0]).bit_length()
+    splits: list[Any] = []
+    for level in range(above):
+        size = len(trees) >> level
+        for node in range(2**level):
+            right = range(node * size + size // 2, (node + 1) * size)
+            splits.append((part, tuple(right)))
+    for level in range(depth):
+        for tree in trees:
+            splits += tree[2**level - 1 : 2 ** (level + 1) - 1]
+    return tuple(splits)
+
+
+@final
+class RandomDecisionForest(ClassifierMixin, RandomForest):
+    """Random trees with public structure, and noised class counts in their leaves.
+
+    Each node of each tree cuts a random column at random within its declared bounds; no row is looked at
+    for that. All that is asked is one joint vector: how many rows of each class are in each leaf
+    (Jagannathan, Pillaipakkamnatt & Wright 2009). Leaves are shrunk towards their ancestors; the trees'
+    evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled up,
+    because a random tree sees only a part of what the columns tell.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    bounds : pair, optional
+        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
+    classes : sequence, optional
+        The classes. With `bounds`, this declares what a `schema` would.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns; categories too.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+    n_estimators : int, optional
+        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
+    max_depth : int, optional
+        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
+    share : {"budget", "rows"}, optional
+        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
+        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
+        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the defaults above.
+    random_state : int, Generator or RandomState, optional
+        For the public structure of the trees alone. Noise never depends on it.
+
+    Attributes
+    ----------
+    classes_, class_prior_ : arrays over classes
+    trees_ : list of tuples
+        The splits of each tree, as `schema.Tree` takes them.
+    leaf_values_ : list of arrays of shape (leaves, classes)
+        The noised counts.
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One vector of T histograms: sensitivity T in L1 and √T in L2 under add/remove, 2T and √(2T) under
+    replace-one, times `max_rows` (with ``share="rows"``: as for one tree). Event: `DiscreteLaplace`, or
+    `Gaussian` with a δ. Trees, depth and defaults come from public facts. No rows, one class, constant
+    columns, NaN (the fill) and unknown categories (left out of a fit; left branches in predictions) are
+    no special cases. Proof page: ``docs/proofs/trees.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.tree import RandomDecisionForest
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.random((2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> forest = RandomDecisionForest(epsilon=1, bounds=(0, 1), classes=[0, 1], random_state=0)
+    >>> bool(forest.fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _target = "class"
+    _claims = ("random-decision-forest",)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        n_estimators: Any = None,
+        max_depth: Any = None,
+        share: Any = None,
+        expected_rows: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.share = share
+        self.expected_rows = expected_rows
+        self.random_state = random_state
+
+    def _leaf_query(self, leaf: str, facts: Facts) -> Count:
+        assert facts.target is not None
+        return Count(by=(leaf, facts.target))
+
+    def _rootless(self, facts: Facts) -> Count:
+        return Count(by=facts.target)
+
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
+        order, noise = self._by_class(facts), float(error.max())
+        counts = [value.reshape(-1, len(order))[:, order] for value in values]
+        self.leaf_values_ = counts
+        total = np.mean([leaves.sum(axis=0) for leaves in counts], axis=0)
+        spread = noise * math.sqrt(len(counts[0]) / len(counts))
+        prior = self.class_prior_ = class_prior(total, spread)
+        self._evidence = [
+            np.log(class_shares(leaves, noise, prior)) - np.log(prior) for leaves in counts
+        ]
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of the classes' probabilities for each row."""
+        rows = self._rows(X)
+        leaves = leaves_of(self.trees_, rows)
+        scores = np.zeros((len(leaves), len(self.classes_)))
+        for tree, evidence in enumerate(self._evidence):
+            scores += evidence[leaves[:, tree]]
+        scores = np.log(self.class_prior_) + scores * (self._pool / len(self.trees_))
+        scores -= scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The classes' probabilities for each row."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row."""
+        scores = self.predict_log_proba(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+
+@final
+class RandomDecisionForestRegressor(RegressorMixin, RandomForest):
+    """Random trees with public structure, and noised means of the target in their leaves.
+
+    As `RandomDecisionForest`, with a count and a sum of the target in each leaf.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    bounds : pair, optional
+        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
+    target_bounds : pair, optional
+        Lower and upper bound of the target. With `bounds`, this declares what a `schema` would.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns; categories too.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+    n_estimators : int, optional
+        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
+    max_depth : int, optional
+        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
+    share : {"budget", "rows"}, optional
+        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
+        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
+        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the defaults above.
+    random_state : int, Generator or RandomState, optional
+        For the public structure of the trees alone. Noise never depends on it.
+
+    Attributes
+    ----------
+    trees_ : list of tuples
+        The splits of each tree, as `schema.Tree` takes them.
+    leaf_values_ : list of arrays of shape (leaves, 2)
+        The noised counts, and noised sums of the target scaled to [-1, 1].
+    mean_ : float
+        The mean of all rows, on that scale.
+    target_range_ : pair of float
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
+    `RandomDecisionForest`. Proof page: ``docs/proofs/trees.md``.
+    """
+
+    _target = "number"
+    _claims = ("random-decision-forest",)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        n_estimators: Any = None,
+        max_depth: Any = None,
+        share: Any = None,
+        expected_rows: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.share = share
+        self.expected_rows = expected_rows
+        self.random_state = random_state
+
+    def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
+        assert facts.target is not None
+        return CentredSums(facts.target, by=leaf, count_weight=COUNT_WEIGHT)
+
+    def _rootless(self, facts: Facts) -> CentredSums:
+        assert facts.target is not None
+        return CentredSums(facts.target, count_weight=COUNT_WEIGHT)
+
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
+        column = facts.schema[facts.target]  # type: ignore[index]
+        assert isinstance(column, Numeric)
+        self.target_range_ = (float(column.lower), float(column.upper))
+        self.leaf_values_ = [value.reshape(-1, 2) for value in values]
+        noise = tuple(error.reshape(-1, 2)[0].tolist())
+        count, total = np.mean([value.sum(axis=0) for value in self.leaf_values_], axis=0)
+        spread = math.sqrt(len(self.leaf_values_[0]) / len(self.leaf_values_))
+        mean = whole_mean(float(count), float(total), (noise[0] * spread, noise[1] * spread))
+        self.mean_ = mean
+        self._evidence = [
+            leaf_means(v[:, 0], v[:, 1], noise, mean) - mean for v in self.leaf_values_
+        ]
+
+    def predict(self, X: Any) -> Floats:
+        """The expected target of each row."""
+        rows = self._rows(X)
+        leaves = leaves_of(self.trees_, rows)
+        found = np.zeros(len(leaves))
+        for tree, evidence in enumerate(self._evidence):
+            found += evidence[leaves[:, tree]]
+        u = np.clip(self.mean_ + found * (self._pool / len(self.trees_)), -1.0, 1.0)
+        low, high = self.target_range_
+        return np.asarray(low + (high - low) * ((u + 1.0) / 2))

@@ -1,0 +1,364 @@
+"""Decision trees whose splits are chosen privately, level by level."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from discreet import events
+from discreet.columns import Numeric, Split, Tree
+from discreet.dataset import PrepaidDoor
+from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.shares import split as shared
+from discreet.models.tree.forest import COUNT_WEIGHT
+from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
+from discreet.models.tree.structure import (
+    USUAL_ROWS,
+    Splits,
+    candidates,
+    free_name,
+    greedy_depth,
+    leaves_of,
+)
+from discreet.queries import Additive, BestSplit, CentredSums, Count, WithColumns
+from discreet.rational import whole
+
+Floats = npt.NDArray[np.float64]
+
+#: What each level's choices get, against the level above: deeper nodes have fewer rows.
+GROWTH = Fraction(3, 2)
+#: The leaves' share of the budget.
+LEAVES = Fraction(1, 5)
+
+
+class GreedyTree(PrivateEstimator):
+    """What decision trees share: private choices level by level, then noised leaves."""
+
+    max_depth: Any
+    expected_rows: Any
+
+    @abstractmethod
+    def _criterion(self) -> Any:
+        """How splits are scored."""
+
+    @abstractmethod
+    def _leaf_query(self, leaf: str | None, facts: Facts) -> Additive:
+        """What is asked of each leaf."""
+
+    @abstractmethod
+    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
+        """What the leaves say, from their noised answers."""
+
+    def _depth(self, facts: Facts) -> int:
+        if not self._cuts(facts):
+            return 0
+        if self.max_depth is not None:
+            depth = whole(self.max_depth, "max_depth", least=1)
+            if depth > 12:
+                raise ValueError("max_depth must be at most 12.")
+            return depth
+        rows = facts.rows if facts.rows else USUAL_ROWS
+        if self.expected_rows is not None:
+            rows = whole(self.expected_rows, "expected_rows", least=1)
+        return greedy_depth(self.epsilon, rows)
+
+    def _cuts(self, facts: Facts) -> dict[str, tuple[float, ...]]:
+        return candidates(dict(zip(facts.features, facts.columns, strict=True)))
+
+    def _pure(self) -> PureDP:
+        """What is charged. A few choices cost less as pure DP than as zCDP, so a δ isn't used."""
+        measure = self._measure()
+        assert isinstance(measure, PureDP | ApproxDP)
+        return PureDP(measure.epsilon)
+
+    def _parts(self, facts: Facts) -> tuple[Measure, ...]:
+        """The budgets of the levels and of the leaves."""
+        depth, pure = self._depth(facts), self._pure()
+        if depth == 0:
+            return (pure,)
+        weights = [GROWTH**level for level in range(depth)]
+        total = sum(weights)
+        return shared(pure, [(1 - LEAVES) * w / total for w in weights] + [LEAVES])
+
+    def _split_query(self, facts: Facts, splits: Splits) -> BestSplit:
+        assert facts.target is not None
+        leaf = free_name("node", facts.schema)
+        inside: dict[str, Any] = {} if not any(splits) else {leaf: Tree(splits)}
+        return BestSplit(
+            facts.target,
+            self._cuts(facts),
+            criterion=self._criterion(),
+            by=leaf if inside else None,
+            derive=inside,
+        )
+
+    def _last_query(self, facts: Facts, splits: Splits) -> Additive:
+        leaf = free_name("node", facts.schema)
+        if not any(splits):
+            return self._leaf_query(None, facts)
+        return WithColumns(self._leaf_query(leaf, facts), {leaf: Tree(splits)})
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        parts, depth = self._parts(facts), self._depth(facts)
+        planned, queries = [], []
+        splits: Splits = ()
+        for level in range(depth):
+            query = self._split_query(facts, splits)
+            planned.append(facts.asked(query, parts[level]).event)
+            queries.append(query)
+            any_split: Split = query.splits_of(facts.schema)[0]
+            splits = (*splits, *([any_split] * 2**level))
+        last = self._last_query(facts, splits)
+        asked = facts.asked(last, parts[-1])
+        paid = [event for event in (*planned, asked.event) if event != events.Compose()]
+        event = paid[0] if len(paid) == 1 else events.Compose(*paid)
+        noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)}
+        measure = self._pure() if planned else asked.measure
+        return Blueprint(event, measure, noise, (*queries, last))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        parts, depth = self._parts(facts), self._depth(facts)
+        splits: Splits = ()
+        for level in range(depth):
+            query = self._split_query(facts, splits)
+            chosen = np.atleast_1d(door.release(query, parts[level]).value)
+            listed = query.splits_of(facts.schema)
+            splits = (*splits, *(listed[int(choice)] for choice in chosen))
+        release = door.release(self._last_query(facts, splits), parts[-1])
+        self.tree_ = splits
+        self.depth_ = depth
+        self._learn(facts, np.asarray(release.value, float), np.asarray(release.stderr, float))
+
+    def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
+        rows = self._rows(X)
+        return leaves_of([self.tree_], rows)[:, 0]
+
+
+@final
+class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
+    """A decision tree whose splits are chosen privately, with noised class counts in its leaves.
+
+    Level by level, each node gets the split that a private choice finds best among public candidates:
+    cut points in the declared bounds, evenly spaced and halving towards the end near zero, or one
+    category against the others. Then the classes in the leaves are counted, with noise, and shrunk
+    towards their ancestors. (The idea is that of Friedman & Schuster 2010; here scores are integers with
+    a sensitivity that doesn't depend on the number of rows, and no stopping rule looks at labels.)
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    bounds : pair, optional
+        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
+    classes : sequence, optional
+        The classes. With `bounds`, this declares what a `schema` would.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns; categories too.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+    criterion : {"gini", "majority"}
+        What a split is scored by: Σ n_c²/n, or the largest class count max n_c, summed over its sides.
+        Majority needs half the noise and sees less; it is the better one where ε·rows is small.
+    max_depth : int, optional
+        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
+        tree is complete: nothing about the rows stops it early.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the depth.
+
+    Attributes
+    ----------
+    classes_, class_prior_ : arrays over classes
+    tree_ : tuple
+        The splits, as `schema.Tree` takes them.
+    depth_ : int
+    leaf_values_, leaf_proba_ : arrays of shape (leaves, classes)
+        The noised counts, and the probabilities made of them.
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves. A
+    level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
+    `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
+    charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left out of a
+    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/trees.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.tree import DecisionTreeClassifier
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.random((2000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> tree = DecisionTreeClassifier(epsilon=1, bounds=(0, 1), classes=[0, 1], max_depth=2)
+    >>> bool(tree.fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    _target = "class"
+    _claims = ("decision-tree",)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        criterion: Any = "gini",
+        max_depth: Any = None,
+        expected_rows: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.expected_rows = expected_rows
+
+    def _criterion(self) -> Any:
+        if self.criterion not in ("gini", "majority"):
+            raise ValueError(
+                f"criterion must be 'gini' or 'majority', got {self.criterion!r}. Information gain moves "
+                "with the logarithm of the private number of rows, so it isn't offered."
+            )
+        return self.criterion
+
+    def _leaf_query(self, leaf: str | None, facts: Facts) -> Count:
+        assert facts.target is not None
+        return Count(by=facts.target if leaf is None else (leaf, facts.target))
+
+    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
+        order = self._by_class(facts)
+        self.leaf_values_ = value.reshape(-1, len(order))[:, order]
+        noise, leaves = float(error.max()), len(self.leaf_values_)
+        self.class_prior_ = class_prior(self.leaf_values_.sum(axis=0), noise * math.sqrt(leaves))
+        self.leaf_proba_ = class_shares(self.leaf_values_, noise, self.class_prior_)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The classes' probabilities for each row."""
+        leaves = self._leaves(X)
+        return np.asarray(self.leaf_proba_[leaves])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithms of the classes' probabilities for each row."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row."""
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[shares.argmax(axis=1)])
+
+
+@final
+class DecisionTreeRegressor(RegressorMixin, GreedyTree):
+    """A decision tree whose splits are chosen privately, with noised means in its leaves.
+
+    As `DecisionTreeClassifier`, with splits scored by S²/n, summed over their sides, S the sum of the target
+    scaled to [-1, 1]: what they take from the variance. Leaves have a noised count and sum.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    bounds : pair, optional
+        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
+    target_bounds : pair, optional
+        Lower and upper bound of the target. With `bounds`, this declares what a `schema` would.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns; categories too.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+    max_depth : int, optional
+        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
+        tree is complete: nothing about the rows stops it early.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the depth.
+
+    Attributes
+    ----------
+    tree_ : tuple
+        The splits, as `schema.Tree` takes them.
+    depth_ : int
+    leaf_values_ : array of shape (leaves, 2)
+        The noised counts, and noised sums of the target scaled to [-1, 1].
+    leaf_mean_ : array over leaves
+    target_range_ : pair of float
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    As `DecisionTreeClassifier`. Proof page: ``docs/proofs/trees.md``.
+    """
+
+    _target = "number"
+    _claims = ("decision-tree",)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        max_depth: Any = None,
+        expected_rows: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.max_depth = max_depth
+        self.expected_rows = expected_rows
+
+    def _criterion(self) -> Any:
+        return "variance"
+
+    def _leaf_query(self, leaf: str | None, facts: Facts) -> CentredSums:
+        assert facts.target is not None
+        return CentredSums(facts.target, by=leaf, count_weight=COUNT_WEIGHT)
+
+    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
+        column = facts.schema[facts.target]  # type: ignore[index]
+        assert isinstance(column, Numeric)
+        self.target_range_ = (float(column.lower), float(column.upper))
+        self.leaf_values_ = value.reshape(-1, 2)
+        noise = tuple(error.reshape(-1, 2)[0].tolist())
+        count, total = self.leaf_values_.sum(axis=0).tolist()
+        spread = math.sqrt(len(self.leaf_values_))
+        mean = whole_mean(count, total, (noise[0] * spread, noise[1] * spread))
+        u = leaf_means(self.leaf_values_[:, 0], self.leaf_values_[:, 1], noise, mean)
+        low, high = self.target_range_
+        self.leaf_mean_ = low + (high - low) * ((u + 1.0) / 2)
+
+    def predict(self, X: Any) -> Floats:
+        """The expected target of each row."""
+        leaves = self._leaves(X)
+        return np.asarray(self.leaf_mean_[leaves])

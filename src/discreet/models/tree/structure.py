@@ -1,0 +1,206 @@
+"""The public part of trees: where columns may be cut, random trees, and how deep to go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import VALUE_BITS, Code
+from discreet.columns import Base, Categorical, Numeric, Split, Tree
+from discreet.engines.arrays import Chunk
+from discreet.models.rows import Rows
+from discreet.rational import rational
+from discreet.schema import Schema
+
+Integers = npt.NDArray[np.int64]
+Splits = tuple[Split | None, ...]
+
+#: What is assumed of the number of rows where nothing is known of it.
+USUAL_ROWS = 10_000
+#: The most cut points of a column, and of all columns together.
+MOST_CUTS, MOST_CANDIDATES = 31, 1024
+#: Geometric cuts halve the distance to the crowded end this many times at most.
+HALVINGS = 8
+
+
+def crowding(column: Numeric) -> float:
+    """How likely values crowd at the end that is nearer to zero, from the bounds alone.
+
+    0 for bounds like -1 and 1, almost 1 for 0 and 100000: amounts that may be large mostly are small.
+    """
+    small, large = sorted((abs(float(column.lower)), abs(float(column.upper))))
+    return 1.0 - small / large if large else 0.0
+
+
+def _at(column: Numeric, code: int) -> float:
+    """A cut point: values at or above it have this code or a larger one."""
+    if column.is_exact(VALUE_BITS):
+        return float(column.lower) + code - 0.5
+    return column.decode(code, VALUE_BITS)
+
+
+def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
+    """The code at a share of the way from the crowded end, within low..high."""
+    length = max(1, math.ceil((high - low) * share))
+    if abs(float(column.lower)) <= abs(float(column.upper)):
+        return low + length
+    return high - length + 1
+
+
+def cut_points(column: Numeric, most: int = MOST_CUTS) -> tuple[float, ...]:
+    """Public cut points: about half of them evenly spaced, the others halving towards a crowded end."""
+    # a real value equal to the upper bound has a cell of its own: no cut there
+    last = column.steps(VALUE_BITS) - (0 if column.is_exact(VALUE_BITS) else 1)
+    if last < 1:
+        return ()
+    if last <= most:
+        return tuple(_at(column, code) for code in range(1, last + 1))
+    halvings = min(HALVINGS, most // 2) if crowding(column) > 0.5 else 0
+    even = most - halvings
+    codes = {max(1, round(last * k / (even + 1))) for k in range(1, even + 1)}
+    codes |= {_from_crowd(column, 2.0**-k, 0, last) for k in range(3, 3 + halvings)}
+    return tuple(_at(column, code) for code in sorted(codes))
+
+
+def candidates(columns: Mapping[str, Base]) -> dict[str, tuple[float, ...]]:
+    """The cut points of all columns that can be split; none for a category, which is split by value."""
+    most = max(2, min(MOST_CUTS, MOST_CANDIDATES // max(1, len(columns))))
+    found: dict[str, tuple[float, ...]] = {}
+    for name, column in columns.items():
+        if isinstance(column, Categorical):
+            if len(column.values) > 1:
+                found[name] = ()
+        elif isinstance(column, Numeric) and (points := cut_points(column, most)):
+            found[name] = points
+        elif not isinstance(column, Numeric):
+            raise ValueError(
+                f"column {name!r} must be dp.Real, dp.Integer or dp.Categorical, not {column!r}."
+            )
+    return found
+
+
+Box = dict[str, tuple[int, int] | tuple[Any, ...]]
+
+
+def random_tree(columns: Mapping[str, Base], depth: int, draw: np.random.Generator) -> Splits:
+    """A random public tree: at each node a random column, cut at random within the node's box.
+
+    Jagannathan, Pillaipakkamnatt & Wright 2009, with cuts of numbers in their declared bounds: even, or,
+    with a probability that `crowding` gives, geometric towards the crowded end; of categories the
+    values that go right are a random half.
+    """
+    box: dict[str, Any] = {}
+    for name, column in columns.items():
+        if isinstance(column, Numeric):
+            box[name] = (0, column.steps(VALUE_BITS))
+        else:
+            assert isinstance(column, Categorical)
+            box[name] = tuple(column.values)
+    splits: list[Split | None] = [None] * (2**depth - 1)
+    pending = [(0, box)]
+    while pending:
+        node, here = pending.pop()
+        if node >= len(splits):
+            continue
+        split, left, right = _random_split(columns, here, draw)
+        splits[node] = split
+        pending += [(2 * node + 2, right), (2 * node + 1, left)]
+    return tuple(splits)
+
+
+def _random_split(
+    columns: Mapping[str, Base], box: dict[str, Any], draw: np.random.Generator
+) -> tuple[Split | None, dict[str, Any], dict[str, Any]]:
+    open_ = [
+        n
+        for n, c in columns.items()
+        if (box[n][1] > box[n][0] if isinstance(c, Numeric) else len(box[n]) > 1)
+    ]
+    if not open_:
+        return None, box, box
+    name = open_[int(draw.integers(len(open_)))]
+    column, here = columns[name], box[name]
+    if isinstance(column, Numeric):
+        low, high = here
+        if draw.random() < crowding(column) / 2:
+            code = _from_crowd(column, 2.0 ** -(HALVINGS * draw.random()), low, high)
+        else:
+            code = int(draw.integers(low + 1, high + 1))
+        return (
+            (name, _at(column, code)),
+            {**box, name: (low, code - 1)},
+            {**box, name: (code, high)},
+        )
+    mixed = [here[i] for i in draw.permutation(len(here))]
+    chosen = set(mixed[: max(1, len(mixed) // 2)])
+    right = tuple(value for value in here if value in chosen)
+    left = tuple(value for value in here if value not in chosen)
+    return (name, right), {**box, name: left}, {**box, name: right}
+
+
+def coverage(columns: int, depth: int) -> float:
+    """How much of what the columns tell a random tree is expected to see, between 0 and 1.
+
+    A column that was cut m times on the way to a leaf is taken to tell m/(m + 1) of what it knows; m is
+    binomial (depth, 1/columns), so 1 - E[1/(m + 1)] = 1 - (1 - (1 - p)^(depth + 1))/((depth + 1)·p).
+    """
+    p = 1 / max(1, columns)
+    return 1.0 - (1.0 - (1.0 - p) ** (depth + 1)) / ((depth + 1) * p)
+
+
+def _strength(epsilon: Any, rows: int) -> float:
+    """ε·rows, from 2: what decides how much structure a table can bear. Beyond ε = 100 rows decide."""
+    budget = 100.0 if epsilon == math.inf else float(rational(epsilon, "epsilon"))
+    return max(2.0, min(budget, 100.0) * rows)
+
+
+def greedy_depth(epsilon: Any, rows: int) -> int:
+    """Levels of a tree whose splits are bought: a third of log2(ε·rows), rounded up, from 1 to 8.
+
+    Each level halves the rows of a node and takes a share of the budget.
+    """
+    return min(8, max(1, math.ceil(math.log2(_strength(epsilon, rows)) / 3)))
+
+
+def forest_size(epsilon: Any, rows: int) -> int:
+    """How many random trees: a power of two up to 32, with ε·rows at least 50 times as large.
+
+    Each tree's leaves have that many times the noise of one tree's; all rows in the noise of a tree's root
+    must stay visible.
+    """
+    return int(2 ** min(5, max(0, math.floor(math.log2(_strength(epsilon, rows) / 50)))))
+
+
+def random_generator(state: Any) -> np.random.Generator:
+    """The generator of the public structure; its seed may be known to everybody."""
+    if isinstance(state, np.random.Generator):
+        return state
+    if isinstance(state, np.random.RandomState):
+        return np.random.default_rng(state.randint(2**31))
+    return np.random.default_rng(state)
+
+
+def leaves_of(trees: list[Splits], rows: Rows) -> Integers:
+    """The leaf of each row in each tree: shape (rows, trees)."""
+    schema = Schema(dict(zip(rows.names, rows.columns, strict=True)))
+    codes = rows.codes()
+    known: dict[Code, Integers] = {
+        schema.code(name): codes[:, place] for place, name in enumerate(rows.names)
+    }
+    chunk = Chunk({"": np.zeros(rows.length)}, known)
+    result = np.zeros((rows.length, len(trees)), np.int64)
+    for index, splits in enumerate(trees):
+        if any(splits):
+            result[:, index] = chunk.code(Tree(splits).code("leaf", schema))
+    return result
+
+
+def free_name(name: str, schema: Schema) -> str:
+    """A name that no column of the schema has."""
+    while name in schema:
+        name += "'"
+    return name

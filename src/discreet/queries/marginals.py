@@ -1,0 +1,220 @@
+"""Counts, sums, squares and histograms of many columns for each group, as one vector: naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from discreet.coding import Code, Linear, Lookup, partial_codes
+from discreet.columns import Numeric, column_name
+from discreet.expressions import Expression
+from discreet.queries.base import Additive, CodedQuery, Extent, Floats, Term
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+
+@dataclass(frozen=True)
+class MarginalsValue:
+    """What one noised vector tells about each group.
+
+    Attributes
+    ----------
+    count : array over groups, or None
+        The number of rows; None without numeric columns.
+    sums, squares : arrays of shape (groups, numeric columns)
+        Of u and u², with u the column scaled by its bounds to [-1, 1].
+    cells : tuple of arrays of shape (groups, cells), one for each countable column
+        The number of rows with each declared value.
+    """
+
+    count: Any
+    sums: Any
+    squares: Any
+    cells: tuple[Any, ...]
+
+
+@final
+class Marginals(Additive):
+    """Moments of numeric columns and histograms of countable ones, for each group, in one vector.
+
+    Columns that are `Real` or `Integer` give sums and sums of squares, all others (`Categorical`,
+    `Bins`) the count of each cell. A row in which a column has no declared value adds nothing to that
+    column's histogram, and counts elsewhere.
+
+    Parameters
+    ----------
+    *columns : str
+    by : str or sequence of str
+        The countable columns whose values are the groups.
+    where : condition, optional
+    tallied : sequence of str
+        `Integer` columns whose values are to be counted one by one.
+
+    Privacy
+    -------
+    With u in [-1, 1], a row adds (1/2; u, (1 - u²)/2 for each numeric column; an indicator for each
+    countable one). As |u| + (1 - u²)/2 <= 1 and u² + (1 - u²)²/4 <= 1, the squares cost nothing beside
+    the sums: L1 sensitivity 1/2 + number of columns, squared L2 sensitivity 1/4 + number of columns
+    (add/remove). At most 2^33 rows. Proof page: ``docs/proofs/naive_bayes.md``.
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        by: str | Sequence[str],
+        where: Expression | str | None = None,
+        tallied: Sequence[str] = (),
+    ) -> None:
+        super().__init__(by, where)
+        if not self.by:
+            raise ValueError("Marginals needs by: the column whose values are the groups.")
+        if not columns or len(set(columns)) != len(columns):
+            raise ValueError("Marginals needs the names of one or more different columns.")
+        self.names = tuple(column_name(column, "Marginals") for column in columns)
+        self.tallied = tuple(column_name(column, "Marginals") for column in tallied)
+        if not set(self.tallied) <= set(self.names):
+            raise ValueError("tallied must be among the columns of Marginals.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+    def _options(self) -> list[str]:
+        shown = [f"tallied={list(self.tallied)}"] if self.tallied else []
+        return [*super()._options(), *shown]
+
+    def numeric(self, schema: Schema) -> list[tuple[str, Numeric]]:
+        """The columns whose moments are asked for."""
+        pairs = [(name, schema[name]) for name in self.names if name not in self.tallied]
+        return [(name, column) for name, column in pairs if isinstance(column, Numeric)]
+
+    def counted(self, schema: Schema) -> list[str]:
+        """The columns whose cells are counted."""
+        numeric = {name for name, _ in self.numeric(schema)}
+        return [name for name in self.names if name not in numeric]
+
+    def bits(self, schema: Schema) -> int:
+        """Bits of the grid of numeric columns: fewer for many, so that the noise stays below 2^50."""
+        bits, most = 14, 128
+        while len(self.names) > most and bits > 8:
+            bits, most = bits - 1, 4 * most
+        return bits
+
+    def terms(self, schema: Schema) -> tuple[Term, ...]:
+        terms: list[Term] = []
+        bits, numeric = self.bits(schema), self.numeric(schema)
+        if numeric:
+            terms.append(Term(4**bits))
+        for name, column in numeric:
+            steps, grid = column.steps(bits), column.grid(name, bits)
+            weight = self._weight(steps, bits)
+            # z = 2k - s; s² - z² = 4k(s - k)
+            terms.append(Term(2 * steps * weight, (Linear(grid, 2, -steps),)))
+            terms.append(Term(4 * weight, (grid, Linear(grid, -1, steps))))
+        for name in self.counted(schema):
+            terms += [Term(2 * 4**bits, (code,)) for code in _indicators(schema, name)]
+        return tuple(terms)
+
+    @staticmethod
+    def _weight(steps: int, bits: int) -> int:
+        """What brings a square, at most steps², to the common size 4^bits."""
+        return int(4**bits // max(1, steps * steps))
+
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        coded = self._coded(schema, unit, self.terms(schema))
+        needed: list[Any] = [*coded.by, *([] if coded.where is None else [coded.where])]
+        return replace(coded, known=partial_codes(*needed))
+
+    def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
+        if self.where is not None or unit.id_column is not None:
+            return True
+        return bool(partial_codes(*(schema.code(name) for name in self.by)))
+
+    def extent(self, schema: Schema, counted: bool) -> Extent:
+        bits, numeric = self.bits(schema), self.numeric(schema)
+        count = 4**bits if numeric else 0
+        l1, l2_squared, diameter, diameter_squared = count, count**2, 0, 0
+        for _, column in numeric:
+            steps = column.steps(bits)
+            size = (
+                2 * steps * steps * self._weight(steps, bits)
+            )  # attained at both ends of the grid
+            l1, l2_squared = l1 + size, l2_squared + size**2
+            diameter, diameter_squared = diameter + 2 * size, diameter_squared + 4 * size**2
+        for name in self.counted(schema):
+            size, code = 2 * 4**bits, schema.code(name)
+            l1, l2_squared = l1 + size, l2_squared + size**2
+            # from one cell to another, or to none at all
+            moved = 2 if code.high > 0 else 1 if partial_codes(code) else 0
+            diameter, diameter_squared = diameter + moved * size, diameter_squared + moved * size**2
+        return Extent(l1, l2_squared, diameter, diameter_squared)
+
+    def _split(self, values: Floats, schema: Schema) -> MarginalsValue:
+        """Columns of (groups, terms) as count, first, second, cells, each in units of rows."""
+        bits, numeric = self.bits(schema), self.numeric(schema)
+        unit = float(4**bits)
+        first = 1 if numeric else 0
+        last = first + 2 * len(numeric)
+        steps = [column.steps(bits) for _, column in numeric]
+        # a column of width zero says nothing: its noise is not shown as sums
+        scale = np.array([1 / (s * s * self._weight(s, bits)) if s else 0.0 for s in steps])
+        cells, at = [], last
+        for name in self.counted(schema):
+            width = schema.code(name).high + 1
+            cells.append(values[:, at : at + width] / (2 * unit))
+            at += width
+        return MarginalsValue(
+            values[:, 0] / unit if numeric else None,
+            values[:, first:last:2] * (scale / 2),
+            values[:, first + 1 : last : 2] * scale,
+            tuple(cells),
+        )
+
+    def _zeros(self, schema: Schema) -> Floats:
+        """1 for columns with some width: those of width zero have u = 0 and so u² = 0."""
+        bits = self.bits(schema)
+        return np.array([float(column.steps(bits) > 0) for _, column in self.numeric(schema)])
+
+    def estimate(self, totals: Floats, schema: Schema) -> Any:
+        value = self._split(totals, schema)
+        if value.count is None:
+            return value
+        squares = value.count[:, None] * self._zeros(schema) - value.squares
+        return replace(value, squares=squares)
+
+    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
+        rows = np.tile(np.asarray(deviations, np.float64), (len(totals), 1))
+        value = self._split(rows, schema)
+        if value.count is None:
+            return value
+        squares = np.hypot(value.count[:, None] * self._zeros(schema), value.squares)
+        return replace(value, squares=squares)
+
+    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
+        value = self.estimate(totals, schema)
+        half = self._split(np.tile(np.asarray(widths, np.float64), (len(totals), 1)), schema)
+        if half.count is not None:
+            half = replace(half, squares=half.count[:, None] * self._zeros(schema) + half.squares)
+        return _moved(value, half, -1.0), _moved(value, half, 1.0)
+
+
+def _indicators(schema: Schema, name: str) -> list[Code]:
+    """For each cell of a countable column a code that is 1 there and 0 elsewhere."""
+    width = len(schema.labels(name))
+    code = schema.code(name)
+    return [
+        Lookup((code,), (tuple(int(cell == at) for cell in range(width)),), (0, 1))
+        for at in range(width)
+    ]
+
+
+def _moved(value: MarginalsValue, half: MarginalsValue, sign: float) -> MarginalsValue:
+    return MarginalsValue(
+        None if value.count is None else value.count + sign * half.count,
+        value.sums + sign * half.sums,
+        value.squares + sign * half.squares,
+        tuple(v + sign * h for v, h in zip(value.cells, half.cells, strict=True)),
+    )

@@ -1,0 +1,115 @@
+"""Examples of every estimator: what scikit-learn's checks and our own suites run over.
+
+An estimator without an example here fails the suite, so that a later one can't be forgotten.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.unit import PUBLIC
+
+if TYPE_CHECKING:
+    from discreet.models import PrivateEstimator
+
+__all__ = ["ESTIMATORS", "Example", "all_estimators_for_checks", "estimator_classes"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """How the suites make an estimator.
+
+    Attributes
+    ----------
+    path : str
+        Where its class is, as ``module.Name`` below `discreet.models`.
+    parameters : mapping
+        What it needs besides budget and domain.
+    features : {"number", "category"}
+        What its columns hold in the suites.
+    engines : {"all", "two"}
+        Whether it is compared on every engine bit for bit, or on numpy and DuckDB.
+    failing : mapping of check to reason
+        Checks of scikit-learn that it can't pass.
+    """
+
+    path: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    features: Literal["number", "category"] = "number"
+    engines: Literal["all", "two"] = "two"
+    failing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> type[PrivateEstimator]:
+        """The class."""
+        module, _, name = self.path.rpartition(".")
+        found: type[PrivateEstimator] = getattr(
+            importlib.import_module(f"discreet.models.{module}"), name
+        )
+        return found
+
+    def made(self, **parameters: Any) -> PrivateEstimator:
+        """An estimator with the example's parameters and these."""
+        return self.kind(**{**self.parameters, **parameters})
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.path.rpartition('.')[2]}({shown})"
+
+
+ESTIMATORS: tuple[Example, ...] = (
+    Example("naive_bayes.GaussianNB", engines="all"),
+    Example("naive_bayes.CategoricalNB", features="category", engines="all"),
+    Example("naive_bayes.MixedNB", engines="all"),
+    Example("cluster.KMeans", {"n_clusters": 3}, engines="all"),
+    Example("cluster.KMeans", {"n_clusters": 3, "method": "sample_aggregate"}),
+    Example("decomposition.PCA", {"n_components": 1}),
+    Example("linear_model.LinearRegression", engines="all"),
+    Example("linear_model.LinearRegression", {"method": "functional"}, engines="all"),
+    Example("linear_model.LogisticRegression", {"method": "functional"}, engines="all"),
+    Example("linear_model.Ridge", {"alpha": 0.5}, engines="all"),
+    Example("linear_model.SimpleLinearRegression", {"feature": 0}, engines="all"),
+    Example("linear_model.SimpleLinearRegression", {"feature": 0, "method": "theil_sen"}),
+    Example("preprocessing.QuantileBinner", {"n_bins": 3}),
+    Example("preprocessing.StandardScaler"),
+    Example(
+        "tree.RandomDecisionForest",
+        {"n_estimators": 4, "max_depth": 5, "random_state": 0},
+    ),
+    Example(
+        "tree.RandomDecisionForestRegressor",
+        {"n_estimators": 16, "max_depth": 6, "random_state": 0},
+    ),
+    Example("tree.DecisionTreeClassifier"),
+    Example("tree.DecisionTreeRegressor"),
+)
+
+
+def all_estimators_for_checks() -> Iterator[tuple[PrivateEstimator, dict[str, str]]]:
+    """Every estimator as scikit-learn's checks take it, with the checks that it can't pass.
+
+    The checks invent their data, so the rows are declared public and no noise is drawn.
+    """
+    for example in ESTIMATORS:
+        yield example.made(unit=PUBLIC, epsilon=math.inf), dict(example.failing)
+
+
+def estimator_classes() -> list[type[PrivateEstimator]]:
+    """All estimators of `discreet.models`."""
+    models: Any = importlib.import_module("discreet.models")
+    for module in pkgutil.walk_packages(models.__path__, "discreet.models."):
+        importlib.import_module(module.name)
+    found: list[type[PrivateEstimator]] = []
+    pending: list[Any] = [models.PrivateEstimator]
+    while pending:
+        below = pending.pop().__subclasses__()
+        pending += below
+        found += [kind for kind in below if not kind.__subclasses__()]
+    return sorted(
+        (k for k in found if k.__module__.startswith("discreet.models.")), key=lambda k: k.__name__
+    )

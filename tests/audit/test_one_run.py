@@ -1,0 +1,416 @@
+"""One-run audits: bounds against oracles, validity by exact sums and by simulation, broken claims caught."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import binom
+
+from discreet.audit.attacks.one_run import excess, steep
+from discreet.audit.one_run import (
+    Guesses,
+    OneRunAudit,
+    _gaussian,
+    _tabulated,
+    _too_much,
+    audit_in_one_run,
+    guess,
+    published_p_value,
+)
+from discreet.audit.registry import all_attacks, run_attack
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+from discreet.measures.gaussian import gaussian_delta
+from discreet.measures.meaning import trade_off
+
+RISK = 0.05
+
+
+def allowed(runs: int, risk: float = RISK) -> int:
+    """The share that may go wrong, and three deviations more."""
+    return math.ceil(runs * risk + 3 * math.sqrt(runs * risk * (1 - risk)))
+
+
+def randomised_response(epsilon: float, rng: np.random.Generator):
+    keep = 1 / (1 + math.exp(-epsilon))
+    return lambda coins: np.where(rng.random(len(coins)) < keep, coins, ~coins).astype(float)
+
+
+def gaussian_sums(mu: float, rng: np.random.Generator):
+    return lambda coins: mu * coins + rng.normal(size=len(coins))
+
+
+# --- the bounds against oracles ---
+
+
+def best_mechanism(m: int, r: int, v: int, pairs: list[tuple[float, float]]) -> float:
+    """The largest P(right >= v) of any mechanism that is (ε, δ)-DP for all pairs, by linear programming."""
+    inputs = list(itertools.product((-1, 1), repeat=m))
+    outputs = [t for t in itertools.product((-1, 0, 1), repeat=m) if sum(map(abs, t)) == r]
+    cells, k = len(inputs) * len(outputs), len(pairs)
+    at = {(s, t): i for i, (s, t) in enumerate(itertools.product(inputs, outputs))}
+    excess = {
+        key: cells + i
+        for i, key in enumerate(itertools.product(inputs, range(m), range(k), outputs))
+    }
+    size = cells + len(excess)
+    cost, rows, limits = np.zeros(size), [], []
+    for (s, t), i in at.items():
+        cost[i] = -(sum(a == b for a, b in zip(s, t, strict=True)) >= v) / len(inputs)
+    for s, i, p in itertools.product(inputs, range(m), range(k)):
+        flipped = tuple(-b if j == i else b for j, b in enumerate(s))
+        total = np.zeros(size)
+        for t in outputs:
+            row = np.zeros(size)
+            row[at[s, t]], row[at[flipped, t]] = 1, -math.exp(pairs[p][0])
+            row[excess[s, i, p, t]] = -1
+            total[excess[s, i, p, t]] = 1
+            rows.append(row)
+            limits.append(0.0)
+        rows.append(total)
+        limits.append(pairs[p][1])
+    sums = np.zeros((len(inputs), size))
+    for (s, _), i in at.items():
+        sums[inputs.index(s), i] = 1
+    found = linprog(cost, np.array(rows), limits, sums, np.ones(len(inputs)), method="highs")
+    return -found.fun
+
+
+@pytest.mark.parametrize(("m", "r"), [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.0, 0.02), (0.3, 0.1)])
+def test_no_mechanism_beats_the_bound_and_some_attain_it(m, r, epsilon, delta):
+    for v in range(1, r + 1):
+        best = best_mechanism(m, r, v, [(epsilon, delta)])
+        bound = Guesses(m, r, v).p_value(ApproxDP(epsilon, delta))
+        published = published_p_value(Guesses(m, r, v), ApproxDP(epsilon, delta))
+        assert best <= bound * (1 + 1e-7)
+        assert best <= published * (1 + 1e-7) or published > 0.8
+        if r == m or delta == 0:
+            assert bound == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.5])
+def test_no_mechanism_beats_the_bound_for_a_curve(mu):
+    """Gaussian DP is (ε, δ(ε))-DP for all ε; finitely many of them allow a little more."""
+    pairs = [(e, gaussian_delta(GaussianDP(mu**2).mu_squared, e)) for e in (0, 0.5, 1, 2, 3)]
+    for m, r, v in [(1, 1, 1), (2, 1, 1), (2, 2, 1), (2, 2, 2)]:
+        bound = Guesses(m, r, v).p_value(GaussianDP(mu**2))
+        best = best_mechanism(m, r, v, pairs)
+        # the same five pairs as a curve: this is the one that the linear program is about
+
+        def curve(a, pairs=pairs):
+            return max(float(trade_off(ApproxDP(e, d), a)) for e, d in pairs)
+
+        assert best <= Guesses(m, r, v).p_value(curve) * (1 + 1e-6)
+        assert bound <= Guesses(m, r, v).p_value(curve) * (1 + 1e-6)
+        if m == r == v == 1:
+            assert bound == pytest.approx(trade_off_accuracy(mu), rel=1e-6)
+
+
+def trade_off_accuracy(mu: float) -> float:
+    """The best guess of one coin: (1 + advantage)/2 = Φ(μ/2)."""
+    return 0.5 * (1 + math.erf(mu / math.sqrt(8)))
+
+
+def test_pure_p_values_are_binomial_tails():
+    for r, v, epsilon in [(10, 7, 0.0), (500, 400, 1.0), (40, 40, 3.0)]:
+        q = 1 / (1 + math.exp(-epsilon))
+        found = Guesses(1000, r, v).p_value(PureDP(epsilon))
+        assert found == pytest.approx(binom.sf(v - 1, r, q), rel=1e-8)
+        assert found >= binom.sf(v - 1, r, q) * (1 - 1e-12)
+
+
+def test_the_published_bound_is_the_published_program():
+    """The loop of appendix D, written out: a running sum of the mass below v."""
+    m, r, v, epsilon, delta = 300, 100, 80, 0.7, 1e-3
+    q = 1 / (1 + math.exp(-epsilon))
+    steepest, mass = 0.0, 0.0
+    for i in range(1, v + 1):
+        mass += binom.pmf(v - i, r, q)
+        steepest = max(steepest, mass / i)
+    expected = binom.sf(v - 1, r, q) + 2 * m * delta * steepest
+    found = published_p_value(Guesses(m, r, v), ApproxDP(epsilon, delta))
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_published_bound_is_exceeded_where_it_is_large():
+    """Two canaries, ε = 1, δ = 0.02, v = 1: an explicit mechanism. Nothing is ever refuted at such p."""
+    epsilon, delta = 1.0, 0.02
+    weights = binom.pmf([0, 1, 2], 2, 1 / (1 + math.exp(-epsilon)))
+    jump = delta / (weights[1] / 2)
+    heights = np.array([0.0, jump, jump]) + 1 - jump * (1 - weights[0])
+    each = heights * weights / [1, 2, 1]  # the probability of one output with k right guesses
+    bits = list(itertools.product((0, 1), repeat=2))
+    law = np.array(
+        [[each[sum(a == b for a, b in zip(s, t, strict=True))] for t in bits] for s in bits]
+    )
+    assert law.sum(axis=1) == pytest.approx(1)
+    for i, j in [(0, 1), (0, 2), (1, 3), (2, 3)]:
+        for p, q in ((law[i], law[j]), (law[j], law[i])):
+            assert np.maximum(p - math.exp(epsilon) * q, 0).sum() <= delta + 1e-12
+    chance = 1 - each[0]
+    assert published_p_value(Guesses(2, 2, 1), ApproxDP(epsilon, delta)) < chance - 1e-3
+    assert Guesses(2, 2, 1).p_value(ApproxDP(epsilon, delta)) == pytest.approx(chance, rel=1e-8)
+
+
+def test_our_bound_is_never_above_the_published_one_where_it_matters():
+    for m, r in [(100, 100), (1000, 100), (5000, 5000)]:
+        for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-6, 1e-4, 1e-2)):
+            claim = ApproxDP(epsilon, delta)
+            for v in range(r // 2, r + 1, max(1, r // 40)):
+                counts = Guesses(m, r, v)
+                published = published_p_value(counts, claim)
+                assert counts.p_value(claim) <= published * (1 + 1e-9) or published > 0.8
+
+
+def test_p_values_fall_with_right_guesses_and_rise_with_the_claim():
+    for claims in (
+        [ApproxDP(e, 1e-3) for e in (0, 0.5, 1, 2, 4)],
+        [GaussianDP(mu**2) for mu in (0.0, 0.3, 1.0, 2.0)],
+    ):
+        table = [[Guesses(400, 80, v).p_value(c) for v in range(0, 81, 8)] for c in claims]
+        assert np.all(np.diff(table, axis=1) <= 1e-9)
+        assert np.all(np.diff(table, axis=0) >= -1e-9)
+        assert all(row[0] == 1.0 for row in table)
+
+
+def test_a_curve_of_approximate_dp_gives_a_valid_if_weaker_bound():
+    counts = Guesses(300, 300, 235)
+    claim = ApproxDP(1, 1e-3)
+    found = counts.p_value(lambda a: float(trade_off(claim, a)))
+    assert counts.p_value(claim) * (1 - 1e-6) <= found <= 3 * counts.p_value(claim)
+
+
+def test_zcdp_is_weaker_than_the_gaussian_that_has_it():
+    counts = Guesses(20_000, 200, 195)
+    weak, strong = counts.p_value(ZCDP("1/8")), counts.p_value(GaussianDP("1/4"))
+    assert strong < weak < 1
+
+
+def test_tabulated_curves_lie_just_below_the_true_one():
+    table, true = _tabulated(GaussianDP(1)), _gaussian(1.0)
+    for x in np.random.default_rng(0).random(3000) ** 3:
+        assert table(x) <= true(x) * (1 + 1e-9)
+        assert table(x) >= true(x) * (1 - 5e-3) - 1e-9
+
+
+def test_the_recursion_keeps_its_digits():
+    """Against 40 digits: the decision changes at the same tail probability, to the promised slack."""
+    mpmath.mp.dps = 40
+    m, r, v, mu = 2000, 100, 96, mpmath.mpf(1)
+
+    def total(tail):
+        right, wrong = tail * v / m, tail * (r - v) / m
+        for j in range(v - 1, -1, -1):
+            x = mpmath.sqrt(2) * mpmath.erfinv(2 * right - 1)
+            least = mpmath.ncdf(x - mu)
+            if least <= wrong:
+                break
+            right, wrong = right + mpmath.mpf(j) / (r - j) * (least - wrong), least
+        return right + wrong
+
+    found = Guesses(m, r, v).p_value(GaussianDP(1))
+    assert 1e-6 < found < 0.9
+    limit = mpmath.mpf(r) / m
+    assert total(mpmath.mpf(found * (1 + 2e-8))) > limit > total(mpmath.mpf(found * (1 - 2e-8)))
+
+
+@pytest.mark.parametrize(("m", "v"), [(12, 10), (60, 52)])
+def test_the_attack_attains_the_bound_and_catches_one_without_its_term(m, v):
+    epsilon, delta = 0.8, 0.01
+    assert excess(m, v, epsilon, delta) == pytest.approx(delta)
+    chance = steep(m, v, epsilon, delta)[v:].sum()
+    counts = Guesses(m, m, v)
+    assert chance == pytest.approx(counts.p_value(ApproxDP(epsilon, delta)), rel=1e-7)
+    assert chance > counts.p_value(PureDP(epsilon)) * 1.05
+    half = (counts.p_value(ApproxDP(epsilon, delta)) + counts.p_value(PureDP(epsilon))) / 2
+    assert chance > half  # half of the term would be caught as well
+
+
+def test_the_claims_stand_and_fall_as_stated():
+    for name, violated in (("one-run-bound", False), ("one-run-delta-as-published", True)):
+        results = list(run_attack(all_attacks()[name]))
+        assert results
+        assert all(result.is_violated == violated for result in results)
+
+
+# --- validity ---
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("r", [20, 200, 1000])
+def test_floors_are_valid_on_randomised_response_by_exact_summation(epsilon, r):
+    keep = 1 / (1 + math.exp(-epsilon))
+    right = np.arange(r + 1)
+    mass = binom.pmf(right, r, keep)
+    wrong = [Guesses(1000, r, int(v)).p_value(PureDP(epsilon)) <= RISK for v in right]
+    assert mass[wrong].sum() <= RISK
+    assert mass[wrong].sum() > 0.2 * RISK or r == 20  # and no risk is wasted
+
+
+def test_delta_is_taken_off_and_must_be():
+    """With probability δ the mechanism tells everything: fine for (ε, δ), a violation of pure ε."""
+    epsilon, delta, m = 1.0, 0.1, 200
+    mass = (1 - delta) * binom.pmf(np.arange(m + 1), m, 1 / (1 + math.exp(-epsilon)))
+    mass[m] += delta
+
+    def chance(claim):
+        return sum(mass[v] for v in range(m + 1) if Guesses(m, m, v).p_value(claim) <= RISK)
+
+    assert chance(ApproxDP(epsilon, delta)) <= RISK
+    assert chance(PureDP(epsilon)) > RISK + 0.05
+
+
+def test_simulated_runs_of_randomised_response():
+    rng = np.random.default_rng(3)
+    epsilon, runs, wrong, floors = 1.0, 400, 0, []
+    for _ in range(runs):
+        audit = audit_in_one_run(
+            randomised_response(epsilon, rng), 2000, guesses=[(1000, 1000)], random_state=rng
+        )
+        wrong += audit.refutes(PureDP(epsilon))
+        if len(floors) < 40:
+            floors.append(audit.epsilon)
+            assert (audit.epsilon > epsilon) == audit.refutes(PureDP(epsilon))
+    assert wrong <= allowed(runs)
+    assert np.mean(floors) > 0.85  # close to the truth
+
+
+def test_simulated_runs_of_gaussian_sums():
+    rng = np.random.default_rng(4)
+    for mu in (0.5, 2.0):
+        runs, wrong = 400, 0
+        for _ in range(runs):
+            audit = audit_in_one_run(
+                gaussian_sums(mu, rng), 1000, guesses=[(50, 50), (10, 0)], random_state=rng
+            )
+            wrong += audit.refutes(GaussianDP(mu**2))
+        assert wrong <= allowed(runs)
+
+
+def test_gaussian_floors_come_near_the_truth_with_many_canaries():
+    rng = np.random.default_rng(5)
+    floors = [
+        audit_in_one_run(
+            gaussian_sums(1.0, rng), 100_000, guesses=[(300, 300)], delta=1e-5, random_state=rng
+        )
+        for _ in range(5)
+    ]
+    assert 0.7 < np.mean([floor.mu for floor in floors]) < 1.0
+    assert 2.5 < np.mean([floor.epsilon for floor in floors]) < 4.38  # ε(1, 1e-5) is 4.377
+
+
+def test_no_signal_gives_no_floor():
+    rng = np.random.default_rng(6)
+    runs, wrong = 400, 0
+    for _ in range(runs):
+        audit = audit_in_one_run(
+            lambda coins: rng.normal(size=len(coins)), 200, delta=1e-5, random_state=rng
+        )
+        wrong += audit.refutes(ApproxDP(0, 1e-5)) or audit.refutes(GaussianDP(0))
+    assert wrong <= allowed(runs)
+
+
+def test_choosing_the_best_number_of_guesses_uncorrected_isnt_valid():
+    """The control for Bonferroni: without it, no signal becomes a signal."""
+    rng = np.random.default_rng(7)
+    wrong = corrected = 0
+    for _ in range(200):
+        scores, coins = rng.normal(size=200), rng.random(200) < 0.5
+        tried = tuple(guess(scores, coins, k, 0) for k in range(5, 201, 5))
+        wrong += any(counts.p_value(PureDP(0)) <= RISK for counts in tried)
+        corrected += OneRunAudit(tried, 0.0, 1 - RISK).refutes(PureDP(0))
+    assert wrong > 2 * allowed(200)
+    assert corrected <= allowed(200)
+
+
+def test_a_broken_mechanism_is_caught():
+    rng = np.random.default_rng(8)
+    response = audit_in_one_run(randomised_response(3.0, rng), 300, random_state=rng)
+    assert response.refutes(PureDP(1))
+    assert response.refutes(ApproxDP(1, 1e-6))
+    assert not response.refutes(PureDP(3))
+    assert 1.5 < response.epsilon <= 3
+    sums = audit_in_one_run(gaussian_sums(3.0, rng), 2000, delta=1e-6, random_state=rng)
+    assert sums.refutes(GaussianDP(1))
+    assert not sums.refutes(GaussianDP(9))
+    assert sums.epsilon > 1
+
+
+def test_scores_that_are_all_equal_are_worth_nothing():
+    rng = np.random.default_rng(9)
+    wrong = sum(
+        audit_in_one_run(lambda c: np.zeros(len(c)), 64, random_state=rng).refutes(PureDP(0))
+        for _ in range(200)
+    )
+    assert wrong <= allowed(200)
+
+
+# --- the doors ---
+
+
+def test_guesses_take_the_ends():
+    scores, coins = [5.0, 1.0, 4.0, 2.0, 3.0], np.array([True, False, False, True, True])
+    assert guess(scores, coins, 1, 1) == Guesses(5, 2, 2)
+    assert guess(scores, coins, 2, 0) == Guesses(5, 2, 1)
+    assert guess(scores, coins, 0, 2) == Guesses(5, 2, 1)
+    assert guess(scores, coins, 2, 3).guesses == 5
+
+
+def test_a_run_is_called_once_and_cant_change_the_coins():
+    seen = []
+
+    def run(coins):
+        seen.append(coins.copy())
+        scores = coins.astype(float)
+        coins[:] = True
+        return scores
+
+    audit = audit_in_one_run(run, 100, guesses=[(20, 20)], random_state=0)
+    assert len(seen) == 1
+    assert 30 < seen[0].sum() < 70
+    assert audit.best.correct == audit.best.guesses
+
+
+def test_the_repr_reads_like_a_sentence():
+    rng = np.random.default_rng(10)
+    text = repr(audit_in_one_run(randomised_response(2, rng), 500, delta="1e-5", random_state=rng))
+    assert "500 canaries" in text
+    assert "guesses right" in text
+    assert "with confidence 95.0%" in text
+    assert "floors" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Guesses(10, 11, 1), "guesses not canaries"),
+        (lambda: Guesses(10, 5, 6), "correct must not exceed"),
+        (lambda: Guesses(10, 5, 4).epsilon_floor(confidence=1.0), "confidence"),
+        (lambda: Guesses(10, 5, 4).p_value(lambda a: (1 - a) ** 3), "its own inverse"),
+        (lambda: Guesses(10, 5, 4).p_value(lambda a: 1 - a**2), "between 0 and 1 - x"),
+        (lambda: guess([1.0, 2.0], [1, 0], 1, 1), "booleans"),
+        (lambda: guess([1.0, np.nan], np.array([True, False]), 1, 1), "NaN"),
+        (lambda: guess([1.0, 2.0], np.array([True, False]), 2, 1), "add up"),
+        (lambda: audit_in_one_run(lambda c: c[:1], 10), "one score for each"),
+        (lambda: audit_in_one_run(lambda c: c, 10, guesses=[(9, 9)]), "pairs"),
+        (lambda: audit_in_one_run(lambda c: c, 10, guesses=[]), "pairs"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_claim_must_be_a_measure_or_a_curve():
+    with pytest.raises(TypeError, match="measure or a curve"):
+        Guesses(10, 5, 4).p_value("private")
+
+
+def test_the_recursion_stops_where_nothing_more_is_needed():
+    assert not _too_much(Guesses(1000, 1000, 690), _gaussian(1.0), RISK)
+    assert _too_much(Guesses(1000, 1000, 1000), _gaussian(0.1), 1.0)

@@ -1,0 +1,230 @@
+"""The registered attacks have teeth: each catches a copy of the toolkit that was weakened in one place."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet import measures, noise, testing
+from discreet.accounting import thresholds
+from discreet.answers import discovery as discovery_answers
+from discreet.audit import all_attacks, run_attack
+from discreet.audit.attacks import discovery as discovery_attacks
+from discreet.audit.attacks import meaning as meaning_attacks
+from discreet.dataset import PrivateDataset
+from discreet.ledger.filters import PureFilter, RenyiFilter, ZCDPFilter
+from discreet.mechanisms import (
+    Bernstein,
+    GaussianLaw,
+    LaplaceLaw,
+    Memoised,
+    PriestleyChao,
+    ReportNoisyMax,
+    StaircaseNoise,
+    best_of,
+    permute_and_flip,
+)
+from discreet.mechanisms.local import hashing, means, response, unary
+from discreet.mechanisms.sparse_vector import SparseVectorStream
+from discreet.noise import entropy
+from discreet.queries import Mean, Quantile, Sensitivity
+from discreet.queries.base import Query
+
+
+def half_the_laplace_noise(patch):
+    patch.setattr(
+        LaplaceLaw, "run", lambda law, t: t + noise.discrete_laplace(law.scale / 2, t.shape)
+    )
+
+
+def half_the_gaussian_noise(patch):
+    patch.setattr(
+        GaussianLaw, "run", lambda law, t: t + noise.rounded_gaussian(law.sigma / 2, t.shape)
+    )
+
+
+def half_the_sensitivity(patch):
+    honest = Query._moved
+
+    def moved(query, *rest):
+        right = honest(query, *rest)
+        return Sensitivity(-(-right.l1 // 2), -(-right.l2_squared // 4))
+
+    patch.setattr(Query, "_moved", moved)
+
+
+def half_the_rank_sensitivity(patch):
+    honest = Quantile.rank_sensitivity
+    patch.setattr(Quantile, "rank_sensitivity", lambda *args: max(1, honest(*args) // 3))
+
+
+def narrow_stairs(patch):
+    honest = StaircaseNoise.draw
+    patch.setattr(StaircaseNoise, "draw", lambda law, size: honest(law, size) // 2)
+
+
+def flips_of_half_the_scale(patch):
+    class Noise:
+        permutation = staticmethod(noise.permutation)
+        bernoulli_exp = staticmethod(lambda x: noise.bernoulli_exp(2 * x))
+
+    patch.setattr(permute_and_flip, "noise", Noise)
+
+
+def scores_with_half_the_noise(patch):
+    honest = ReportNoisyMax.draws
+    patch.setattr(ReportNoisyMax, "draws", lambda m, s, n: honest(m, 2 * np.asarray(s), n))
+
+
+def answers_without_noise(patch):
+    def feed(stream, answer):
+        if answer < stream._noisy:
+            return None
+        stream._left -= 1
+        return True if stream._numeric_scale is None else answer
+
+    patch.setattr(SparseVectorStream, "feed", feed)
+
+
+def always_five_runs(patch):
+    patch.setattr(best_of, "truncated_negative_binomial", lambda *_: 5)
+
+
+def a_threshold_one_too_low(patch):
+    patch.setattr(
+        discovery_answers, "least_threshold", lambda *args: thresholds.least_threshold(*args) - 1
+    )
+
+
+def a_threshold_without_its_mass(patch):
+    honest = thresholds.threshold_delta
+    patch.setattr(discovery_attacks, "threshold_delta", lambda s, t, r, g: honest(s, t + 1, r, g))
+
+
+def noise_for_one_node(patch):
+    patch.setattr(Bernstein, "law", lambda m, s: m.noise.law(_one_node(m, s)))
+
+
+def _one_node(mechanism, sensitivity):
+    count = (mechanism.degree + 1) ** mechanism.dimension
+    return Sensitivity(sensitivity.l1 // count, sensitivity.l2_squared // count)
+
+
+def a_narrow_regression(patch):
+    honest = PriestleyChao.sensitivity
+
+    def half(regression, nodes):
+        right = honest(regression, nodes)
+        return Sensitivity(right.l1 // 2, right.l2_squared // 4)
+
+    patch.setattr(PriestleyChao, "sensitivity", half)
+
+
+def a_filter_that_lets_all_pass(patch):
+    for kind in (PureFilter, ZCDPFilter, RenyiFilter):
+        patch.setattr(kind, "fits", lambda *_: True)
+
+
+def a_door_that_reads_first(patch):
+    def release(data, query, how):
+        prepared = data._prepared(query, how)
+        answer = prepared.answer(data._engine, None, True)
+        data._charge(prepared.event, prepared.measure, "")
+        return answer
+
+    patch.setattr(PrivateDataset, "release", release)
+
+
+def a_prepaid_door_that_reads_in_advance(patch):
+    honest = PrivateDataset.prepaid
+
+    def prepaid(data, *arguments):
+        data._engine.totals(data._prepared(Mean("x"), measures.PureDP(1))._coded)
+        return honest(data, *arguments)
+
+    patch.setattr(PrivateDataset, "prepaid", prepaid)
+
+
+def curves_of_half_the_epsilon(patch):
+    honest = meaning_attacks.trade_off
+
+    def half(measure, at):
+        if isinstance(measure, measures.PureDP):
+            measure = measures.PureDP(measure.epsilon / 2)
+        return honest(measure, at)
+
+    patch.setattr(meaning_attacks, "trade_off", half)
+
+
+def fewer_lies(patch):
+    """The coins that turn a report round fall three quarters as often."""
+
+    def bernoulli(chance, shape=None):
+        rarer = chance * 3 / 4 if chance < Fraction(1, 2) else chance
+        return noise.bernoulli(rarer, *(() if shape is None else (shape,)))
+
+    class Noise:
+        def __getattr__(self, name):
+            return bernoulli if name == "bernoulli" else getattr(noise, name)
+
+    for module in (response, unary, hashing, means):
+        patch.setattr(module, "noise", Noise())
+
+
+def reports_without_a_second_blur(patch):
+    patch.setattr(Memoised, "report", lambda mechanism, rows: rows)
+    patch.setattr(Memoised, "randomize", lambda mechanism, v: mechanism.permanent(v))
+
+
+def a_stream_that_restarts(patch):
+    def current():
+        return entropy.Stream((b"a" * 32, b"b" * 32), reproducible=False)
+
+    patch.setattr(entropy, "current", current)
+
+
+WEAKENED = [
+    ("discrete-laplace", half_the_laplace_noise),
+    ("rounded-gaussian", half_the_gaussian_noise),
+    ("staircase", narrow_stairs),
+    ("coded-sums", half_the_laplace_noise),
+    ("coded-sums", half_the_gaussian_noise),
+    ("coded-sums", half_the_sensitivity),
+    ("private-bounds", half_the_sensitivity),
+    ("private-bounds", half_the_laplace_noise),
+    ("exponential-quantile", half_the_rank_sensitivity),
+    ("discovered-keys", a_threshold_one_too_low),
+    ("discovered-keys", a_threshold_without_its_mass),
+    ("permute-and-flip", flips_of_half_the_scale),
+    ("noisy-max", scores_with_half_the_noise),
+    ("sparse-vector", answers_without_noise),
+    ("best-of-runs", always_five_runs),
+    ("bernstein", noise_for_one_node),
+    ("priestley-chao", a_narrow_regression),
+    ("ledger-filter", a_filter_that_lets_all_pass),
+    ("charged-before-read", a_door_that_reads_first),
+    ("charged-before-read", a_prepaid_door_that_reads_in_advance),
+    ("trade-off-curves", curves_of_half_the_epsilon),
+    ("randomised-response", fewer_lies),
+    ("generalised-randomised-response", fewer_lies),
+    ("unary-encoding", fewer_lies),
+    ("local-hashing", fewer_lies),
+    ("memoised-reports", reports_without_a_second_blur),
+    ("one-bit-mean", fewer_lies),
+    ("piecewise-mean", fewer_lies),
+    ("hybrid-mean", fewer_lies),
+    ("noise-never-comes-twice", a_stream_that_restarts),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "weaken"), WEAKENED, ids=[f"{name}-{weaken.__name__}" for name, weaken in WEAKENED]
+)
+def test_a_weakened_copy_is_caught(name, weaken, monkeypatch):
+    weaken(monkeypatch)
+    fixed = nullcontext() if weaken is a_stream_that_restarts else testing.fixed_noise(30)
+    with fixed:
+        assert any(result.is_violated for result in run_attack(all_attacks()[name]))

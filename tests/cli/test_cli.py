@@ -1,0 +1,168 @@
+"""The command line: what it prints, how it ends, and that wrong input gets a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from discreet import audit, claims
+from discreet.claims import Claim, fingerprints
+from discreet.cli import main
+
+MECHANISM = """
+import numpy as np
+random = np.random.default_rng()
+NEIGHBOURS = (0.0, 1.0)
+
+def honest(value, trials):
+    return np.floor(value + random.laplace(scale=4, size=trials))
+
+def careless(value, trials):
+    return value + random.laplace(scale=0.1, size=trials)
+
+number = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_mechanism.py").write_text(MECHANISM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield
+    sys.modules.pop("own_mechanism", None)
+
+
+def test_help_is_light():
+    code = (
+        "import sys; from discreet.cli import main\n"
+        "try:\n main(['--help'])\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'sklearn', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "audit" in done.stdout
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_claims_are_printed(capsys):
+    assert main(["claims"]) == 0
+    text = capsys.readouterr().out
+    for entry in claims.all_claims():
+        assert entry.name in text
+    assert f"{len(claims.all_claims())} claims" in text
+    assert main(["claims", "--status", "refuted", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {entry["status"] for entry in listed} == {"refuted"}
+
+
+def test_one_claim_is_told_in_full(capsys):
+    assert main(["claims", "show", "discrete-laplace"]) == 0
+    text = capsys.readouterr().out
+    assert "docs/proofs/additive.md" in text
+    assert "discreet.noise.discrete_laplace" in text
+    assert main(["claims", "show", "nothing"]) == 2
+    assert "no claim is called" in capsys.readouterr().err
+
+
+def test_check_and_accept(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fingerprints, "RECORD", tmp_path / "accepted.json")
+    assert main(["claims", "check"]) == 1
+    assert "discrete-laplace" in capsys.readouterr().out
+    names = [entry.name for entry in claims.all_claims()]
+    assert main(["claims", "accept", *names, "--why", "a look at all"]) == 0
+    assert main(["claims", "check"]) == 0
+    assert main(["claims", "accept", "discrete-laplace", "--why", " "]) == 2
+    assert main(["claims", "accept", "nothing", "--why", "a look"]) == 2
+
+
+def test_a_proved_claim_is_consistent(capsys):
+    assert main(["audit", "discrete-laplace", "--effort", "0.1"]) == 0
+    assert "every verdict as stated" in capsys.readouterr().out
+
+
+def test_a_refuted_claim_is_violated(capsys):
+    assert main(["audit", "classic-gaussian-formula", "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["verdict"] for line in lines} == {"violated"}
+    assert lines[0]["claim_name"] == "classic-gaussian-formula"
+
+
+def test_several_claims_end_well_if_each_is_as_stated(capsys):
+    assert main(["audit", "staircase", "classic-gaussian-formula", "--effort", "0.1"]) == 0
+    assert "refuted ones caught" in capsys.readouterr().out
+
+
+def test_processes_side_by_side_find_the_same(capsys):
+    names = ["audit", "staircase", "classic-gaussian-formula", "--effort", "0.05", "--markdown"]
+    assert main([*names, "--jobs", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "| classic-gaussian-formula | refuted | violated | 10 | 11.92 |" in text
+    assert "| staircase | proved | consistent |" in text
+    assert main(["audit", "all", "--jobs", "0"]) == 2
+
+
+def test_a_claim_that_is_not_as_stated_is_told(monkeypatch, capsys):
+    false = Claim(**{**vars(claims.claim("classic-gaussian-formula")), "status": "proved"})
+    pair = (false, claims.claim("staircase"))
+    monkeypatch.setattr("discreet.claims.all_claims", lambda: pair)
+    assert main(["audit", "all", "--effort", "0.05"]) == 1
+    assert "NOT AS STATED: classic-gaussian-formula" in capsys.readouterr().out
+
+
+def test_a_callable_of_the_user(own, capsys):
+    assert main(["audit", "--callable", "own_mechanism:careless", "--epsilon", "1"]) == 1
+    assert "violated" in capsys.readouterr().out
+    arguments = ["--epsilon", "0.25", "--trials", "4000", "--neighbours", "[0, 1]", "--json"]
+    assert main(["audit", "--callable", "own_mechanism:honest", *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "consistent"
+    arguments = ["--epsilon", "0.1", "--delta", "0.5", "--trials", "4000"]
+    assert main(["audit", "--callable", "own_mechanism:honest", *arguments]) == 0
+
+
+WRONG = [
+    (["audit"], "say what to audit"),
+    (["audit", "discrete-laplce"], "Did you mean discrete-laplace"),
+    (["audit", "all", "--confidence", "2"], "--confidence"),
+    (["audit", "all", "--effort", "0"], "--effort"),
+    (["audit", "--callable", "own_mechanism"], "module:function"),
+    (["audit", "--callable", "own_mechanism:nothing"], "nothing"),
+    (["audit", "--callable", "no_such_module:f"], "no_such_module"),
+    (["audit", "--callable", "own_mechanism:number"], "can't be called"),
+    (["audit", "--callable", "own_mechanism:honest"], "--epsilon must say"),
+    (["audit", "--callable", "own_mechanism:honest", "--epsilon", "-1"], "epsilon"),
+    (
+        ["audit", "--callable", "own_mechanism:honest", "--epsilon", "1", "--neighbours", "["],
+        "must be JSON",
+    ),
+    (
+        ["audit", "--callable", "own_mechanism:honest", "--epsilon", "1", "--neighbours", "3"],
+        "--neighbours",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=lambda given: " ".join(given)[:40])
+def test_wrong_arguments_get_a_sentence(own, capsys, arguments, words):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_the_module_runs():
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("discreet ")
+
+
+def test_progress_is_for_people_only(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    main(["audit", "staircase", "--effort", "0.01"])
+    assert "staircase" in capsys.readouterr().err
+    main(["audit", "staircase", "--effort", "0.01", "--quiet"])
+    assert capsys.readouterr().err == ""
+    assert audit.all_attacks()

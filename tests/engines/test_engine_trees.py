@@ -1,0 +1,162 @@
+"""Leaves of public trees and parts by a public hash: the same integers from every engine."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import tables
+from test_engine_matrix import DATA, KINDS, SCHEMA, _table
+
+import discreet as dp
+from discreet.queries import WithColumns
+from discreet.schema import Parts, Tree
+from discreet.testing import exact_totals
+
+SPLITS = [
+    ("x", 12.5), ("town", ["b", "日本"]), ("n", 3.5),
+    ("big", 1e6), None, ("sex", ["M"]), ("rating", [2, -4]),
+]  # fmt: skip
+PART_COLUMNS = ["x", "n", "big", "town", "flag"]
+COLUMNS = {"leaf": Tree(SPLITS), "part": Parts(PART_COLUMNS, 5)}
+USED = ("x", "town", "n", "big", "sex", "rating", "flag")
+QUERY = WithColumns(dp.Count(by=["leaf", "part"]), COLUMNS)
+
+
+def leaf(codes: oracle.Codes) -> int:
+    """The leaf by hand: the split's question, asked of the cells' codes in the oracle's way."""
+    node = 0
+    while node < len(SPLITS):
+        split = SPLITS[node]
+        right = False
+        if split is not None:
+            name, at = split
+            column = SCHEMA[name]
+            if isinstance(at, list):
+                right = codes[name] in [column.values.index(v) for v in at]
+            elif name == "n":
+                right = codes[name] + column.lower >= at
+            else:
+                right = codes[name] >= oracle.grid(column, at, 20)
+        node = 2 * node + (2 if right else 1)
+    return node - len(SPLITS)
+
+
+def part(codes: oracle.Codes) -> int:
+    total = 0
+    for index, name in enumerate(PART_COLUMNS):
+        digest = int.from_bytes(hashlib.sha256(f"part {index}".encode()).digest()[:8])
+        total += (codes[name] + 1) * (1 + digest % (2**31 - 2))
+    return total % (2**31 - 1) % 5
+
+
+def wanted(rows: list[oracle.Row]) -> list[list[int]]:
+    counts = np.zeros((8 * 5, 1), np.int64)
+    for row in rows:
+        codes = oracle.counted(SCHEMA, row, USED, None)
+        if codes is not None:
+            counts[leaf(codes) * 5 + part(codes)] += 1
+    return counts.tolist()
+
+
+@pytest.mark.parametrize("name", ["dirty", "empty", "one row"])
+def test_engines_find_the_same_leaves_and_parts(name: str, tmp_path: Path) -> None:
+    table = _table(DATA[name])
+    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    expected = wanted(rows)
+    for form, source in tables.forms(table, KINDS, tmp_path).items():
+        dataset = dp.PrivateDataset(source, SCHEMA, unit=dp.Unit(dp.PUBLIC))
+        assert exact_totals(dataset, QUERY).tolist() == expected, form
+
+
+def integers(source: Any) -> Any:
+    return exact_totals(dp.PrivateDataset(source, SCHEMA, unit=dp.Unit(dp.PUBLIC)), QUERY).tolist()
+
+
+def test_postgres_finds_the_same_leaves_and_parts(postgres_server: Any) -> None:
+    table = _table(DATA["dirty"])
+    url = tables.postgres_url(table, KINDS, postgres_server, "trees")
+    assert integers(url) == integers(tables.arrays(table, KINDS))
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.slow
+def test_spark_finds_the_same_leaves_and_parts() -> None:
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17; install a Java runtime to run this test")
+    table = _table(DATA["dirty"])
+    session = tables.spark_session()
+    try:
+        found = integers(tables.spark_frame(table, KINDS, session))
+    finally:
+        session.stop()
+    assert found == integers(tables.arrays(table, KINDS))
+
+
+def test_dask_finds_the_same_leaves_and_parts() -> None:
+    table = _table(DATA["dirty"])
+    assert integers(tables.dask_frame(table, KINDS)) == integers(tables.arrays(table, KINDS))
+
+
+def test_parts_are_of_about_equal_size() -> None:
+    schema = dp.Schema(x=dp.Real(0, 1), n=dp.Integer(0, 9)).derive(part=Parts(["x", "n"], 8))
+    draw = np.random.default_rng(0)
+    rows = {"x": draw.random(16_000), "n": draw.integers(0, 10, 16_000)}
+    counts = exact_totals(dp.PrivateDataset(rows, schema, unit=dp.PUBLIC), dp.Count(by="part"))
+    assert abs(counts - 2000).max() < 5 * 42  # five standard deviations
+
+
+def test_a_deep_tree_equals_plain_comparisons(tmp_path: Path) -> None:
+    """Six levels, both children of every node, on arrays and in SQL."""
+    draw = np.random.default_rng(1)
+    splits = [(draw.choice(["a", "b"]), float(draw.uniform(0.1, 3.9))) for _ in range(63)]
+    schema = dp.Schema(a=dp.Real(0, 4), b=dp.Real(0, 4)).derive(leaf=Tree(splits))
+    rows = {"a": draw.uniform(0, 4, 500), "b": draw.uniform(0, 4, 500)}
+    expected = np.zeros(64, np.int64)
+    for i in range(500):
+        node = 0
+        while node < 63:
+            column, cut = splits[node]
+            node = 2 * node + (2 if rows[column][i] >= cut else 1)
+        expected[node - 63] += 1
+    kinds = {"a": "real", "b": "real"}
+    table = {name: column.tolist() for name, column in rows.items()}
+    for form in ("numpy", "polars", "duckdb", "pandas nullable"):
+        data = dp.PrivateDataset(tables.TYPED[form](table, kinds), schema, unit=dp.PUBLIC)
+        assert exact_totals(data, dp.Count(by="leaf"))[:, 0].tolist() == expected.tolist(), form
+
+
+BAD: list[tuple[Any, str]] = [
+    (lambda: Tree([]), "1, 3, 7"),
+    (lambda: Tree([("x", 1), None]), "1, 3, 7"),
+    (lambda: Tree([None]), "at least one node"),
+    (lambda: Tree([("x", "F")]), "a number, or a list"),
+    (lambda: Tree([("x", [])]), "a number, or a list"),
+    (lambda: Tree(["ab"]), "a pair"),
+    (lambda: Tree([("x", float("nan"))]), "finite"),
+    (lambda: SCHEMA.derive(t=Tree([("sex", 1)])), "must be dp.Real or dp.Integer"),
+    (lambda: SCHEMA.derive(t=Tree([("sex", ["X"])])), "no value of column 'sex'"),
+    (lambda: Parts([], 2), "at least one column"),
+    (lambda: Parts(["x"], 0), "parts"),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), BAD)
+def test_bad_trees_are_refused_with_a_sentence(build: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        build()
+
+
+def test_trees_and_parts_survive_a_file(tmp_path: Path) -> None:
+    schema = SCHEMA.derive(**COLUMNS)
+    schema.write(tmp_path / "schema.toml")
+    again = dp.Schema.read(tmp_path / "schema.toml")
+    assert again == schema
+    assert again.code("leaf") == schema.code("leaf")
+    assert again.code("part") == schema.code("part")

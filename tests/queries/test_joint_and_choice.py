@@ -1,0 +1,377 @@
+"""Joint vectors and choices: sensitivities against all neighbours, draws against their exact law."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dp
+from discreet import events, mechanisms, testing
+from discreet.answers import answerer
+from discreet.engines import open_engine
+from discreet.engines.arrays import Arrays
+from discreet.queries import Best, BestSplit, Joint, Sensitivity, WithColumns
+from discreet.queries.best_split import FINENESS
+from discreet.schema import Tree
+
+SCHEMA = dp.Schema(
+    x=dp.Integer(0, 2), v=dp.Real(-1, 3), s=dp.Categorical("a", "b"), y=dp.Categorical(0, 1, 2)
+)
+CELLS: dict[str, list[Any]] = {
+    "x": [0, 1, 2], "v": [-1.0, 0.5, 3.0], "s": ["a", "b", "other"], "y": [0, 1, 2],
+}  # fmt: skip
+UNITS = {
+    "add": dp.Unit(dp.ADD_REMOVE),
+    "replace": dp.Unit(dp.REPLACE_ONE),
+    "add, persons": dp.Unit(dp.ADD_REMOVE, "id", 2),
+    "replace, persons": dp.Unit(dp.REPLACE_ONE, "id", 2),
+}
+Row = tuple[Any, ...]
+TREES = {"one": Tree([("x", 1)]), "two": Tree([("v", 0), ("s", ["a"]), None])}
+
+
+def rows(used: tuple[str, ...]) -> list[Row]:
+    return [
+        tuple(dict(zip(used, cells, strict=True)).get(name, CELLS[name][0]) for name in CELLS)
+        for cells in itertools.product(*(CELLS[name] for name in used))
+    ]
+
+
+def table(data: list[Row], ids: list[int] | None = None) -> dict[str, Any]:
+    columns = {name: [row[i] for row in data] for i, name in enumerate(CELLS)}
+    return columns | {"id": list(range(len(data))) if ids is None else ids}
+
+
+def vector(query: Joint, data: list[Row], unit: dp.Unit) -> Any:
+    engine = Arrays(table(data, [1] * len(data)))
+    parts = query.parts(SCHEMA, unit)
+    weights = query.weights(SCHEMA, unit)
+    return np.concatenate(
+        [engine.totals(p).ravel() * w for p, w in zip(parts, weights, strict=True)]
+    )
+
+
+JOINTS = [
+    (Joint(dp.Count(by="s"), dp.Count(by="y")), ("s", "y")),
+    (Joint(dp.Count(), dp.Count(by="y")), ("y",)),
+    (Joint(dp.Count(by="y"), dp.Sum("x", by="s")), ("s", "y", "x")),
+    (
+        Joint(*(WithColumns(dp.Count(by=[name, "y"]), {name: TREES[name]}) for name in TREES)),
+        ("x", "v", "s", "y"),
+    ),
+]
+
+
+@pytest.mark.parametrize("unit", ["add", "replace"])
+@pytest.mark.parametrize(("query", "used"), JOINTS, ids=[repr(q)[:50] for q, _ in JOINTS])
+def test_joint_sensitivity_is_exact(query: Joint, used: tuple[str, ...], unit: str) -> None:
+    one = [vector(query, [row], UNITS[unit]) for row in rows(used)]
+    moves = one if unit == "add" else [a - b for a in one for b in one]
+    true = Sensitivity(
+        max(int(abs(m).sum()) for m in moves), max(int((m * m).sum()) for m in moves)
+    )
+    found = query.sensitivity(SCHEMA, UNITS[unit])
+    assert found.l1 >= true.l1
+    assert found.l2_squared >= true.l2_squared
+    if "Sum" not in repr(query):  # the largest sum and the largest count are in different rows
+        assert found == true
+
+
+@pytest.mark.parametrize("unit", ["add, persons", "replace, persons"])
+def test_joint_sensitivity_bounds_persons(unit: str) -> None:
+    draw = random.Random(3)
+    for query, _ in JOINTS:
+        bound = query.sensitivity(SCHEMA, UNITS[unit])
+        for _ in range(60):
+            a, b = (
+                [tuple(draw.choice(cells) for cells in CELLS.values()) for _ in range(n)]
+                for n in (draw.randrange(5), draw.randrange(5))
+            )
+            moved = vector(query, a, UNITS[unit])
+            if "replace" in unit:
+                moved = moved - vector(query, b, UNITS[unit])
+            assert int(abs(moved).sum()) <= bound.l1
+            assert int((moved * moved).sum()) <= bound.l2_squared
+
+
+def test_blocks_of_a_joint_vector_are_made_equally_large() -> None:
+    query = Joint(dp.Count(by="y"), dp.Sum("v"))
+    unit = UNITS["add"]
+    assert query.weights(SCHEMA, unit) == (2**20, 1)
+    data = dp.PrivateDataset(
+        table([(0, 0.5, "a", 1)] * 50), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100))
+    )
+    with testing.fixed_noise(1):
+        found = [data.release(query, dp.PureDP(1)) for _ in range(50)]
+    counts = np.array([release.value[0] for release in found])
+    sums = np.array([release.value[1] for release in found])
+    assert counts.mean(axis=0) == pytest.approx([0, 50, 0], abs=2)
+    assert sums.mean() == pytest.approx(25, abs=4)
+    assert counts.std(axis=0).mean() == pytest.approx(found[0].stderr[0][0], rel=0.3)
+    # each block has twice the noise that it would have alone
+    alone = data.plan(dp.Count(by="y"), dp.PureDP("1/2")).stderr
+    assert found[0].stderr[0] == pytest.approx(alone, rel=0.02)
+    low, high = found[0].noise_interval(0.999)[:2]
+    assert np.all(low[0] <= [0, 50, 0])
+    assert np.all(high[0] >= [0, 50, 0])
+
+
+def test_a_joint_answer_without_noise_is_that_of_its_queries() -> None:
+    data = dp.PrivateDataset(table(rows(("x", "v", "s", "y"))), SCHEMA, unit=dp.PUBLIC)
+    asked = (dp.Count(by=["s", "y"]), dp.Mean("v", by="s"), dp.Count(), dp.Variance("x"))
+    joint = data.release(Joint(*asked), dp.PureDP(float("inf"))).value
+    for query, value in zip(asked, joint, strict=True):
+        assert np.array_equal(data.release(query, dp.PureDP(float("inf"))).value, value)
+
+
+# Choices.
+
+
+def scores(query: Any, data: list[Row], unit: dp.Unit, ids: list[int] | None = None) -> Any:
+    engine = Arrays(table(data, ids))
+    return query.scores([engine.totals(part) for part in query.parts(SCHEMA, unit)], SCHEMA)
+
+
+CHOICES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "counts": (Best(dp.Count(where="x > 0"), dp.Count(), dp.Count(where="y == 1")), ("x", "y")),
+    "counts by": (Best(dp.Count(where="x > 0", by="s"), dp.Count(by="s")), ("x", "s")),
+    "sums": (Best(dp.Sum("v"), dp.Sum("v", where="x == 1")), ("v", "x")),
+    "gini": (BestSplit("y", {"x": [0.5, 1.5], "s": []}), ("x", "s", "y")),
+    "gini by": (
+        BestSplit("y", {"x": [0.5, 1.5]}, by="one", derive={"one": TREES["one"]}),
+        ("x", "y"),
+    ),
+    "majority": (BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion="majority"), ("x", "s", "y")),
+    "variance": (BestSplit("v", {"x": [0.5, 1.5], "s": []}, criterion="variance"), ("x", "s", "v")),
+}
+
+
+def moved(query: Any, before: Any, after: Any) -> int:
+    """How much the change favours one candidate over another, summed over groups."""
+    change = after - before
+    return int((change.max(axis=1) - change.min(axis=1)).sum())
+
+
+@pytest.mark.parametrize("case", list(CHOICES))
+def test_one_row_favours_no_candidate_by_more_than_the_spread(case: str) -> None:
+    query, used = CHOICES[case]
+    unit, draw = UNITS["add"], random.Random(7)
+    choices = rows(used)
+    largest = 0
+    for size in (0, 1, 2, 5, 40, 200):
+        for _ in range(8):
+            few = draw.sample(choices, min(len(choices), draw.choice([1, 2, 5])))
+            data = [draw.choice(few) for _ in range(size)]
+            before = scores(query, data, unit)
+            for row in choices:
+                largest = max(largest, moved(query, before, scores(query, [*data, row], unit)))
+    assert largest <= query.spread(SCHEMA)
+    if case != "sums":  # there no row counts for one candidate and against another
+        assert largest >= 0.9 * query.spread(SCHEMA)
+
+
+@pytest.mark.parametrize("case", list(CHOICES))
+@pytest.mark.parametrize("unit", list(UNITS))
+def test_one_person_favours_no_candidate_by_more_than_the_sensitivity(case: str, unit: str) -> None:
+    """Replaced rows, and persons with more rows than count; over all groups together."""
+    query, used = CHOICES[case]
+    draw, choices = random.Random(11), rows(used)
+    bound = query.sensitivity(SCHEMA, UNITS[unit]).l1 * (1 if "add" in unit else 2)
+    single = "persons" not in unit
+    for _ in range(80):
+        data = [draw.choice(choices) for _ in range(draw.choice([0, 2, 6, 30]))]
+        ids = list(range(10, 10 + len(data)))
+
+        def person(least: int, most: int) -> list[Row]:
+            return [draw.choice(choices) for _ in range(draw.randint(least, most))]
+
+        mine = person(1, 1) if single else person(0, 5)
+        other = [] if "add" in unit else person(1, 1) if single else person(0, 5)
+        before = scores(query, data + mine, UNITS[unit], ids + [1] * len(mine))
+        after = scores(query, data + other, UNITS[unit], ids + [1] * len(other))
+        assert moved(query, before, after) <= bound
+
+
+def test_candidates_that_count_different_rows_cost_more_for_persons_in_groups() -> None:
+    query = Best(dp.Count(by="s", where="x == 0"), dp.Count(by="s", where="x == 1"))
+    assert query.sensitivity(SCHEMA, UNITS["add"]).l1 == 1
+    unit = dp.Unit(dp.ADD_REMOVE, "id", 1)
+    assert query.sensitivity(SCHEMA, unit).l1 == 2
+    # one row counts for the first candidate in group a, another for the second in group b
+    mine: list[Row] = [(0, 0.5, "a", 0), (1, 0.5, "b", 0)]
+    assert moved(query, scores(query, [], unit), scores(query, mine, unit, [1, 1])) == 2
+
+
+def probabilities(query: Any, data: list[Row], unit: dp.Unit, epsilon: int, trust: int = 1) -> Any:
+    """The exact law of the answer for each group; `trust` divides the sensitivity."""
+    mechanism = mechanisms.PermuteAndFlip(epsilon, monotone=query.is_monotone(unit))
+    sensitivity = max(1, query.sensitivity(SCHEMA, unit).l1 // trust)
+    return [mechanism.probabilities(row, sensitivity) for row in scores(query, data, unit)]
+
+
+def loss(query: Any, unit: dp.Unit, trust: int = 1) -> float:
+    """The largest log-ratio of any answer over neighbouring tables of a small domain."""
+    choices = rows(("x", "y"))[::2]
+    worst = 0.0
+    for size in (0, 1, 2):
+        for data in itertools.combinations_with_replacement(choices, size):
+            if unit.relation is dp.ADD_REMOVE:
+                pairs = [([*data], [*data, row]) for row in choices]
+            else:
+                pairs = [([*data, a], [*data, b]) for a in choices for b in choices]
+            for left, right in pairs:
+                a = probabilities(query, left, unit, 1, trust)
+                b = probabilities(query, right, unit, 1, trust)
+                worst = max(
+                    worst,
+                    sum(float(abs(np.log(p / q)).max()) for p, q in zip(a, b, strict=True)),
+                )
+    return worst
+
+
+@pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("case", ["gini", "gini by", "majority"])
+def test_the_law_of_the_draw_is_as_private_as_charged(case: str, relation: Any) -> None:
+    query, _ = CHOICES[case]
+    unit = dp.Unit(relation)
+    assert loss(query, unit) <= 1 + 1e-9
+    if case == "gini":
+        assert loss(query, unit, trust=3) > 1  # a third of the sensitivity would not do
+
+
+def test_a_choice_by_replace_one_needs_twice_the_scale() -> None:
+    query, _ = CHOICES["majority"]
+    add = answerer(query, dp.PureDP(1), SCHEMA, UNITS["add"], None)
+    replace = answerer(query, dp.PureDP(1), SCHEMA, UNITS["replace"], None)
+    assert add.event == events.PermuteAndFlip(1, 1, monotone=True)
+    assert replace.event == events.PermuteAndFlip(2, 1, monotone=False)
+    persons = answerer(query, dp.PureDP(1), SCHEMA, UNITS["add, persons"], None)
+    assert persons.event == events.PermuteAndFlip(2, 2, monotone=True)
+    concentrated = answerer(query, dp.ZCDP("1/8"), SCHEMA, UNITS["add"], None)
+    assert concentrated.event == events.Exponential(1)
+
+
+def test_draws_follow_their_law_and_no_other() -> None:
+    """A choice through the door, against the exact probabilities; a wrong scale is noticed."""
+    query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion="majority")
+    data = [(0, 0.5, "a", 0)] * 6 + [(1, 0.5, "a", 1)] * 3 + [(2, 0.5, "b", 1)] * 4
+    private = dp.PrivateDataset(table(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10**5)))
+    trials = 1000
+    with testing.fixed_noise(2):
+        drawn = [private.release(query, dp.PureDP("1/2")).value for _ in range(trials)]
+    found = np.bincount(drawn, minlength=query.count(SCHEMA))
+
+    def surprise(epsilon: Any) -> float:
+        mechanism = mechanisms.PermuteAndFlip(epsilon, monotone=True)
+        law = mechanism.probabilities(scores(query, data, UNITS["add"])[0], 1)
+        return float(((found - trials * law) ** 2 / (trials * law)).sum())
+
+    assert surprise("1/2") < 16  # chi-square, 3 degrees of freedom: p = 0.001
+    assert surprise("1") > 16
+
+
+def test_the_best_split_is_the_one_that_separates() -> None:
+    data = [(0, 0.5, "a", 0)] * 40 + [(1, 0.5, "b", 1)] * 40 + [(2, 0.5, "a", 1)] * 40
+    private = dp.PrivateDataset(table(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100)))
+    for criterion in ("gini", "majority"):
+        query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion=criterion)  # type: ignore[arg-type]
+        with testing.fixed_noise(4):
+            choice = private.release(query, dp.PureDP(5)).value
+        assert query.splits_of(SCHEMA)[choice] == ("x", 0.5)
+    whole = scores(BestSplit("y", {"x": [0.5]}), data, UNITS["add"])
+    assert whole.tolist() == [[120 * FINENESS]]
+
+
+def test_variance_scores_are_those_of_real_numbers() -> None:
+    draw = np.random.default_rng(0)
+    data = [(int(x), float(v), "a", 0) for x, v in zip(
+        draw.integers(0, 3, 200), draw.uniform(-1, 3, 200), strict=True)]  # fmt: skip
+    query = BestSplit("v", {"x": [0.5, 1.5]}, criterion="variance")
+    z = np.array([(row[1] - 1) / 2 for row in data])
+    x = np.array([row[0] for row in data])
+    wanted = [sum(z[m].sum() ** 2 / m.sum() for m in (x < c, x >= c)) for c in (0.5, 1.5)]
+    assert scores(query, data, UNITS["add"])[0] / FINENESS == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("case", list(CHOICES))
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_every_engine_gives_the_same_scores(case: str, count: int) -> None:
+    query, used = CHOICES[case]
+    draw = random.Random(5)
+    data = [draw.choice(rows(used)) for _ in range(count)]
+    whole = table(data)
+    types = {"x": pl.Int64, "v": pl.Float64, "s": pl.String, "y": pl.Int64, "id": pl.Int64}
+    frame = pl.DataFrame(whole, schema=types)
+    public = dp.Unit(dp.PUBLIC)
+    sources = {
+        "polars": frame,
+        "pandas": frame.to_pandas(),
+        "duckdb": duckdb.connect().from_arrow(frame.to_arrow()),
+    }
+    wanted = scores(query, data, public)
+    for name, source in sources.items():
+        engine = open_engine(source, SCHEMA, public)
+        parts = [engine.totals(part) for part in query.parts(SCHEMA, public)]
+        assert query.scores(parts, SCHEMA).tolist() == wanted.tolist(), name
+
+
+@pytest.mark.parametrize("query", [q for q, _ in CHOICES.values()] + [q for q, _ in JOINTS])
+@pytest.mark.parametrize("how", [dp.PureDP(1), dp.ZCDP(0.5)], ids=repr)
+def test_one_answer_fits_its_limit_and_a_second_does_not(query: Any, how: Any) -> None:
+    data = dp.PrivateDataset(table(rows(("x", "y"))), SCHEMA, ledger=dp.Ledger(limit=how))
+    plan = data.plan(query, how)
+    release = data.release(query, how)
+    assert release.event == plan.event
+    assert dp.accounting.satisfies(release.event, how)
+    with pytest.raises(dp.BudgetExceeded):
+        data.release(query, how)
+
+
+@pytest.mark.parametrize("unit", ["add", "replace"])
+def test_no_rows_answer_in_the_usual_shape(unit: str) -> None:
+    ledger = dp.Ledger(limit=dp.PureDP(100), unit=UNITS[unit])
+    for data in ([], [(1, 0.5, "a", 1)]):
+        private = dp.PrivateDataset(table(data), SCHEMA, ledger=ledger)
+        for query, _ in CHOICES.values():
+            value = private.release(query, dp.PureDP(1)).value
+            assert np.shape(value) == ((2,) if query.by else ())
+            assert np.all(np.asarray(value) < query.count(SCHEMA))
+
+
+BAD = [
+    (lambda: Joint(), "one or more"),
+    (lambda: Joint(dp.Median("x")), "one or more"),
+    (lambda: Best(), "one or more"),
+    (lambda: Best(dp.Mean("x")), "one or more"),
+    (lambda: Best(dp.Count(), dp.Count(by="s")), "same by"),
+    (lambda: BestSplit("y", {}), "at least one column"),
+    (lambda: BestSplit("y", {"x": [0.5]}, criterion="entropy"), "criterion must be one of"),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), BAD)
+def test_bad_questions_are_refused_with_a_sentence(build: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        build()
+
+
+def test_a_choice_takes_measures_and_selections_alone() -> None:
+    data = dp.PrivateDataset(table([]), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10)))
+    query = Best(dp.Count(where="x > 0"), dp.Count())
+    with pytest.raises(TypeError, match="does not fit a choice"):
+        data.release(query, mechanisms.Laplace(1))
+    with pytest.raises(ValueError, match="infinite budget"):
+        data.release(query, dp.PureDP(float("inf")))
+    flipped = data.release(query, mechanisms.PermuteAndFlip(1))
+    assert isinstance(flipped.event, events.PermuteAndFlip)
+    drawn = data.release(query, mechanisms.Exponential(dp.PureDP(1)))
+    assert drawn.event == events.Exponential(1)
+    assert drawn.noise_interval(0.9).unit == "score"
+    with pytest.raises(TypeError, match="computed in parts"):
+        query.coded(SCHEMA, UNITS["add"])
