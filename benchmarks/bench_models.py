@@ -3,36 +3,27 @@
 Run ``python benchmarks/bench_models.py``; ``--parquet`` adds a file of 50 million rows. Accuracies are
 means over repeated fits with fresh noise; times are the best of interleaved repetitions in this one
 run. The data sets are read from ``DISCREET_DATA`` (by default ``../shared/data`` beside the
-repository); those that are absent are left out. The exit status is the number of bars missed.
+repository); those that are absent are left out. ``DISCREET_PEERS``: see
+``peers.py``. The exit status is the number of bars missed.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+import peers
+from peers import DATA, adult
 from sklearn import naive_bayes as plain
 from sklearn.datasets import load_iris
 
 import discreet as dp
 from discreet.models.naive_bayes import CategoricalNB, GaussianNB
 
-DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
-ADULT = {
-    "age": (17, 90),
-    "fnlwgt": (0, 1.5e6),
-    "education_num": (1, 16),
-    "capital_gain": (0, 1e5),
-    "capital_loss": (0, 5000),
-    "hours_per_week": (1, 99),
-}
 REPEATS, SPLITS, ROUNDS = 20, 50, 5
 SLOWER, GROWTH, MEGABYTES = 0.8, 13.0, 800.0
 
@@ -50,20 +41,6 @@ class Bars:
         print(f"{what:58} {value:9.4f}   {sign} {bar:g}  {'PASS' if good else 'FAIL'}")
 
 
-def adult() -> tuple[Any, ...]:
-    """Six numeric columns scaled by public bounds, and whether income exceeds 50K: train and test."""
-    import pandas as pd
-
-    lower, upper = np.array(list(ADULT.values()), float).T
-    parts: list[Any] = []
-    for part in ("train", "test"):
-        table = pd.read_csv(DATA / f"adult_{part}.csv.gz")
-        table.columns = [name.replace("-", "_") for name in table.columns]
-        x = np.clip((table[list(ADULT)].to_numpy(float) - lower) / (upper - lower), 0, 1)
-        parts += [x, (table["income"] == ">50K").to_numpy().astype(int)]
-    return tuple(parts)
-
-
 def mean_score(fit: Callable[[], float], repeats: int) -> float:
     return float(np.mean([fit() for _ in range(repeats)]))
 
@@ -72,6 +49,8 @@ def adult_accuracy(bars: Bars) -> None:
     x, y, x_test, y_test = adult()
     exact = plain.GaussianNB().fit(x, y).score(x_test, y_test)
     print(f"{'Adult, scikit-learn without noise':58} {exact:9.4f}")
+    for epsilon, found in peers.asked("naive_bayes").get("naive_bayes", {}).items():
+        print(f"{f'Adult, diffprivlib GaussianNB, ε = {epsilon}':58} {found:9.4f}")
     for epsilon, published in ((0.1, 0.771), (1, 0.795), (10, 0.798)):
 
         def one(epsilon: float = epsilon) -> float:
@@ -168,18 +147,18 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 """
 
 
-def parquet(bars: Bars) -> None:
+def parquet(bars: Bars, rows: int = 50_000_000) -> None:
     """A fit on 50 million rows in a process of its own, whose memory is measured."""
     import duckdb
 
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/rows.parquet"
         columns = ", ".join(f"random()::FLOAT AS x{j}" for j in range(10))
-        sql = f"SELECT {columns}, (random() < 0.3)::TINYINT AS y FROM range(50000000)"
-        duckdb.sql("SET preserve_insertion_order = false")
+        sql = f"SELECT {columns}, (random() < 0.3)::TINYINT AS y FROM range({rows})"
+        duckdb.sql("SET preserve_insertion_order = false; SET enable_progress_bar = false")
         duckdb.sql(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
         done = subprocess.run(
-            [sys.executable, "-c", _PARQUET, path], capture_output=True, text=True, check=True
+            [sys.executable, "-c", _PARQUET, path], stdout=subprocess.PIPE, text=True, check=True
         )
     took, memory = map(float, done.stdout.split())
     print(f"{'GaussianNB.fit, 5e7 rows of Parquet, seconds':58} {took:9.1f}")

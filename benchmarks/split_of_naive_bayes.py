@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from bench_models import DATA, adult
+from peers import DATA, adult
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from discreet.models.posterior import class_moments, repaired_counts

@@ -102,6 +102,8 @@ def main() -> None:
         ledger.verify()
         print(ledger.statement())
     second_act(rows, schema)
+    third_act(rows)
+    fourth_act()
     say(
         "That's all. Next: README.md, docs/guides/ for your own data, docs/proofs/ for why to believe it."
     )
@@ -143,6 +145,43 @@ def second_act(rows: dict[str, Any], schema: dp.Schema) -> None:
         for here, there in zip(*answers, strict=True):
             same = np.array_equal(here.value, there.value)
             print(f"    {here.query!r}: {'equal to the last bit' if same else 'DIFFERENT'}")
+
+
+def third_act(rows: dict[str, Any]) -> None:
+    """A model that sees the rows only through the door."""
+    from discreet.models.naive_bayes import GaussianNB
+
+    say(
+        "9. Third act: a model. Does the disease go far (beyond 150)? A scikit-learn classifier whose\n"
+        "   bounds and classes are declared, and which pays for what it learns."
+    )
+    X = np.column_stack([rows["age"], rows["bmi"], rows["pressure"]])
+    y = (rows["progression"] > 150).astype(int)
+    model = GaussianNB(epsilon=1.0, bounds=([18, 15, 50], [90, 50, 150]), classes=[0, 1])
+    model.fit(X[::2], y[::2])
+    print(model.privacy_.certificate)
+    print(f"right for {model.score(X[1::2], y[1::2]):.0%} of the patients it never saw")
+
+
+def fourth_act() -> None:
+    """Attack a guarantee that holds, and one that does not."""
+    from discreet import audit, noise
+
+    say(
+        "10. Fourth act: is it true? The auditor runs a mechanism many times on two inputs that differ\n"
+        "    in one person, and looks for anything that tells them apart. Ours, then textbook noise."
+    )
+
+    def ours(count: int, trials: int) -> Any:
+        return count + noise.discrete_laplace(1, trials)
+
+    textbook_noise = np.random.default_rng()
+
+    def textbook(count: float, trials: int) -> Any:
+        return count + textbook_noise.laplace(0, 1, trials)
+
+    print(audit.audit(ours, (0, 1), 1.0, title="discreet's Laplace noise"))
+    print(audit.audit(textbook, (0.0, 1.0), 1.0, title="textbook Laplace noise"))
 
 
 if __name__ == "__main__":

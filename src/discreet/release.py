@@ -15,7 +15,8 @@ class NoiseInterval(NamedTuple):
 
     It covers the noise alone: not sampling error, not what clamping, filling or leaving out rows did.
     `unit` is ``"value"``, or ``"rank"`` where `lower` and `upper` say how many rows the released
-    quantile may be away from the asked rank.
+    quantile may be away from the asked rank, or ``"score"`` where `upper` says how far the score of a
+    chosen candidate may fall short of the best.
     """
 
     lower: Any

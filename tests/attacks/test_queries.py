@@ -26,8 +26,7 @@ def test_every_query_of_the_registry_is_attacked():
 def test_noise_for_a_fifth_of_the_sensitivity_is_caught(query, unit):
     sensitivity = query.sensitivity(queries.SCHEMA, unit)
     if sensitivity.l1 == 0:
-        pytest.skip("a public number has no noise") if False else None
-        return
+        return  # a public number has no noise
     found = queries.farthest(query, unit)
     law = LaplaceLaw(Laplace(1).law(sensitivity).scale / 5)
     run = queries.told_apart(law, found.here, found.there)
@@ -39,7 +38,7 @@ def test_noise_for_a_fifth_of_the_sensitivity_is_caught(query, unit):
 @pytest.mark.parametrize("query", [dp.Median("y"), dp.Quantile("y", "1/4", by="c")], ids=repr)
 def test_a_quantile_that_believes_in_too_little_is_caught(query, unit, monkeypatch):
     honest = dp.Quantile.rank_sensitivity
-    pairs = list(queries._quantile_pairs(unit))
+    pairs = list(queries.quantile_pairs(unit))
 
     def floor():
         laws = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
 from discreet import audit, noise, testing
+from discreet.queries import MomentsValue
 
 
 def laplace(scale):
@@ -116,6 +119,77 @@ def test_keys_of_a_mapping_are_an_output():
     result = audit.audit(counts, (["a"], ["a", "b"]), 1.0, trials=200)
     assert result.is_violated
     assert "keys" in result.event
+
+
+def _little(value, random):
+    """Nearly no noise."""
+    return value + random.laplace() / 20
+
+
+LEAKS = {
+    "another key": lambda x, r: {"asthma" if x else "leprosy": r.laplace()},
+    "another order of keys": lambda x, r: dict.fromkeys("ab" if x else "ba", r.laplace()),
+    "list or tuple": lambda x, r: [r.laplace()] if x else (r.laplace(),),
+    "int or float": lambda x, r: int(r.integers(5)) if x else float(r.integers(5)),
+    "another dtype": lambda x, r: np.array([r.integers(5)], "i8" if x else "f8"),
+    "a large integer": lambda x, r: 2**60 + x,
+    "a huge integer": lambda x, r: 10**400 + x,
+    "the sign of zero": lambda x, r: -0.0 if x else 0.0,
+    "a mapping with an array": lambda x, r: {"n": _little(x, r), "s": r.laplace(size=3)},
+    "a label and a number": lambda x, r: ("label", _little(x, r)),
+    "a fraction": lambda x, r: Fraction(int(1000 * _little(x, r)), 1000),
+    "a complex number": lambda x, r: complex(0, _little(x, r)),
+    "a series": lambda x, r: pd.Series([_little(x, r)]),
+    "a name in a series": lambda x, r: pd.Series([r.laplace()], index=["a" if x else "b"]),
+    "a data class": lambda x, r: MomentsValue(_little(x, r), 0, 0),
+    "not a number": lambda x, r: math.nan if x else r.laplace(),
+    "a masked array": lambda x, r: (
+        np.ma.masked_array([r.laplace()]) if x else np.array([r.laplace()])
+    ),
+    "a set": lambda x, r: {int(r.integers(3)), 7 + x},
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_leaks_of_every_form_are_caught(leak):
+    random = np.random.default_rng(12)
+    result = audit.audit(lambda x: leak(x, random), (0, 1), 1.0, trials=1000, reuse=False)
+    assert result.is_violated, result
+
+
+@pytest.mark.parametrize("odd", [ValueError, None])
+def test_a_rare_odd_output_does_not_blind_the_audit(odd):
+    random = np.random.default_rng(13)
+
+    def nearly_always(value):
+        if random.random() < 1 / 500:
+            if odd is None:
+                return None
+            raise odd
+        return _little(value, random)
+
+    assert audit.audit(nearly_always, (0, 1), 1.0, trials=2000).is_violated
+
+
+def test_a_call_that_fails_is_one_output_not_many():
+    """Runs in a call that raises are made one by one: there is no difference, so no violation."""
+    random = np.random.default_rng(14)
+
+    def fails_together(value, trials):
+        if random.random(trials).min() < 1 / 300:
+            raise ValueError
+        return random.integers(3, size=trials)
+
+    results = [audit.audit(fails_together, (0, 1), 3.0, trials=400) for _ in range(40)]
+    assert sum(result.is_violated for result in results) <= 1
+
+
+def test_what_cannot_be_compared_is_told():
+    class Model:
+        pass
+
+    with pytest.raises(TypeError, match=r"return its numbers, such as model\.coef_"):
+        audit.audit(lambda value: Model(), (0, 1), 1.0, trials=100)
 
 
 def test_low_bits_are_looked_at_unless_the_ideal_mechanism_is_meant():
@@ -246,6 +320,8 @@ def test_exact_probes():
     assert not audit.exact([1.0, 0.0], [0.9, 0.1], dp.ApproxDP("0.2", "0.11")).is_violated
     tiny = audit.exact([1e-16, 1.0], [0.0, 1.0], 1.0, error=1e-15)
     assert not tiny.is_violated  # within the error of the numbers
+    with pytest.raises(ValueError, match="finite"):
+        audit.exact([math.nan, 0.5], [0.1, 0.9], 1.0)
     with pytest.raises(ValueError, match="same outcomes"):
         audit.exact([1.0], [0.5, 0.5], 1.0)
     with pytest.raises(ValueError, match="probabilities"):
@@ -257,6 +333,8 @@ WRONG = [
     ({"claim": "a lot"}, "epsilon"),
     ({"trials": 3}, "trials"),
     ({"confidence": 1.0}, "confidence must be between"),
+    ({"rounding": 0}, "rounding must be"),
+    ({"rounding": math.nan}, "rounding must be"),
     ({"claim": dp.measures.kinds.Measure}, "epsilon"),
 ]
 

@@ -91,8 +91,27 @@ def reasons():
     return [change.reason for change in fingerprints.changes()]
 
 
+def test_a_claim_that_says_something_else_is_noticed(registry, monkeypatch):
+    fingerprints.accept("one", "first look")
+    entry = fingerprints.all_claims()[0]
+    for change in ({"statement": "It adds less."}, {"status": "assumed"}, {"unit": "another"}):
+        other = Claim(**{**vars(entry), **change})
+        monkeypatch.setattr(fingerprints, "all_claims", lambda other=other: (other,))
+        assert reasons() == ["has not been looked at since it was written"]
+
+
+def test_a_module_has_a_fingerprint(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for index, text in enumerate((ONE, '"""Words."""\n' + ONE, "LIMIT = 3\n" + ONE)):
+        (tmp_path / f"whole_{index}.py").write_text(text)
+        importlib.invalidate_caches()
+        found.append(fingerprints.fingerprint(f"whole_{index}"))
+    assert found[0] == found[1] != found[2]
+
+
 def test_a_change_is_noticed_until_somebody_looked(registry):
-    assert reasons() == ["has not been looked at"]
+    assert reasons() == ["has not been looked at since it was written", "has not been looked at"]
     fingerprints.accept("one", "first look")
     assert reasons() == []
     record = json.loads(fingerprints.RECORD.read_text())
@@ -127,7 +146,7 @@ def test_a_function_that_is_not_there_is_told(registry, monkeypatch):
     entry = fingerprints.all_claims()[0]
     moved = Claim(**{**vars(entry), "functions": ("claimed_0.Mechanism.nothing", "nowhere.at.all")})
     monkeypatch.setattr(fingerprints, "all_claims", lambda: (moved,))
-    assert reasons() == ["can't be found"] * 2
+    assert reasons()[1:] == ["can't be found"] * 2
 
 
 def test_every_claim_of_the_registry_names_code_or_says_what_is_refuted():

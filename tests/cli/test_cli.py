@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -23,6 +24,9 @@ def honest(value, trials):
 def careless(value, trials):
     return value + random.laplace(scale=0.1, size=trials)
 
+def raises(value):
+    raise ValueError("never")
+
 number = 3
 """
 
@@ -30,6 +34,8 @@ number = 3
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     (tmp_path / "own_mechanism.py").write_text(MECHANISM)
+    (tmp_path / "own_exit.py").write_text("raise SystemExit(0)")
+    (tmp_path / "own_syntax.py").write_text("def f(:")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield
@@ -83,6 +89,22 @@ def test_a_proved_claim_is_consistent(capsys):
     assert "every verdict as stated" in capsys.readouterr().out
 
 
+def test_a_refuted_claim_that_is_not_caught_does_not_end_well(capsys):
+    assert main(["audit", "half-the-noise", "--effort", "1e-9"]) == 1
+    assert "NOT AS STATED" in capsys.readouterr().out
+
+
+def test_a_terminal_without_greek_letters():
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "claims"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0
+    assert b"discrete-laplace" in done.stdout
+
+
 def test_a_refuted_claim_is_violated(capsys):
     assert main(["audit", "classic-gaussian-formula", "--json"]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -127,7 +149,17 @@ WRONG = [
     (["audit", "discrete-laplce"], "Did you mean discrete-laplace"),
     (["audit", "all", "--confidence", "2"], "--confidence"),
     (["audit", "all", "--effort", "0"], "--effort"),
+    (["audit", "all", "--effort", "inf"], "--effort"),
+    (["audit", "all", "--epsilon", "1"], "--epsilon goes with --callable"),
+    (["audit", "all", "--callable", "own_mechanism:honest"], "not both"),
     (["audit", "--callable", "own_mechanism"], "module:function"),
+    (["audit", "--callable", "own_exit:f"], "SystemExit"),
+    (["audit", "--callable", "own_syntax:f"], "SyntaxError"),
+    (["audit", "--callable", "own_mechanism:raises", "--epsilon", "1"], "every run raised"),
+    (
+        ["audit", "--callable", "own_mechanism:honest", "--epsilon", "1", "--rounding", "0"],
+        "rounding must be",
+    ),
     (["audit", "--callable", "own_mechanism:nothing"], "nothing"),
     (["audit", "--callable", "no_such_module:f"], "no_such_module"),
     (["audit", "--callable", "own_mechanism:number"], "can't be called"),

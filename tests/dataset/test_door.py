@@ -290,6 +290,8 @@ def test_no_row_and_one_row_answer_in_the_usual_shape(query, n):
 def parts(value):
     if isinstance(value, dp.queries.MomentsValue):
         return [value.count, value.mean, value.variance]
+    if isinstance(value, dp.queries.MarginalsValue):
+        return [value.count, value.sums, value.squares, *value.cells]
     return [value]
 
 

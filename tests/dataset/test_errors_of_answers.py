@@ -27,6 +27,9 @@ def flat(value):
         value = np.concatenate(
             [np.ravel(value.count), np.ravel(value.mean), np.ravel(value.variance)]
         )
+    if isinstance(value, dp.queries.MarginalsValue):
+        parts = [value.count, value.sums, value.squares, *value.cells]
+        value = np.concatenate([np.ravel(part) for part in parts])
     return np.ravel(np.asarray(value, float))
 
 

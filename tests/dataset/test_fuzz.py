@@ -89,15 +89,24 @@ def tables(rng):
             yield {name: objects(rng, n) for name in ("x", "y", "c")}
 
 
-def shape(value):
+def parts(value):
     if isinstance(value, dp.queries.MomentsValue):
-        return tuple(np.shape(part) for part in (value.count, value.mean, value.variance))
+        return [value.count, value.mean, value.variance]
+    return [value.count, value.sums, value.squares, *value.cells]
+
+
+JOINT = (dp.queries.MomentsValue, dp.queries.MarginalsValue)
+
+
+def shape(value):
+    if isinstance(value, JOINT):
+        return tuple(np.shape(part) for part in parts(value))
     return np.shape(value)
 
 
 def finite(value):
-    if isinstance(value, dp.queries.MomentsValue):
-        return all(map(finite, (value.count, value.mean, value.variance)))
+    if isinstance(value, JOINT):
+        return all(map(finite, parts(value)))
     return bool(np.all(np.isfinite(np.asarray(value, float))))
 
 

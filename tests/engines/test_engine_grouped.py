@@ -14,7 +14,7 @@ import test_engine_matrix as matrix
 
 import discreet as dp
 from discreet.coding import Category, Cuts, Grid, Linear, Lookup
-from discreet.engines import arrays, grouped
+from discreet.engines import arrays, grouped, tallies
 from discreet.engines.arrays import Arrays
 from discreet.queries import CodedQuery, Marginals, Term
 from discreet.testing import exact_totals
@@ -54,6 +54,8 @@ TERMS = (
     Term(7, (Lookup((KIND,), ((0, 1, 0),), (0, 1)),)),
     Term(1, (Lookup((KIND,), ((2, 0, -9),), (4, 0, 11)),)),
     Term(1, (HALF, HALF)),
+    Term(2, (Lookup((Cuts(KIND, (1, 2)),), ((0, 1, 0),), (0, 1)),)),
+    Term(2, (Lookup((HALF,), ((3, 1, 0),), (5, -1, 7)),)),
 )
 
 
@@ -178,3 +180,16 @@ def test_marginals_of_persons(tmp_path: Path) -> None:
             for form, source in tables.forms(table, matrix.KINDS, tmp_path).items()
         }
         assert len({str(totals) for totals in found.values()}) == 1
+
+
+@pytest.mark.parametrize("most", [2**24, 0])
+def test_tallies_are_counts(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an array, and value by value."""
+    monkeypatch.setattr(tallies, "MOST_CELLS", most)
+    monkeypatch.setattr(arrays, "CHUNK", 100)
+    draw = np.random.default_rng(0)
+    rows = {"x": draw.choice([-1.0, 0.0, 0.5, 3.0], 450), "k": draw.choice(["a", "b", "z"], 450)}
+    found = Arrays(rows).tally(CodedQuery((), (KIND,), None, (KIND,), None, GRID))
+    pairs = list(zip(values(rows, KIND), values(rows, GRID), strict=True))
+    wanted = sorted((*pair, pairs.count(pair)) for pair in set(pairs) if pair[0] >= 0)
+    assert np.stack(found, axis=1).tolist() == [list(row) for row in wanted]

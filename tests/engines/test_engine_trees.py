@@ -74,6 +74,18 @@ def test_engines_find_the_same_leaves_and_parts(name: str, tmp_path: Path) -> No
         assert exact_totals(dataset, QUERY).tolist() == expected, form
 
 
+def test_engines_keep_the_same_rows_of_each_person_in_leaves(tmp_path: Path) -> None:
+    table = _table(DATA["dirty"])
+    unit = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
+    found = {
+        form: exact_totals(dp.PrivateDataset(source, SCHEMA, unit=unit), QUERY).tolist()
+        for form, source in tables.forms(table, KINDS, tmp_path).items()
+    }
+    assert all(totals == found["numpy"] for totals in found.values())
+    everyone = dp.PrivateDataset(tables.arrays(table, KINDS), SCHEMA, unit=dp.Unit(dp.PUBLIC))
+    assert 0 < np.sum(found["numpy"]) < exact_totals(everyone, QUERY).sum()
+
+
 def integers(source: Any) -> Any:
     return exact_totals(dp.PrivateDataset(source, SCHEMA, unit=dp.Unit(dp.PUBLIC)), QUERY).tolist()
 

@@ -69,6 +69,22 @@ LEAVES: dict[str, st.SearchStrategy[Event]] = {
         st.integers(0, 20),
     ),
     "External": st.builds(events.External, COSTS, st.just("elsewhere")),
+    "LaplaceObjective": st.builds(
+        events.LaplaceObjective,
+        SCALES,
+        st.fractions(0, 20, max_denominator=9),
+        st.fractions(0, 3, max_denominator=9),
+    ),
+    "GaussianObjective": st.builds(
+        events.GaussianObjective,
+        SCALES,
+        st.fractions(0, 20, max_denominator=9),
+        st.fractions(0, 1, max_denominator=9),
+        st.fractions(1, 5, max_denominator=9),
+        st.integers(1, 4),
+        st.integers(1, 3),
+        st.booleans(),
+    ),
     "KeyThreshold": st.builds(
         events.KeyThreshold,
         SCALES,
@@ -232,6 +248,8 @@ FAMILIES: dict[str, Callable[[Fraction], Event]] = {
     "SparseVector": lambda s: events.SparseVector(s, 4 * s, 2),
     "Staircase": lambda s: events.Staircase(1 / s, 4, 2, 4),
     "External": lambda s: events.External(ZCDP(1 / s), "elsewhere"),
+    "LaplaceObjective": lambda s: events.LaplaceObjective(s, 2, "1/9"),
+    "GaussianObjective": lambda s: events.GaussianObjective(s, "1/10000", "1/9", 1),
     "KeyThreshold": lambda s: events.KeyThreshold(
         s, 1, least_threshold(s, Fraction(1, 10**6), 1, 1)
     ),

@@ -12,12 +12,18 @@ from discreet.testing import Example
 Table = dict[str, Any]
 
 
+def counts(example: Example, place: int) -> bool:
+    """Whether the feature at a place holds categories."""
+    return example.features == "category" or (example.features == "mixed" and place % 2 == 1)
+
+
 def schema_for(example: Example, width: int = 3, categories: int = 3) -> dp.Schema:
     """Features x0, x1, ... and, if the estimator learns one, a target y."""
-    column: Any = (
-        dp.Real(0, 1) if example.features == "number" else dp.Categorical(*range(categories))
-    )
-    columns: Table = {f"x{j}": column for j in range(width)}
+    columns: Table = {}
+    for j in range(width):
+        columns[f"x{j}"] = (
+            dp.Categorical(*range(categories)) if counts(example, j) else dp.Real(0, 1)
+        )
     target = example.kind._target
     if target == "class":
         columns["y"] = dp.Categorical(0, 1)
@@ -31,16 +37,16 @@ def table_for(
 ) -> Table:
     """Rows that match `schema_for`: the target follows the first feature."""
     draw = np.random.default_rng(seed)
-    if example.features == "number":
-        x = np.clip(draw.random((rows, width)) * 0.5 + draw.integers(0, 2, (rows, 1)) * 0.5, 0, 1)
-    else:
-        x = draw.integers(0, categories, (rows, width))
-    table: Table = {f"x{j}": x[:, j] for j in range(width)}
-    half = 0.5 if example.features == "number" else (categories - 1) / 2
+    numbers = np.clip(draw.random((rows, width)) * 0.5 + draw.integers(0, 2, (rows, 1)) * 0.5, 0, 1)
+    places = draw.integers(0, categories, (rows, width))
+    table: Table = {
+        f"x{j}": places[:, j] if counts(example, j) else numbers[:, j] for j in range(width)
+    }
+    half = (categories - 1) / 2 if counts(example, 0) else 0.5
     if example.kind._target == "class":
-        table["y"] = (x[:, 0] > half).astype(np.int64)
+        table["y"] = (table["x0"] > half).astype(np.int64)
     elif example.kind._target == "number":
-        table["y"] = x[:, 0] + 0.5 * draw.random(rows)
+        table["y"] = table["x0"] + 0.5 * draw.random(rows)
     return table
 
 

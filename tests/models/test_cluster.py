@@ -32,15 +32,15 @@ def blobs(rows: int, dimensions: int, clusters: int = 4, seed: int = 1) -> Any:
     return np.clip(centres[where] + draw.normal(0, 0.04, (rows, dimensions)), 0, 1)
 
 
-def ratio(x: Any, seeds: int = 3, **options: Any) -> float:
-    """Mean inertia over that of scikit-learn without noise, for fixed noise."""
+def ratio(x: Any, seeds: int = 5, **options: Any) -> float:
+    """The median inertia over that of scikit-learn without noise, for fixed noise."""
     best = cluster.KMeans(4, n_init=5, random_state=0).fit(x).inertia_
     found = []
     for seed in range(seeds):
         with fixed_noise(seed):
             model = KMeans(4, bounds=(0, 1), random_state=seed, **options).fit(x)
         found.append(-model.score(x) / best)
-    return float(np.mean(found))
+    return float(np.median(found))
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -114,9 +114,9 @@ def test_the_noise_of_a_round_is_what_the_plan_says() -> None:
     options: dict[str, Any] = {"init": [[0.2, 0.2], [0.8, 0.8]], "rounds": 1, "bounds": (0, 1)}
     options["unit"] = dp.PUBLIC  # the noise is the same
     stated = KMeans(2, epsilon=0.5, **options).plan(n_features=2, rows=4000).noise
-    found = np.array(
-        [KMeans(2, epsilon=0.5, **options).fit(x).cluster_centers_ for _ in range(120)]
-    )
+    with fixed_noise(0):
+        fits = [KMeans(2, epsilon=0.5, **options).fit(x) for _ in range(120)]
+    found = np.array([fit.cluster_centers_ for fit in fits])
     assert (abs(found.std(axis=0) / stated["cluster_centers_"] - 1) < 0.35).all()
     assert (abs(found.mean(axis=0) - [[0.25, 0.25], [0.75, 0.75]]) < 0.01).all()
 

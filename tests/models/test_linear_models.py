@@ -87,20 +87,20 @@ def test_predictions_stay_within_the_declared_bounds() -> None:
 
 @pytest.mark.parametrize("d", [1, 3, 7])
 def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
-    """All (d+2)(d+3)/2 coordinates reach their size at a corner; replace-one has its own bound."""
-    coordinates = (d + 2) * (d + 3) // 2
+    """At a corner 1 + (d+1)(d+2)/2 coordinates reach their size; replace-one has its own bound."""
+    coordinates = 1 + (d + 1) * (d + 2) // 2
     x, y = np.zeros((5, d)), np.zeros(5)
     options: dict[str, Any] = {"bounds": (0, 1), "target_bounds": (0, 1)}
-    pure = LinearRegression(**options).fit(x, y).privacy_.event
-    assert pure == DiscreteLaplace(coordinates * 2**30, coordinates * 2**30)
-    less = LinearRegression(method="functional", **options).fit(x, y).privacy_.event
-    assert less.sensitivity == (coordinates - 1) * 2**30
+    for method in ("sufficient_statistics", "functional"):
+        pure = LinearRegression(method=method, **options).fit(x, y).privacy_.event
+        assert pure == DiscreteLaplace(coordinates * 2**30, coordinates * 2**30)
     normal = LinearRegression(delta=1e-6, **options).fit(x, y).privacy_.event
     if d > 1:
         assert isinstance(normal, Gaussian)
         assert normal.sensitivity_squared == coordinates * 2**60
-    replaced = LinearRegression(unit=dp.REPLACE_ONE, **options).fit(x, y).privacy_.event
-    assert replaced.sensitivity == (2 * ((d + 2) ** 2 // 4) + d + 1) * 2**30
+    for method, squares in (("sufficient_statistics", d + 1), ("functional", d)):
+        model = LinearRegression(method=method, unit=dp.REPLACE_ONE, **options).fit(x, y)
+        assert model.privacy_.event.sensitivity == (2 * ((d + 2) ** 2 // 4) + squares) * 2**30
 
 
 def test_the_ridge_is_that_of_adassp() -> None:
@@ -149,7 +149,7 @@ def test_solving_noise_alone_is_finite(count: int) -> None:
         assert np.all(np.isfinite(solution.slopes))
 
 
-def coverage(sampling: bool, weaken: float = 1.0, runs: int = 250) -> tuple[float, float]:
+def coverage(weaken: float = 1.0, runs: int = 250, **options: Any) -> tuple[float, float]:
     """How often intervals cover the coefficients of the population, and those of these rows."""
     draw = np.random.default_rng(5)
     truth = np.array([0.6, -0.3])
@@ -158,27 +158,31 @@ def coverage(sampling: bool, weaken: float = 1.0, runs: int = 250) -> tuple[floa
         x = draw.uniform(-1, 1, (4000, 2))
         y = 0.1 + x @ truth + draw.uniform(-0.5, 0.5, 4000)
         with fixed_noise(seed):
-            model = LinearRegression(delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), **NOISED)
+            model = LinearRegression(delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), **options)
             model.fit(x, y)
         model.noise_ *= weaken
-        low, high = model.coefficient_intervals(0.9, sampling=sampling).T
+        low, high = model.coefficient_intervals(0.9).T
         population += int(((low <= truth) & (truth <= high)).sum())
+        low, high = model.coefficient_intervals(0.9, sampling=False).T
         here = others.LinearRegression().fit(x, y).coef_
         sample += int(((low <= here) & (here <= high)).sum())
     return population / (2 * runs), sample / (2 * runs)
 
 
 def test_coefficient_intervals_cover_what_they_say() -> None:
-    population, _ = coverage(sampling=True)
-    assert 0.86 < population < 0.94
-    _, here = coverage(sampling=False)
-    assert 0.86 < here < 0.94
+    for share in coverage(**NOISED):
+        assert 0.86 < share < 0.94
+
+
+def test_coefficient_intervals_cover_where_the_count_is_public() -> None:
+    ledger = dp.Ledger(limit=dp.ApproxDP(150, "1/100"), unit=dp.Unit(dp.REPLACE_ONE))
+    for share in coverage(runs=150, epsilon=1, ledger=ledger):
+        assert 0.84 < share < 0.95
 
 
 def test_intervals_that_forget_the_noise_do_not_cover() -> None:
-    population, here = coverage(sampling=True, weaken=0.01, runs=100)
-    assert population < 0.8
-    assert here < 0.8
+    for share in coverage(weaken=0.01, runs=100, **NOISED):
+        assert share < 0.8
 
 
 def test_no_interval_where_none_is_known() -> None:
@@ -224,7 +228,9 @@ def test_arguments() -> None:
     with pytest.raises(ValueError, match="predicts numbers"):
         LinearRegression(schema=schema).fit(np.array([[1.0]]), ["u"])
     for method in (None, "newton"):
-        with pytest.raises(ValueError, match="method must be 'functional'"):
+        with pytest.raises(
+            ValueError, match="method must be 'objective', 'output' or 'functional'"
+        ):
             LogisticRegression(method=method, bounds=BOUNDS, classes=[0, 1]).fit(x, y > 0)
 
 

@@ -122,6 +122,8 @@ def test_what_is_charged() -> None:
     assert added.privacy_.event == Compose(DiscreteLaplace(10, 1), Repeat(Exponential("9/20"), 2))
     sums = SimpleLinearRegression(unit=REPLACE, **OPTIONS).fit(x, y)
     assert sums.privacy_.event == DiscreteLaplace(5 * 2**30, 5 * 2**30)
+    fewer = SimpleLinearRegression(**OPTIONS).fit(x, y)
+    assert fewer.privacy_.event == DiscreteLaplace(4 * 2**30, 4 * 2**30)
     assert added.privacy_.claims == ("theil-sen",)
     assert sums.privacy_.claims == ("noisy-stats",)
 

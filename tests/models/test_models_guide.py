@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from discreet.testing import ESTIMATORS
+
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
 
 
@@ -36,3 +38,9 @@ def test_the_ten_lines_are_ten() -> None:
 def test_links_lead_somewhere() -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text("utf-8")):
         assert (PAGE.parent / link).exists(), link
+
+
+def test_every_estimator_is_in_the_table() -> None:
+    text = PAGE.read_text("utf-8")
+    for example in ESTIMATORS:
+        assert f"`{example.path}" in text, example.path

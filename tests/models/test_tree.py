@@ -84,9 +84,9 @@ def test_a_forest_with_a_delta_pays_the_root_of_its_trees() -> None:
         RandomDecisionForest(
             delta=1e-6, bounds=([0, 0], [1, 1]), classes=[0, 1], n_estimators=count
         ).plan()
-        for count in (8, 32)
+        for count in (64, 256)
     )
-    assert isinstance(few.event, events.Gaussian)
+    assert isinstance(few.event, events.Gaussian)  # √64·σ is less than 64·scale
     assert isinstance(many.event, events.Gaussian)
     assert float(many.event.sigma / few.event.sigma) == pytest.approx(2, rel=1e-6)
 
@@ -409,3 +409,26 @@ def test_income_from_six_numbers(epsilon: float, forest: float, tree: float) -> 
         scores["tree"].append(two.score(test[names].to_numpy(), expected))
     assert np.mean(scores["forest"]) > forest
     assert np.mean(scores["tree"]) > tree
+
+
+@pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=str)
+def test_persons_with_several_rows_on_arrays_and_duckdb(relation: Any) -> None:
+    import pyarrow as pa
+
+    rows = table(400)
+    rows["id"] = np.random.default_rng(2).integers(0, 150, 400)
+    frame = duckdb.connect().from_arrow(pa.table({n: pa.array(list(c)) for n, c in rows.items()}))
+    unit = dp.Unit(relation, "id", 2)
+    for kind in (DecisionTreeClassifier, RandomDecisionForest):
+        found = []
+        for source in (rows, frame):
+            data = dp.PrivateDataset(
+                source, SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit)
+            )
+            options = {"max_depth": 3}
+            if kind is RandomDecisionForest:
+                options |= {"n_estimators": 2, "random_state": 0}
+            with testing.fixed_noise(5):
+                found.append(kind(epsilon=1, **options).fit(data))
+        assert found[0].privacy_.event == found[1].privacy_.event
+        assert np.array_equal(found[0].leaf_values_, found[1].leaf_values_)

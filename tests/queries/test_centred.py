@@ -16,7 +16,7 @@ from test_sensitivity import SCHEMA, UNITS, true_sensitivity
 import discreet as dp
 from discreet.engines.arrays import Arrays
 from discreet.queries import CentredSums, Sensitivity, WithColumns
-from discreet.testing import exact_totals
+from discreet.testing import exact_totals, fixed_noise
 
 NEAR = dp.Nearest(["x", "n"], [(0, 0), (6, 2), (-2, 1)])
 
@@ -78,6 +78,8 @@ def test_a_weight_and_sums_as_the_docstring_says() -> None:
     schema = dp.Schema(x=dp.Real(0, 1), y=dp.Real(-5, 5))
     found = CentredSums("x", "y", count_weight=2).sensitivity(schema, dp.Unit(dp.ADD_REMOVE))
     assert found == Sensitivity((2 + 2) * 2**20, (4 + 2) * 2**40)
+    found = CentredSums("x", "y", products="squares").sensitivity(schema, dp.Unit(dp.ADD_REMOVE))
+    assert found == Sensitivity((1 + 2) * 2**29, (1 + 2) * 2**58)  # squares cost nothing
     found = CentredSums("x", "y", products="all").sensitivity(schema, dp.Unit(dp.ADD_REMOVE))
     assert found == Sensitivity((1 + 2 + 3) * 2**30, 6 * 2**60)
 
@@ -126,7 +128,8 @@ def test_noise_and_errors_agree() -> None:
     schema = dp.Schema(x=dp.Real(0, 4), y=dp.Real(0, 1))
     data = dp.PrivateDataset({"x": np.ones(50), "y": np.zeros(50)}, schema, unit=dp.PUBLIC)
     query = CentredSums("x", "y", count_weight="1/2", products="squares")
-    drawn = [data.release(query, dp.PureDP(1)) for _ in range(800)]
+    with fixed_noise(0):
+        drawn = [data.release(query, dp.PureDP(1)) for _ in range(800)]
     values = np.array([release.value for release in drawn])
     stated = drawn[0].stderr
     assert stated.shape == (5,)
@@ -146,6 +149,7 @@ def test_noise_and_errors_agree() -> None:
         (lambda: CentredSums("x", products="cubes"), "products must be"),
         (lambda: CentredSums("x", bits=21), "bits must be at most 20"),
         (lambda: CentredSums("x", products="all", bits=16), "bits must be at most 15"),
+        (lambda: CentredSums("x", products="squares", bits=15), "bits must be at most 14"),
         (lambda: CentredSums("x", bits=0), "bits must be at least 1"),
         (lambda: CentredSums("x", count_weight=2000), "count_weight must lie between"),
         (lambda: CentredSums("x", products="all", count_weight=2), "count_weight must lie between"),
@@ -165,5 +169,6 @@ def test_derived_names_must_be_free() -> None:
 
 
 def test_repr_says_what_is_asked() -> None:
+    assert repr(CentredSums("x", products="all")) == "CentredSums('x', products='all')"
     query = WithColumns(CentredSums("x", by="near"), {"near": NEAR})
     assert repr(query) == "CentredSums('x', by='near') with near: Nearest(['x', 'n'], 3 centres)"

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from discreet.accounting import curves
 from discreet.accounting.google import gaussian_loss, pair_loss, sampled_gaussian_curve
+from discreet.accounting.objective import objective_delta
 from discreet.accounting.thresholds import threshold_delta
 from discreet.events import (
     Assumed,
@@ -24,7 +25,9 @@ from discreet.events import (
     Exponential,
     External,
     Gaussian,
+    GaussianObjective,
     KeyThreshold,
+    LaplaceObjective,
     NoisyMax,
     Parallel,
     PartialResponse,
@@ -165,6 +168,8 @@ class _PureCount(Count[PureDP]):
                 return PureDP(event.sensitivity * (1 / event.threshold_scale + above_cost))
             case Staircase(epsilon=epsilon, width=width, sensitivity=sensitivity):
                 return PureDP(epsilon * -(-sensitivity // width))
+            case LaplaceObjective(scale=scale, sensitivity=moved, jacobian=jacobian):
+                return PureDP(moved / scale + jacobian)
             case Gaussian(sensitivity_squared=s) | DiscreteGaussian(sensitivity_squared=s) if (
                 s == 0
             ):
@@ -248,7 +253,7 @@ class _RenyiCount(Count[Renyi]):
                 return self._curve(lambda order: randomised_response_curve(epsilon, order, k))
             case PartialResponse(epsilon=epsilon, share=share):
                 return self._curve(lambda order: curves.partial_response(epsilon, share, order))
-            case PermuteAndFlip() | NoisyMax() | SparseVector() | Staircase():
+            case PermuteAndFlip() | NoisyMax() | SparseVector() | Staircase() | LaplaceObjective():
                 # nothing better is proved than what every mechanism with their ε satisfies
                 return convert(PureDP(self._pure(event)), Renyi, orders=self.orders)
             case _:
@@ -356,6 +361,8 @@ class _PairCount(Count[ApproxDP]):
         if isinstance(event, KeyThreshold):
             delta = threshold_delta(event.scale, event.threshold, event.rows, event.groups)
             return ApproxDP(event.sensitivity / event.scale, delta)
+        if isinstance(event, GaussianObjective):
+            return ApproxDP(event.epsilon, objective_delta(event))
         return ApproxDP(self._pure(event), Fraction(0))
 
     def largest(self, branches: list[ApproxDP], reach: int) -> ApproxDP:

@@ -12,9 +12,15 @@ from discreet.audit.bounds import (
     epsilon_floor,
     rho_floor,
 )
-from discreet.audit.exact import cells, exact, hockey_stick, statement
+from discreet.audit.exact import cells, exact, gaussian_cells, hockey_stick, statement
 from discreet.audit.one_run import Guesses, OneRunAudit, audit_in_one_run, guess
 from discreet.audit.pairs import Neighbours, neighbouring, through_the_door
+from discreet.audit.probes import (
+    Refused,
+    WatchedRows,
+    order_of_charge_and_read,
+    sensitivity_exceeded,
+)
 from discreet.audit.registry import Attack, Case, all_attacks, attack, run_attack
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
@@ -26,7 +32,9 @@ __all__ = [
     "Guesses",
     "Neighbours",
     "OneRunAudit",
+    "Refused",
     "TwoOutcomes",
+    "WatchedRows",
     "after_fork",
     "all_attacks",
     "attack",
@@ -36,13 +44,16 @@ __all__ = [
     "clopper_pearson",
     "epsilon_floor",
     "exact",
+    "gaussian_cells",
     "guess",
     "hockey_stick",
     "membership",
     "neighbouring",
+    "order_of_charge_and_read",
     "rho_floor",
     "run_attack",
     "same_noise",
+    "sensitivity_exceeded",
     "statement",
     "through_the_door",
 ]

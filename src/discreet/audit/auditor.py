@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from discreet.audit.floors import claimed, confident, floor, floors
 from discreet.audit.pairs import Neighbours
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
-from discreet.audit.samples import Sample, collect, samples
-from discreet.audit.views import Scored, View, views_for
+from discreet.audit.samples import Reader, Sample, collect, sample_of
+from discreet.audit.views import Given, View, reader_of, views_for
 from discreet.measures import Measure, PureDP
 from discreet.rational import whole
 
@@ -26,6 +26,10 @@ Floats = npt.NDArray[np.float64]
 
 #: Thresholds that are tried on a score.
 _THRESHOLDS = 200
+#: How much stricter an event is judged when it is chosen among hundreds.
+_STRICT = 1e-3
+#: What the final runs may show counts so much, beside what is sure.
+_HOPE = 0.01
 #: Runs on each input that a pair gets at least while bad pairs are looked for.
 _LEAST = 100
 #: Pairs near the worst that are tried.
@@ -43,11 +47,9 @@ class _Event:
     above: bool
     swapped: bool
     promise: float
-    rounding: float | None
-    width: int | None
 
     def hits(self, sample: Sample) -> int:
-        scores = _rounded(self.view.score(sample), self.rounding)
+        scores = self.view.score(sample)
         return int(((scores >= self.at) if self.above else (scores < self.at)).sum())
 
 
@@ -71,7 +73,8 @@ def audit(
     mechanism : callable
         ``mechanism(data)`` gives one output; ``mechanism(data, trials)`` gives that many at once (its
         parameter must be called `trials`). An output is a number, an array, text, a mapping, anything:
-        its length, its type and an exception are looked at too.
+        its length, its type, its keys and an exception are looked at too. Runs must be independent:
+        a counter, or one draw shared by several runs, is taken for reused noise.
     neighbours : pair or list of pairs
         Two data sets that differ in one person, or several such pairs: the one that looks worst in
         early runs is tested. `discreet.audit.neighbouring` makes them from a schema.
@@ -103,6 +106,8 @@ def audit(
     whole(trials, "trials", least=40)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
+    if rounding is not None and not (math.isfinite(rounding) and rounding > 0):
+        raise ValueError(f"rounding must be a number greater than 0, got {rounding!r}.")
     pairs = _pairs(neighbours)
     name = title or getattr(mechanism, "__name__", None) or type(mechanism).__name__
     risk = 1 - confidence
@@ -113,11 +118,10 @@ def audit(
         risk -= _REUSE_SHARE * (1 - confidence)
     pair, event, spent = _search(mechanism, pairs, measure, trials, risk, score, rounding)
     tested = trials - trials // 2
-    sides = [collect(mechanism, data, tested) for data in pair]
-    here, there = _rounded_samples(sides, rounding)
+    here, there = (sample_of(collect(mechanism, data, tested), rounding) for data in pair)
     spent += 2 * tested
     _check_that_something_ran(here, there)
-    if event is None or event.width != _width(here):  # then the form of outputs is a rare event
+    if event is None:
         words = "nothing told the inputs apart"
         return _result(name, measure, 0.0, confidence, words, "outputs", None, spent, rounding)
     counts = TwoOutcomes(event.hits(here), len(here), event.hits(there), len(there))
@@ -132,7 +136,7 @@ def audit(
 
 def _check_that_something_ran(here: Sample, there: Sample) -> None:
     """An exception is an output; but if nothing else comes out, the harness is broken."""
-    kinds = {str(kind) for side in (here, there) if side.kinds is not None for kind in side.kinds}
+    kinds = set(here.form_counts() + there.form_counts())
     if len(kinds) == 1 and (name := kinds.pop()).startswith("an exception "):
         raise RuntimeError(
             f"every run raised{name.removeprefix('an exception')}, on both inputs: nothing was audited. "
@@ -207,20 +211,22 @@ def _learn(
     quick: bool,
 ) -> _Event | None:
     """The event that promises most: scores learnt on one half of the runs, chosen on the other."""
-    here, there = _rounded_samples([collect(mechanism, data, runs) for data in pair], rounding)
+    here, there = (sample_of(collect(mechanism, data, runs), rounding) for data in pair)
     half = runs // 2
     views = views_for(here, there, quick=quick)
     if score is not None:
-        if here.numbers is None:
+        reader = reader_of(here, there)
+        if reader is None:
             raise TypeError("score needs outputs that are numbers of one shape.")
-        views = [Scored(score), *views]
+        plain = Reader(reader.form, (0,) * reader.width)  # the numbers as they are
+        views = [Given("the given score", plain, score), *views]
     best: _Event | None = None
     for view in views:
         view.learn(here.part(0, half), there.part(0, half))
-        scores = [_rounded(view.score(side.part(half, runs)), rounding) for side in (here, there)]
+        scores = [view.score(side.part(half, runs)) for side in (here, there)]
         for found in _thresholds(scores, claim, final, risk):
             if best is None or found[0] > best.promise:
-                best = _Event(view, *found[1:], found[0], rounding, _width(here))
+                best = _Event(view, *found[1:], found[0])
     return best
 
 
@@ -246,33 +252,16 @@ def _thresholds(
         ]
         for swapped in (False, True):
             a, b = (hits[1], hits[0]) if swapped else (hits[0], hits[1])
-            # rare events were chosen among many: judged by as many runs as there are here
-            p, q = confident(a, len(first), b, len(second), risk)
+            # the best of many events is likely a lucky one, and most so a rare one: judged strictly, by
+            # as many runs as there are here; where that leaves nothing, by what the final runs may show
+            p, q = confident(a, len(first), b, len(second), _STRICT * risk)
             value = floors(claim, p, q)
-            if final > len(first):  # and a common event's counts, scaled to the final runs
-                scale = final / len(first)
-                p, q = confident(a * scale, final, b * scale, final, risk)
-                value = np.minimum(floors(claim, p, q), value + 0.5 * np.abs(value))
+            scale = final / len(first)
+            p, q = confident(a * scale, final, b * scale, final, risk)
+            value = value + _HOPE * floors(claim, p, q)
             index = int(np.argmax(value))
             found.append((float(value[index]), float(at[index]), is_above, swapped))
     return [entry for entry in found if entry[0] > 0] or found[:1]
-
-
-def _rounded(values: Floats, step: float | None) -> Floats:
-    return values if step is None else np.round(values / step) * step
-
-
-def _rounded_samples(sides: list[Any], step: float | None) -> tuple[Sample, Sample]:
-    here, there = samples(*sides)
-    if step is not None and here.numbers is not None and there.numbers is not None:
-        here = replace(here, numbers=_rounded(here.numbers, step), whole_numbers=True)
-        there = replace(there, numbers=_rounded(there.numbers, step), whole_numbers=True)
-    return here, there
-
-
-def _width(sample: Sample) -> int | None:
-    """How many numbers an output has; None if outputs are other things."""
-    return None if sample.numbers is None else sample.numbers.shape[1]
 
 
 def _result(

@@ -202,7 +202,7 @@ def sensitivity_exceeded(
     worst = Fraction(0)
     for first, second in pairs:
         worst = max(worst, _distance(function(first), function(second), norm))
-    ratio = "" if not bound else f": {float(worst / Fraction(bound)):.4g} times the bound"
+    ratio = f": {_share(worst / Fraction(bound))} times the bound" if bound else ""
     return statement(
         title or str(getattr(function, "__name__", "the function")),
         f"moves by at most {float(bound):g} ({norm})",
@@ -210,6 +210,12 @@ def sensitivity_exceeded(
         f"the farthest pair is {float(worst):g} apart{ratio}",
         probe="sensitivity",
     )
+
+
+def _share(ratio: Fraction) -> str:
+    """A ratio in digits, with what it is above 1 where that is little."""
+    over = float(ratio - 1)
+    return f"1 + {over:.2g}" if 0 < over < 1e-3 else f"{float(ratio):.4g}"
 
 
 def _distance(first: Any, second: Any, norm: Norm) -> Fraction:

@@ -1,18 +1,25 @@
-"""Outputs of many runs in a common form: numbers in rows, or things with a kind."""
+"""Outputs of many runs in a common form: what they look like from outside, and the numbers in them."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Raised", "Sample", "collect", "is_vectorised"]
+__all__ = ["Raised", "Reader", "Sample", "collect", "is_vectorised", "sample_of"]
 
 Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.uint64]
+Texts = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -23,33 +30,111 @@ class Raised:
 
 
 @dataclass(frozen=True)
+class Reader:
+    """How numbers are read: outputs of this form, whole numbers as differences from some origin.
+
+    Whole numbers beyond 2^53 would lose digits as doubles; their differences need not.
+    """
+
+    form: str
+    origin: tuple[int | float, ...]
+
+    @property
+    def width(self) -> int:
+        """How many numbers an output of this form has."""
+        return len(self.origin)
+
+
 class Sample:
     """Outputs of runs on one input.
 
-    `numbers` has one row for each run, where all outputs are numbers of one shape; else it is None, and
-    `kinds` tells the outer form of each output (length, type, keys, exception), `wholes` its text.
+    Attributes
+    ----------
+    forms : array of str, or str
+        What each output looks like from outside: its type, length, keys, or the exception; one text if
+        all look alike.
+    marks : array of uint64
+        A number for each output, equal where outputs are equal to the last bit.
     """
 
-    numbers: Floats | None
-    kinds: npt.NDArray[np.str_] | None
-    wholes: npt.NDArray[np.str_] | None
-    whole_numbers: bool = False
+    def __init__(
+        self,
+        forms: Texts | str,
+        marks: Marks,
+        shown: Any,
+        block: npt.NDArray[Any] | None = None,
+        leaves: list[tuple[int | float, ...]] | None = None,
+    ) -> None:
+        self.forms, self.marks, self.shown = forms, marks, shown
+        self._block, self._leaves = block, leaves
 
     def __len__(self) -> int:
-        if self.numbers is not None:
-            return len(self.numbers)
-        assert self.kinds is not None
-        return len(self.kinds)
+        return len(self.marks)
 
     def part(self, start: int, stop: int) -> Sample:
         """Some of the runs."""
         cut = slice(start, stop)
         return Sample(
-            None if self.numbers is None else self.numbers[cut],
-            None if self.kinds is None else self.kinds[cut],
-            None if self.wholes is None else self.wholes[cut],
-            self.whole_numbers,
+            self.forms if isinstance(self.forms, str) else self.forms[cut],
+            self.marks[cut],
+            self.shown[cut],
+            None if self._block is None else self._block[cut],
+            None if self._leaves is None else self._leaves[cut],
         )
+
+    def form_counts(self) -> Counter[str]:
+        """How many outputs have each form."""
+        if isinstance(self.forms, str):
+            return Counter({self.forms: len(self)})
+        return Counter(self.forms.tolist())
+
+    def form_texts(self) -> Texts:
+        """The form of each output."""
+        if isinstance(self.forms, str):
+            return np.full(len(self), self.forms)
+        return self.forms.astype(str)
+
+    def _has_form(self, form: str) -> npt.NDArray[np.bool_]:
+        if isinstance(self.forms, str):
+            return np.full(len(self), self.forms == form)
+        return np.asarray(self.forms == form, np.bool_)
+
+    def origin(self, form: str) -> tuple[int | float, ...] | None:
+        """The numbers in the first output of a form, 0 for those that aren't whole; None if none has it."""
+        at = np.flatnonzero(self._has_form(form))
+        if not len(at):
+            return None
+        if self._block is not None:
+            first = self._block[at[0]].tolist()
+        else:
+            assert self._leaves is not None
+            first = list(self._leaves[at[0]])
+        return tuple(value if isinstance(value, int) else 0.0 for value in first)
+
+    def numbers(self, reader: Reader) -> tuple[npt.NDArray[np.bool_], Floats]:
+        """Which outputs have the reader's form, and their numbers, one row for each."""
+        where = self._has_form(reader.form)
+        if self._block is not None:
+            rows = self._block[where]
+            if rows.dtype.kind in "iu":
+                rows = rows - np.array(
+                    reader.origin, rows.dtype
+                )  # wraps at most where both are huge
+            return where, rows.astype(np.float64)
+        assert self._leaves is not None
+        found = [
+            [_difference(value, start) for value, start in zip(row, reader.origin, strict=True)]
+            for row, use in zip(self._leaves, where.tolist(), strict=True)
+            if use
+        ]
+        return where, np.array(found, np.float64).reshape(len(found), reader.width)
+
+
+def _difference(value: int | float, start: int | float) -> float:
+    try:
+        return float(value - start)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def is_vectorised(mechanism: Callable[..., Any]) -> bool:
@@ -61,17 +146,22 @@ def is_vectorised(mechanism: Callable[..., Any]) -> bool:
 
 
 def collect(mechanism: Callable[..., Any], data: Any, trials: int) -> Any:
-    """Outputs of `trials` runs: an array with runs first, or a list. Exceptions become outputs."""
+    """Outputs of `trials` runs: an array with runs first, or a list. Exceptions become outputs.
+
+    If a call for many runs raises, the runs are made one by one, so that one that fails is one output.
+    """
     if is_vectorised(mechanism):
         try:
-            outputs = mechanism(data, trials=trials)
+            return _counted(mechanism(data, trials=trials), trials)
+        except WrongNumber:
+            raise
         except Exception as error:  # a mechanism may fail in any way: that is what is looked for
-            return [Raised(type(error).__name__)] * trials
-        if len(outputs) != trials:
-            raise ValueError(
-                f"mechanism(data, trials={trials}) must return {trials} outputs, got {len(outputs)}."
-            )
-        return outputs
+            if trials == 1:
+                return [Raised(type(error).__name__)]
+        found: list[Any] = []
+        for _ in range(trials):
+            found += list(collect(mechanism, data, 1))
+        return found
     found = []
     for _ in range(trials):
         try:
@@ -81,74 +171,149 @@ def collect(mechanism: Callable[..., Any], data: Any, trials: int) -> Any:
     return found
 
 
-def samples(here: Any, there: Any) -> tuple[Sample, Sample]:
-    """Both sides in a common form: numbers if all outputs of both are numbers of one shape."""
-    arrays = [_array(side) for side in (here, there)]
-    first, second = arrays
-    if first is not None and second is not None and first.shape[1:] == second.shape[1:]:
-        whole = all(a.dtype.kind in "iub" for a in (first, second))
-        flat = [np.asarray(a, np.float64).reshape(len(a), -1) for a in (first, second)]
-        return Sample(flat[0], None, None, whole), Sample(flat[1], None, None, whole)
-    return _things(here), _things(there)
+class WrongNumber(ValueError):
+    """A mechanism for many runs gave another number of outputs than it was asked for."""
 
 
-def _array(outputs: Any) -> npt.NDArray[Any] | None:
-    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "iubf":
-        return outputs
-    rows = [_numbers(output) for output in outputs]
-    if any(row is None for row in rows) or len({np.shape(row) for row in rows}) > 1:
-        return None
-    keys = {tuple(o) if isinstance(o, Mapping) else None for o in outputs}
-    if len(keys) > 1 or len({_loose(o) for o in outputs}) > 1:
-        return None
-    return np.array(rows)
+def _counted(outputs: Any, trials: int) -> Any:
+    if len(outputs) != trials:
+        raise WrongNumber(
+            f"mechanism(data, trials={trials}) must return {trials} outputs, got {len(outputs)}."
+        )
+    return outputs
 
 
-def _numbers(output: Any) -> Any:
-    """The numbers in an output; None if it is something else."""
-    if isinstance(output, bool | int | float | np.number | np.bool_):
-        return output
+def sample_of(outputs: Any, rounding: float | None = None) -> Sample:
+    """Outputs in their common form; real numbers rounded to multiples of `rounding`, if given."""
+    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "iubf" and outputs.ndim:
+        block = np.ascontiguousarray(outputs.reshape(len(outputs), -1))
+        if rounding is not None and block.dtype.kind == "f":
+            block = np.round(block.astype(np.float64) / rounding) * rounding + 0.0
+        form = (
+            f"{'number' if outputs.ndim == 1 else f'array {outputs.shape[1:]}'} of {outputs.dtype}"
+        )
+        return Sample(form, _block_marks(block), _Shown(block), block)
+    parts = [_opened(output, rounding) for output in outputs]
+    forms = np.array([form for form, _, _ in parts], dtype=object)
+    marks = np.array([_mark(o, *p) for o, p in zip(outputs, parts, strict=True)], np.uint64)
+    shown = np.array([_brief(output) for output in outputs], dtype=object)
+    return Sample(forms, marks, shown, None, [numbers for _, _, numbers in parts])
+
+
+def _mark(output: Any, form: str, text: str, numbers: tuple[int | float, ...]) -> int:
+    """A number for an output, the same whether it came alone or in an array of many."""
+    if isinstance(output, np.generic | np.ndarray) and output.dtype.kind in "iubf":
+        return int(_block_marks(np.array(numbers, output.dtype).reshape(1, -1))[0])
+    return hash(f"{form}|{text}|{numbers!r}") % 2**64
+
+
+class _Shown:
+    """The rows of a block as text, made when they are asked for."""
+
+    def __init__(self, block: npt.NDArray[Any]) -> None:
+        self._block = block
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return _Shown(self._block[at])
+        rows = self._block[at].tolist()
+        return np.array([str(row[0] if len(row) == 1 else row) for row in rows], dtype=object)
+
+
+def _block_marks(block: npt.NDArray[Any]) -> Marks:
+    """Equal rows have equal marks; a clash of others would cost power, not validity."""
+    mixed = np.zeros(len(block), np.uint64)
+    kind = np.float64 if block.dtype.kind == "f" else np.int64
+    for column in block.T:
+        bits = np.ascontiguousarray(column.astype(kind, copy=False)).view(np.uint64)
+        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+Opened = tuple[str, str, tuple[int | float, ...]]
+
+
+def _opened(output: Any, rounding: float | None) -> Opened:
+    """The form of an output, what in it is neither form nor number, and its numbers."""
+    match output:
+        case Raised():
+            return f"an exception {output.name}", "", ()
+        case None:
+            return "nothing", "", ()
+        case np.bool_() | np.integer():
+            return f"number of {output.dtype}", "", (int(output),)
+        case np.floating():
+            return f"number of {output.dtype}", "", (_rounded(float(output), rounding),)
+        case bool() | int():
+            return type(output).__name__, "", (int(output),)
+        case float() | Fraction() | Decimal():
+            return type(output).__name__, "", (_rounded(float(output), rounding),)
+        case complex() | np.complexfloating():
+            parts = (float(output.real), float(output.imag))
+            return type(output).__name__, "", tuple(_rounded(part, rounding) for part in parts)
+        case str() | bytes():
+            return f"a {type(output).__name__} of length {len(output)}", repr(output), ()
+        case Mapping():
+            name = f"a {type(output).__name__} with the keys {list(output)}"
+            return _joined(name, output.values(), rounding)
+        case set() | frozenset():
+            name = f"a {type(output).__name__} of length {len(output)}"
+            return _joined(name, sorted(output, key=repr), rounding)
+        case list() | tuple():
+            return _joined(f"a {type(output).__name__} of length {len(output)}", output, rounding)
+    return _opened_object(output, rounding)
+
+
+def _opened_object(output: Any, rounding: float | None) -> Opened:
     if isinstance(output, np.ndarray):
-        return output if output.dtype.kind in "iubf" else None
-    if isinstance(output, Mapping):
-        output = list(output.values())
-    if isinstance(output, list | tuple):
-        parts = [_numbers(part) for part in output]
-        if any(part is None for part in parts) or len({np.shape(part) for part in parts}) > 1:
-            return None
-        return np.array(parts)
-    return None
+        kind = "array" if type(output) is np.ndarray else type(output).__name__
+        name = f"{kind} {output.shape} of {output.dtype}"
+        if output.dtype.kind in "iubf":
+            values = output.ravel().tolist()
+            return (
+                name,
+                "",
+                tuple(_rounded(v, rounding) if isinstance(v, float) else v for v in values),
+            )
+        return _joined(name, output.ravel().tolist(), rounding)
+    if dataclasses.is_dataclass(output) and not isinstance(output, type):
+        fields = [getattr(output, field.name) for field in dataclasses.fields(output)]
+        return _joined(f"a {type(output).__name__}", fields, rounding)
+    if hasattr(output, "__array__"):
+        form, text, numbers = _opened_object(np.asarray(output), rounding)
+        labels = [
+            repr(list(getattr(output, n))) for n in ("index", "columns") if hasattr(output, n)
+        ]
+        return f"{type(output).__name__}: {form} {' '.join(labels)}".rstrip(), text, numbers
+    if getattr(type(output), "__repr__", None) is object.__repr__:
+        raise TypeError(
+            f"outputs of type {type(output).__name__} can't be compared: return its numbers, such as "
+            "model.coef_, from the mechanism."
+        )
+    return f"a {type(output).__name__}", repr(output), ()
 
 
-def _loose(output: Any) -> str:
-    """The type of an output, where all numbers count as one."""
-    if isinstance(output, bool | int | float | np.number | np.bool_):
-        return "number"
-    return type(output).__name__
+def _joined(name: str, parts: Any, rounding: float | None) -> Opened:
+    opened = [_opened(part, rounding) for part in parts]
+    inner = dict.fromkeys(form for form, _, _ in opened)
+    form = f"{name} ({', '.join(form for form, _, _ in opened)})" if len(inner) > 1 else name
+    if len(inner) == 1:
+        form = f"{name} of {next(iter(inner))}"
+    numbers = tuple(number for _, _, found in opened for number in found)
+    return form, "|".join(text for _, text, _ in opened), numbers
 
 
-def _things(outputs: Sequence[Any]) -> Sample:
-    outputs = list(outputs)
-    kinds = np.array([_kind(output) for output in outputs])
-    wholes = np.array([_text(output) for output in outputs])
-    return Sample(None, kinds, wholes)
+def _rounded(value: float, step: float | None) -> float:
+    if step is None or not math.isfinite(value):
+        return value
+    return round(value / step) * step + 0.0
 
 
-def _kind(output: Any) -> str:
+def _brief(output: Any) -> str:
     if isinstance(output, Raised):
         return f"an exception {output.name}"
-    if output is None:
-        return "nothing"
-    if isinstance(output, np.ndarray):
-        return f"an array of shape {output.shape} of {output.dtype}"
-    if isinstance(output, Mapping):
-        return f"a mapping with the keys {list(output)}"
-    if isinstance(output, Sequence | set | frozenset):
-        return f"a {type(output).__name__} of length {len(output)}"
-    return f"a {type(output).__name__}"
-
-
-def _text(output: Any) -> str:
-    if isinstance(output, np.ndarray):
-        return f"{output.shape}{output.tolist()}"
-    return repr(sorted(output, key=repr) if isinstance(output, set | frozenset) else output)
+    text = " ".join(
+        (repr(output) if not isinstance(output, Sequence | str) else str(output)).split()
+    )
+    return text if len(text) <= 60 else text[:57] + "..."

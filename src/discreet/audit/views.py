@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.audit.samples import Sample
+from discreet.audit.samples import Reader, Sample
 
-__all__ = ["View", "views_for"]
+__all__ = ["View", "reader_of", "views_for"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,8 +21,8 @@ _SMOOTHING = 0.5
 _FEW = 16
 _MOST_FOR_FOREST = 40
 _MOST_FOR_LINEAR = 2_000
-#: Classifiers are trained on at least so many runs.
-_LEAST_FOR_LINEAR, _LEAST_FOR_FOREST = 100, 1000
+#: Classifiers are trained on at least so many runs; scores on numbers need a few of them.
+_LEAST_FOR_LINEAR, _LEAST_FOR_FOREST, _LEAST = 100, 1000, 10
 
 
 class View(ABC):
@@ -53,7 +52,7 @@ class _Table(View):
         self,
         name: str,
         read: Callable[[Sample], npt.NDArray[Any]],
-        show: Callable[[Sample], npt.NDArray[Any]] | None = None,
+        show: Callable[[Sample], Any] | None = None,
     ) -> None:
         self.name, self._read, self._show = name, read, show or read
         self._values: npt.NDArray[Any] = np.array([])
@@ -65,7 +64,11 @@ class _Table(View):
         self._values, first, where = np.unique(
             np.concatenate([a, b]), return_index=True, return_inverse=True
         )
-        self._shown = np.concatenate([self._show(here), self._show(there)])[first]
+        inside = first < len(a)
+        shown = np.empty(len(first), dtype=object)
+        shown[inside] = self._show(here)[first[inside]]
+        shown[~inside] = self._show(there)[first[~inside] - len(a)]
+        self._shown = shown
         counts = np.array(
             [
                 np.bincount(side, minlength=len(self._values))
@@ -101,54 +104,73 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-@dataclass
-class _Number(View):
-    """One of the numbers as it is, or their sum."""
+class NumberView(View):
+    """A score on the numbers of outputs that have the common form; others have the lowest score."""
 
-    name: str
-    read: Callable[[Floats], Floats]
+    def __init__(self, name: str, reader: Reader) -> None:
+        self.name, self.reader = name, reader
 
     def learn(self, here: Sample, there: Sample) -> None:
-        """Nothing to learn."""
+        self._learn(here.numbers(self.reader)[1], there.numbers(self.reader)[1])
 
     def score(self, sample: Sample) -> Floats:
-        assert sample.numbers is not None
-        return np.nan_to_num(self.read(sample.numbers), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        where, rows = sample.numbers(self.reader)
+        scores = np.full(len(sample), -np.inf)
+        if len(rows):
+            scores[where] = np.nan_to_num(
+                self._score(rows), nan=-np.inf, posinf=np.inf, neginf=-np.inf
+            )
+        return scores
+
+    def _learn(self, here: Floats, there: Floats) -> None:
+        """Learn from rows of numbers; most scores need not."""
+
+    @abstractmethod
+    def _score(self, rows: Floats) -> Floats:
+        """The score of each row of numbers."""
+
+
+class Given(NumberView):
+    """A fixed score: one of the numbers, their sum, or what the user gave."""
+
+    def __init__(
+        self, name: str, reader: Reader, function: Callable[[Floats], Any], origin: float = 0
+    ) -> None:
+        super().__init__(name, reader)
+        self._function, self._origin = function, origin
+
+    def _score(self, rows: Floats) -> Floats:
+        return np.asarray(self._function(rows), np.float64).reshape(len(rows))
 
     def words(self, at: float, above: bool) -> str:
-        return f"{self.name} is {'>=' if above else '<'} {at:.6g}"
+        sign = ">=" if above else "<"
+        if abs(self._origin) > 2**53:
+            return f"{self.name} is {sign} {at:.6g} beyond {_brief(self._origin)}"
+        return f"{self.name} is {sign} {at + self._origin:.6g}"
 
 
-class _Likelihood(View):
+class _Likelihood(NumberView):
     """The sum over numbers of log-ratios of binned densities: right where they are independent."""
 
-    name = "likelihood ratio"
+    _edges: list[Floats]
+    _ratios: list[Floats]
 
-    def __init__(self) -> None:
-        self._edges: list[Floats] = []
-        self._ratios: list[Floats] = []
-
-    def learn(self, here: Sample, there: Sample) -> None:
-        assert here.numbers is not None
-        assert there.numbers is not None
+    def _learn(self, here: Floats, there: Floats) -> None:
         bins = int(np.clip(np.sqrt(len(here)) / 2, 4, 128))
         self._edges, self._ratios = [], []
-        for a, b in zip(here.numbers.T, there.numbers.T, strict=True):
+        for a, b in zip(here.T, there.T, strict=True):
             edges = np.unique(_quantiles(np.concatenate([a, b]), bins))
             counts = [
                 np.bincount(np.searchsorted(edges, side, "right"), minlength=len(edges) + 1)
                 for side in (a, b)
             ]
             smoothed = [(c + _SMOOTHING) / (c.sum() + _SMOOTHING * len(c)) for c in counts]
-            ratio = np.log(smoothed[0] / smoothed[1])
-            informed = np.ptp(ratio) > 0
             self._edges.append(edges)
-            self._ratios.append(ratio if informed else np.zeros_like(ratio))
+            self._ratios.append(np.log(smoothed[0] / smoothed[1]))
 
-    def score(self, sample: Sample) -> Floats:
-        assert sample.numbers is not None
-        total = np.zeros(len(sample))
-        for column, edges, ratio in zip(sample.numbers.T, self._edges, self._ratios, strict=True):
+    def _score(self, rows: Floats) -> Floats:
+        total = np.zeros(len(rows))
+        for column, edges, ratio in zip(rows.T, self._edges, self._ratios, strict=True):
             total += ratio[np.searchsorted(edges, column, "right")]
         return total
 
@@ -160,26 +182,24 @@ def _quantiles(values: Floats, bins: int) -> Floats:
     return np.asarray(np.quantile(finite, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
 
 
-class _Classifier(View):
+class _Classifier(NumberView):
     """The log-odds of a classifier from scikit-learn that was trained to tell the inputs apart."""
 
-    def __init__(self, name: str, build: Callable[[], Any], most: int) -> None:
-        self.name, self._build, self._most = name, build, most
+    def __init__(self, name: str, reader: Reader, build: Callable[[], Any], most: int) -> None:
+        super().__init__(name, reader)
+        self._build, self._most = build, most
         self._model: Any = None
 
-    def learn(self, here: Sample, there: Sample) -> None:
-        assert here.numbers is not None
-        assert there.numbers is not None
-        most = self._most
-        rows = _tame(np.concatenate([here.numbers[:most], there.numbers[:most]]))
-        sides = np.repeat([1, 0], [len(here.numbers[:most]), len(there.numbers[:most])])
+    def _learn(self, here: Floats, there: Floats) -> None:
+        a, b = here[: self._most], there[: self._most]
         with _one_thread():
-            self._model = self._build().fit(rows, sides)
+            self._model = self._build().fit(
+                _tame(np.concatenate([a, b])), np.repeat([1, 0], [len(a), len(b)])
+            )
 
-    def score(self, sample: Sample) -> Floats:
-        assert sample.numbers is not None
+    def _score(self, rows: Floats) -> Floats:
         with _one_thread():
-            return np.asarray(self._model.decision_function(_tame(sample.numbers)), np.float64)
+            return np.asarray(self._model.decision_function(_tame(rows)), np.float64)
 
 
 def _one_thread() -> Any:
@@ -224,7 +244,7 @@ def low_bits(values: Floats) -> npt.NDArray[np.int64]:
     return np.where(finite, code, -1)
 
 
-def low_bits_in_words(values: Floats) -> npt.NDArray[np.str_]:
+def low_bits_in_words(values: Floats) -> npt.NDArray[Any]:
     """The same for a reader."""
     code = low_bits(values)
     exponent, place = code // 10_000 - 2000, code % 10_000 - 5000
@@ -232,84 +252,77 @@ def low_bits_in_words(values: Floats) -> npt.NDArray[np.str_]:
         f"below 2^{e} with lowest bit 2^{p}" if c >= 0 else "zero or not finite"
         for c, e, p in zip(code.tolist(), exponent.tolist(), place.tolist(), strict=True)
     ]
-    return np.array(words)
+    return np.array(words, dtype=object)
 
 
-@dataclass
-class Scored(View):
-    """A score given by the auditor's user, on whole outputs."""
+def _number(sample: Sample, reader: Reader, index: int) -> Floats:
+    """One number of each output; NaN where an output has another form."""
+    where, rows = sample.numbers(reader)
+    values = np.full(len(sample), np.nan)
+    values[where] = rows[:, index]
+    return values
 
-    function: Callable[[Floats], Any]
-    name: str = "given score"
 
-    def learn(self, here: Sample, there: Sample) -> None:
-        """Nothing to learn."""
-
-    def score(self, sample: Sample) -> Floats:
-        assert sample.numbers is not None
-        return np.asarray(self.function(sample.numbers), np.float64).reshape(len(sample))
+def reader_of(here: Sample, there: Sample) -> Reader | None:
+    """How to read the numbers of the commonest form; None if it has none, or too few runs have it."""
+    counts = here.form_counts() + there.form_counts()
+    form = max(counts, key=lambda found: (counts[found], found))
+    if min(here.form_counts()[form], there.form_counts()[form]) < _LEAST:
+        return None
+    origin = here.origin(form)
+    return Reader(form, origin) if origin else None
 
 
 def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     """The ways of looking that fit these outputs; without trained classifiers if `quick`."""
-    if here.numbers is None or there.numbers is None:
-        return [
-            _Table("form", lambda sample: _text(sample.kinds)),
-            _Table("output", lambda sample: _text(sample.wholes)),
-        ]
-    width = here.numbers.shape[1]
-    if width == 0:
-        return [_Number("the empty output", lambda rows: np.zeros(len(rows)))]
-    views: list[View] = [_Likelihood()]
-    few = min(width, _FEW)
-    for index in range(few):
+    views: list[View] = []
+    if len(here.form_counts() + there.form_counts()) > 1:
+        views.append(_Table("form", lambda sample: sample.form_texts()))
+    if _comes_again(here, there):
+        views.append(_Table("value", lambda s: s.marks, lambda s: s.shown))
+    reader = reader_of(here, there)
+    if reader is None:
+        return views or [_Table("value", lambda s: s.marks, lambda s: s.shown)]
+    width = reader.width
+    views.append(_Likelihood("likelihood ratio", reader))
+    for index in range(min(width, _FEW)):
         name = "the output" if width == 1 else f"number {index} of the output"
-        views.append(_Number(name, lambda rows, index=index: rows[:, index]))  # type: ignore[misc]
+        views.append(Given(name, reader, _column(index), reader.origin[index]))
     if width > 1:
-        views.append(_Number("the sum of the output", lambda rows: rows.sum(axis=1)))
-        views.append(_Number("the spread of the output", lambda rows: np.ptp(rows, axis=1)))
-    if _comes_again(here.numbers, there.numbers):
-        views.append(_Table("value", lambda sample: row_marks(sample.numbers), _matrix))
-    if not here.whole_numbers:
-        for index in range(min(width, 4)):
-            views.append(
-                _Table(
-                    "size" if width == 1 else f"size of number {index}",
-                    lambda sample, index=index: low_bits(_matrix(sample)[:, index]),  # type: ignore[misc]
-                    lambda sample, index=index: low_bits_in_words(_matrix(sample)[:, index]),  # type: ignore[misc]
-                )
-            )
+        views.append(Given("the sum of the output", reader, lambda rows: rows.sum(axis=1)))
+        views.append(Given("the spread of the output", reader, lambda rows: np.ptp(rows, axis=1)))
+    views += _bit_views(here, reader)
     if quick:
         return views
     if 1 < width <= _MOST_FOR_LINEAR and len(here) >= _LEAST_FOR_LINEAR:
-        views.append(_Classifier("linear classifier", _linear, 20_000))
+        views.append(_Classifier("linear classifier", reader, _linear, 20_000))
     if 1 < width <= _MOST_FOR_FOREST and len(here) >= _LEAST_FOR_FOREST:
-        views.append(_Classifier("boosted trees", _forest, 20_000))
+        views.append(_Classifier("boosted trees", reader, _forest, 20_000))
     return views
 
 
-def _matrix(sample: Sample) -> Floats:
-    assert sample.numbers is not None
-    return sample.numbers
+def _column(index: int) -> Callable[[Floats], Floats]:
+    return lambda rows: rows[:, index]
 
 
-def _text(values: npt.NDArray[np.str_] | None) -> npt.NDArray[Any]:
-    assert values is not None
-    return values
+def _bit_views(here: Sample, reader: Reader) -> list[View]:
+    """The lowest bits of the first numbers that are not whole."""
+    views: list[View] = []
+    _, rows = here.part(0, 200).numbers(reader)
+    for index in range(min(reader.width, 4)):
+        if len(rows) and (rows[:, index] != np.floor(rows[:, index])).any():
+            name = "size" if reader.width == 1 else f"size of number {index}"
+            views.append(
+                _Table(
+                    name,
+                    lambda s, index=index: low_bits(_number(s, reader, index)),  # type: ignore[misc]
+                    lambda s, index=index: low_bits_in_words(_number(s, reader, index)),  # type: ignore[misc]
+                )
+            )
+    return views
 
 
-def _comes_again(here: Floats, there: Floats) -> bool:
+def _comes_again(here: Sample, there: Sample) -> bool:
     """Whether some outputs come again, so that a table of them can learn something."""
-    rows = np.concatenate([here[:5000], there[:5000]])
-    return len(np.unique(row_marks(rows))) < len(rows)
-
-
-def row_marks(numbers: Floats | None) -> npt.NDArray[np.uint64]:
-    """Each row as one whole number that equal rows share; a clash would cost power, not validity."""
-    assert numbers is not None
-    words = np.ascontiguousarray(numbers + 0.0).view(np.uint64)  # -0.0 is 0.0
-    mixed = np.zeros(len(words), np.uint64)
-    for column in words.T:
-        mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
+    marks = np.concatenate([here.marks[:5000], there.marks[:5000]])
+    return len(np.unique(marks)) < len(marks)

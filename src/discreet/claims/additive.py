@@ -16,6 +16,9 @@ CLAIMS = (
             "discreet.mechanisms.laws.LaplaceLaw.run",
             "discreet.mechanisms.additive.Laplace.law",
             "discreet.noise.discrete_laplace",
+            "discreet.noise.laplace",
+            "discreet.noise.inversion",
+            "discreet.noise.entropy",
         ),
     ),
     Claim(
@@ -32,6 +35,7 @@ CLAIMS = (
             "discreet.mechanisms.laws.GaussianLaw.run",
             "discreet.mechanisms.additive.Gaussian.law",
             "discreet.noise.rounded_gaussian",
+            "discreet.noise.gaussian",
         ),
     ),
     Claim(

@@ -56,7 +56,7 @@ def resolve(name: str) -> Any:
 
 
 def fingerprint(name: str) -> str:
-    """The hash of a function's or class's syntax tree: comments, layout and docstrings don't count."""
+    """The hash of the syntax tree of a function, class or module, without comments, layout and docstrings."""
     found = resolve(name)
     if isinstance(found, property):
         found = found.fget
@@ -81,8 +81,14 @@ def _plain(node: Any) -> Any:
 
 
 def _has_docstring(node: ast.AST) -> bool:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    kinds = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None
+
+
+def words(entry: Claim) -> str:
+    """The hash of what a claim says, of whom and with which status."""
+    said = (entry.statement, entry.unit, entry.measure, entry.status, entry.proof)
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
 def _record() -> dict[str, Any]:
@@ -94,6 +100,8 @@ def changes() -> Iterator[Change]:
     record = _record()
     for entry in all_claims():
         known = record.get(entry.name, {}).get("functions", {})
+        if record.get(entry.name, {}).get("words") != words(entry):
+            yield Change(entry.name, "what it says", "has not been looked at since it was written")
         for name in entry.functions:
             try:
                 now = fingerprint(name)
@@ -121,6 +129,7 @@ def accept(name: str, why: str) -> Claim | None:
         del record[name]
     else:
         record[name] = {
+            "words": words(entry),
             "functions": {function: fingerprint(function) for function in entry.functions},
             "why": why.strip(),
             "when": datetime.datetime.now(datetime.UTC).date().isoformat(),

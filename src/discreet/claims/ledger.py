@@ -11,7 +11,12 @@ CLAIMS = (
         status="proved",
         source="Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021; Lécuyer 2021",
         proof="filter.md",
-        functions=("discreet.ledger.Ledger.charge",),
+        functions=(
+            "discreet.ledger.Ledger.charge",
+            "discreet.ledger.filters",
+            "discreet.ledger.book",
+            "discreet.dataset.PrivateDataset._charge",
+        ),
     ),
     Claim(
         name="charged-before-read",

@@ -18,6 +18,8 @@ CLAIMS = (
             "discreet.queries.quantile.Quantile.rank_sensitivity",
             "discreet.queries.quantile.Quantile.scores",
             "discreet.noise.select",
+            "discreet.noise.selection",
+            "discreet.answers.quantile",
         ),
     ),
     Claim(
@@ -33,6 +35,9 @@ CLAIMS = (
             "discreet.queries.base.Query._moved",
             "discreet.engines.arrays.grid_codes",
             "discreet.engines.arrays.keep_rows",
+            "discreet.engines.arrays",
+            "discreet.answers.additive",
+            "discreet.queries.base",
         ),
     ),
     Claim(
@@ -49,6 +54,7 @@ CLAIMS = (
             "discreet.accounting.thresholds.least_threshold",
             "discreet.answers.discovery.KeysAnswerer.answer",
             "discreet.engines.arrays.count_texts",
+            "discreet.answers.discovery",
         ),
     ),
     Claim(

@@ -55,6 +55,7 @@ CLAIMS = (
             "discreet.mechanisms.sparse_vector.SparseVector.event",
             "discreet.mechanisms.sparse_vector.SparseVector.scales",
             "discreet.mechanisms.sparse_vector.SparseVectorStream.feed",
+            "discreet.mechanisms.sparse_vector",
         ),
     ),
     Claim(

@@ -49,9 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Attack, and say what was found."""
     if not 0 < arguments.confidence < 1:
         raise CommandError("--confidence must be between 0 and 1.")
-    if not arguments.effort > 0:
-        raise CommandError("--effort must be greater than 0.")
+    if not 0 < arguments.effort <= 1000:
+        raise CommandError("--effort must be greater than 0, and at most 1000.")
+    if arguments.callable is None and arguments.epsilon is not None:
+        raise CommandError("--epsilon goes with --callable: claims say themselves what they claim.")
     if arguments.callable is not None:
+        if arguments.names:
+            raise CommandError("give names of claims or --callable, not both.")
         return _own(arguments)
     if not arguments.names:
         raise CommandError("say what to audit: all, NAME, or --callable module:function.")
@@ -88,7 +92,7 @@ def _own(arguments: argparse.Namespace) -> int:
             rounding=arguments.rounding,
             title=arguments.callable,
         )
-    except (TypeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         raise CommandError(str(error)) from None
     sys.stdout.write((result.to_json() if arguments.json else repr(result)) + "\n")
     return FOUND if result.is_violated else 0
@@ -101,8 +105,12 @@ def _imported(name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise CommandError(f"--callable: {error}.") from None
+    except KeyboardInterrupt:
+        raise
+    except (
+        BaseException
+    ) as error:  # a module may fail, or even exit, in any way while it is imported
+        raise CommandError(f"--callable: {type(error).__name__}: {error}.") from None
     if not callable(found):
         raise CommandError(f"--callable: {name} can't be called.")
     return found
@@ -132,9 +140,8 @@ def _claims(arguments: argparse.Namespace) -> int:
         _print_markdown(found, claims)
     elif not arguments.json:
         _print_table(found, claims, unexpected)
-    if len(chosen) == 1:
-        return FOUND if violated else 0
-    return FOUND if unexpected else 0
+    asked_for_one = len(chosen) == 1 and violated
+    return FOUND if unexpected or asked_for_one else 0
 
 
 def _attacked(task: tuple[str, float, float]) -> list[AuditResult]:

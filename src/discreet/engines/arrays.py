@@ -42,7 +42,8 @@ from discreet.engines.base import (
 )
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.engines.grouped import Grouped
-from discreet.engines.products import PLAIN, Products, grid_into, plain_grid
+from discreet.engines.products import PLAIN, Products, grid_into
+from discreet.engines.tallies import tallied
 from discreet.queries import CodedQuery, Keep
 from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema
@@ -160,11 +161,10 @@ class Chunk:
 
     def writer(self, code: Code) -> Callable[[npt.NDArray[np.float64], slice], None]:
         """What writes the values of a code in some rows; grids of numbers are made there and then."""
-        plain = None if code in self._codes else plain_grid(code)
-        if plain is not None and plain[0] not in self._codes:
-            cells = self._columns[plain[0].column]
+        if isinstance(code, Grid) and code not in self._codes:
+            cells = self._columns[code.column]
             if cells.dtype.kind in PLAIN:
-                return lambda out, rows: grid_into(out, cells[rows], *plain)
+                return lambda out, rows: grid_into(out, cells[rows], code)
         values = self.code(code)
 
         def write(out: npt.NDArray[np.float64], rows: slice) -> None:
@@ -437,16 +437,9 @@ def totals_of(query: CodedQuery, chunks: Chunks) -> Integers:
 def tally_of(query: CodedQuery, chunks: Chunks) -> Tally:
     """How often each value of ``query.tally`` occurs in each group."""
     assert query.tally is not None
-    width = query.tally.high + 1
-    counts: dict[int, int] = {}
-    for chunk, mask in chunks:
-        joined = chunk.groups(query)[mask] * width + chunk.code(query.tally)[mask]
-        values, numbers = np.unique(joined, return_counts=True)
-        for value, number in zip(values.tolist(), numbers.tolist(), strict=True):
-            counts[value] = counts.get(value, 0) + number
-    places = np.array(sorted(counts), np.int64)
-    found = np.fromiter((counts[place] for place in places.tolist()), np.int64, len(places))
-    return Tally(places // width, places % width, found)
+    code, width = query.tally, query.tally.high + 1
+    parts = (chunk.groups(query)[mask] * width + chunk.code(code)[mask] for chunk, mask in chunks)
+    return tallied(query.groups, width, parts)
 
 
 def rows_of(codes: tuple[Code, ...], chunks: Chunks) -> Integers:

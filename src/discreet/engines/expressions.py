@@ -118,6 +118,8 @@ class Columns:
         if test is None:
             return left
         right = self._branch(tests, 2 * node + 2)
+        if isinstance(test, Between) and test.high >= test.code.high:  # the usual one, kept short
+            return nw.when(self.of(test.code) >= test.low).then(right).otherwise(left)
         return nw.when(self.condition(test)).then(right).otherwise(left)
 
     def _single(self, code: nw.Expr, table: tuple[int, ...], link: tuple[int, ...]) -> nw.Expr:

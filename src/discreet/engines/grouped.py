@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, Grid, Lookup
+from discreet.coding import Code, Cuts, Grid, Lookup
 from discreet.engines.products import plain_grid
 from discreet.queries import CodedQuery, Term
 
@@ -29,8 +29,8 @@ TILE = 2**13
 FEW_GROUPS = 32
 #: Squares of codes up to this size add up to less than 2^53 over 2^18 rows.
 LARGEST_SQUARED = 2**17
-#: The widest code whose histogram is taken.
-WIDEST = 2**16
+#: The widest code whose histogram is taken, and the most cells of one by group.
+WIDEST, MOST_CELLS = 2**16, 2**22
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,14 @@ class Grouped:
         self._counts: list[int] = []
         self._polynomials: list[tuple[int, _Polynomial]] = []
         self._lookups: list[tuple[int, _Table]] = []
-        places: dict[Code, int] = {}
+        grids: dict[Code, int] = {}
+        tables: dict[Code, int] = {}
         for index, term in enumerate(query.terms):
             if not term.codes:
                 self._counts.append(index)
-            elif (polynomial := self._polynomial(term, places)) is not None:
+            elif (polynomial := self._polynomial(term, grids)) is not None:
                 self._polynomials.append((index, polynomial))
-            elif (table := self._table(term, places)) is not None:
+            elif (table := self._table(term, tables)) is not None:
                 self._lookups.append((index, table))
             else:
                 self.others.append(index)
@@ -107,16 +108,24 @@ class Grouped:
         code = term.codes[0]
         if len(term.codes) != 1 or not isinstance(code, Lookup) or len(code.sources) != 1:
             return None
-        source, table = code.sources[0], code.tables[0]
-        if source.low < -1 or source.high >= min(len(table), WIDEST):
+        source, table = code.sources[0], np.array([*code.tables[0], 0], np.int64)
+        if not self._is_narrow(source) or source.high >= len(table) - 1:
             return None
-        # a code of -1 (no category) counts as 0 in the sum
-        sums = np.array([0, *table[: source.high + 1]], np.int64)
-        values = np.array(code.link, np.int64)[np.clip(sums, 0, len(code.link) - 1)]
+        seen = np.arange(-1, source.high + 1)
+        if isinstance(source, Cuts) and self._is_narrow(source.source):
+            # bins of a narrow code: its own histogram serves all terms that bin it
+            cuts, source = np.array(source.cuts), source.source
+            seen = np.searchsorted(cuts, np.arange(-1, source.high + 1), side="right")
+        # a code of -1 (no category) reads the 0 behind the last entry
+        values = np.array(code.link, np.int64)[np.clip(table[seen], 0, len(code.link) - 1)]
         if source not in places:
             places[source] = len(self.tables)
             self.tables.append(source)
         return _Table(places[source], values)
+
+    def _is_narrow(self, code: Code) -> bool:
+        cells = self._groups * (code.high + 2)
+        return code.low >= -1 and code.high < WIDEST and cells <= MOST_CELLS
 
     def add(
         self,

@@ -27,25 +27,32 @@ PLAIN = frozenset("fiub")
 class Products:
     """Where the factors of a query's terms stand, found once for all chunks.
 
+    Every factor is scale·code + offset of some plain code: only sums of products of plain codes are
+    computed, once each, and the rest is made of them in integers.
+
     Attributes
     ----------
     codes : list of Code
-        All codes that the terms are made of; code i is row 1 + i of a matrix, row 0 holds ones.
+        The plain codes; code i is row 1 + i of a matrix, row 0 holds ones.
     """
 
     def __init__(self, query: CodedQuery) -> None:
         # one object stands for a code in all terms of a query: no need to compare it again and again
-        first: dict[Code, int] = {}
-        place: dict[int, int] = {}
-        pairs = np.zeros((len(query.terms), 2), np.intp)
+        known: dict[int, tuple[int, int, int]] = {}
+        rows: dict[Code, int] = {}
+        # of each of two factors: row, scale and offset; the constant 1 where there is none
+        factors = np.zeros((len(query.terms), 2, 3), np.int64)
+        factors[:, :, 2] = 1
         for at, term in enumerate(query.terms):
-            for factor, code in enumerate(term.codes):
-                if id(code) not in place:
-                    place[id(code)] = first.setdefault(code, 1 + len(first))
-                pairs[at, factor] = place[id(code)]
-        self.codes = list(first)
-        self._first, self._second = pairs.T
+            for place, code in enumerate(term.codes):
+                if id(code) not in known:
+                    plain, scale, offset = affine(code)
+                    known[id(code)] = rows.setdefault(plain, 1 + len(rows)), scale, offset
+                factors[at, place] = known[id(code)]
+        self.codes = list(rows)
+        self._rows, self._scales, self._offsets = np.moveaxis(factors, 2, 0)
         self._weights = np.array([term.weight for term in query.terms], np.int64)
+        self._dots = sorted({(i, j) for i, j in self._rows.tolist() if i and j})
 
     @property
     def tile(self) -> int:
@@ -60,9 +67,8 @@ class Products:
         """
         size, tile = 1 + len(self.codes), self.tile
         matrix = np.empty((size, min(tile, max(1, rows))))
-        many = len(self._weights) > 2 * size
+        many = len(self._dots) > size
         products = np.zeros((size, size))
-        sums = np.zeros(len(self._weights))
         for start in range(0, rows, tile):
             stop = min(start + tile, rows)
             part = matrix[:, : stop - start]
@@ -71,23 +77,30 @@ class Products:
             if many:
                 products += part @ part.T
             else:
-                pairs = zip(self._first.tolist(), self._second.tolist(), strict=True)
-                sums += [float(part[i] @ part[j]) for i, j in pairs]
-        if many:
-            sums = products[self._first, self._second]
-        result += sums.astype(np.int64) * self._weights
+                products[0] += part @ part[0]
+                for i, j in self._dots:
+                    products[i, j] += part[i] @ part[j]
+        sums = products.astype(np.int64)
+        (i, j), (a, b), (c, d) = self._rows.T, self._scales.T, self._offsets.T
+        whole = a * b * sums[i, j] + a * d * sums[0, i] + b * c * sums[0, j] + c * d * sums[0, 0]
+        result += whole * self._weights
+
+
+def affine(code: Code) -> tuple[Code, int, int]:
+    """A plain code, a scale and an offset that make up a code."""
+    if not isinstance(code, Linear):
+        return code, 1, 0
+    plain, scale, offset = affine(code.source)
+    return plain, scale * code.scale, offset * code.scale + code.offset
 
 
 def plain_grid(code: Code) -> tuple[Grid, int, int] | None:
     """A grid, a scale and an offset, if the code is made of these."""
-    if isinstance(code, Grid):
-        return code, 1, 0
-    if isinstance(code, Linear) and isinstance(code.source, Grid):
-        return code.source, code.scale, code.offset
-    return None
+    plain, scale, offset = affine(code)
+    return (plain, scale, offset) if isinstance(plain, Grid) else None
 
 
-def grid_into(out: Floats, cells: Array, grid: Grid, scale: int, offset: int) -> None:
+def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int = 0) -> None:
     """Write scale·code + offset of numeric cells as doubles: `grid_codes` without integers.
 
     The same operations in the same order; what follows the floor is exact, being integers below 2^53.

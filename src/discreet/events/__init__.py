@@ -21,6 +21,7 @@ from discreet.events.composed import (
     Repeat,
     RepeatAndSelect,
 )
+from discreet.events.objective import GaussianObjective, LaplaceObjective
 from discreet.events.reading import event_from_dict
 from discreet.events.selection import (
     Exponential,
@@ -40,7 +41,9 @@ __all__ = [
     "Exponential",
     "External",
     "Gaussian",
+    "GaussianObjective",
     "KeyThreshold",
+    "LaplaceObjective",
     "NoisyMax",
     "Parallel",
     "PartialResponse",

@@ -23,6 +23,7 @@ from discreet.events.composed import (
     Repeat,
     RepeatAndSelect,
 )
+from discreet.events.objective import GaussianObjective, LaplaceObjective
 from discreet.events.selection import (
     Exponential,
     NoisyMax,
@@ -82,8 +83,8 @@ def _build(kind: type[Event], given: Mapping[str, Any]) -> Event:
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
-        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian, KeyThreshold,
-        NoisyMax, Parallel, PartialResponse, PermuteAndFlip, Poisson, RandomizedResponse, Repeat,
-        RepeatAndSelect, SparseVector, Staircase,
+        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian,
+        GaussianObjective, KeyThreshold, LaplaceObjective, NoisyMax, Parallel, PartialResponse,
+        PermuteAndFlip, Poisson, RandomizedResponse, Repeat, RepeatAndSelect, SparseVector, Staircase,
     )
 }  # fmt: skip

@@ -82,8 +82,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         source = opened(self, X, y, groups, target)
         facts = source.facts
         blueprint = self._plan(facts, None)
-        self._remember(facts, source.named)
         with source.data.prepaid(blueprint.event, blueprint.measure) as door:
+            self._remember(facts, source.named)
             self._train(facts, door)
             entry = door.entry
         self.privacy_ = FitPrivacy(

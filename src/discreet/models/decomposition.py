@@ -63,7 +63,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     --------
     >>> from discreet.models.decomposition import PCA
     >>> PCA(2, epsilon=1.0, bounds=(0, 1)).plan(n_features=6).measure
-    PureDP(1)
+    PureDP(epsilon=1)
     """
 
     _claims = ("pca",)

@@ -258,13 +258,16 @@ def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:
 
 def column_array(X: Any, name: str) -> Array:
     """One column of a mapping or of a frame in memory, as an array."""
-    column = X[name]
+    try:
+        column = X[name]
+    except TypeError:  # a lazy frame
+        column = None
     if isinstance(column, list | tuple):
         return objects_of(column)
     if not hasattr(column, "__array__") and not hasattr(column, "to_numpy"):
         raise TypeError(
-            "y can't be joined to a lazy frame: name the target column of the frame instead, as in "
-            "fit(frame, target='income')."
+            "X must be in memory here: with a lazy frame, name the target column of the frame instead of "
+            "giving y, as in fit(frame, target='income'), and collect rows before predicting."
         )
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
@@ -382,6 +385,8 @@ def planned(
 ) -> Facts:
     """The facts of a fit as far as they are known without rows."""
     if data is not None:
+        if not isinstance(data, PrivateDataset):
+            raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
         return opened(estimator, data, None, None, None).facts
     unit = agreed_unit(estimator.unit, estimator.ledger)
     schema: Schema | None = estimator.schema

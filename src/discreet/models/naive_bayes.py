@@ -55,6 +55,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
 
     def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
         query = self._query(facts)
+        non_negative(self.alpha, "alpha")
         asked = facts.asked(query, self._measure())
         noise: dict[str, Any] = {}
         if rows is not None:
@@ -81,20 +82,26 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         counts, noise = joined_counts(estimates)
         self.class_count_ = repaired_counts(counts, noise)
         self.class_prior_ = self.class_count_ / self.class_count_.sum()
-        self._learn_numbers(facts, query, value, error)
+        columns = [column for _, column in query.numeric(facts.schema)]
+        if columns:
+            # sums of 1 - u² as they were released: a better count also makes better squares of them
+            rest = value.count[:, None] - value.squares
+            spread = np.sqrt(np.maximum(error.squares[0] ** 2 - error.count[0] ** 2, 0.0))
+            bits = query.bits(facts.schema)
+            moments = class_moments(
+                self.class_count_,
+                value.sums,
+                counts[:, None] - rest,
+                (noise, error.sums[0], spread),
+                4.0**-bits,
+            )
+            self._learn_numbers(columns, bits, *moments)
         self._learn_cells(value, error)
 
     def _learn_numbers(
-        self, facts: Facts, query: Marginals, value: MarginalsValue, error: MarginalsValue
+        self, columns: list[Numeric], bits: int, means: Floats, variances: Floats
     ) -> None:
-        columns = [column for _, column in query.numeric(facts.schema)]
-        if not columns:
-            return
-        bits = query.bits(facts.schema)
-        rest = np.sqrt(np.maximum(error.squares**2 - error.count[:, None] ** 2, 0.0))
-        noise = (float(error.count[0]), error.sums[0], rest[0])
-        least = 4.0**-bits
-        means, variances = class_moments(self.class_count_, value.sums, value.squares, noise, least)
+        """Means and variances in the units of the columns."""
         half = np.array([column.width / 2 for column in columns])
         lower = np.array([float(column.lower) for column in columns])
         bias = np.array([0.0 if c.is_exact(bits) else 1 / max(1, c.steps(bits)) for c in columns])
@@ -126,10 +133,10 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
                 constant = 0.5 * np.log(2 * np.pi * self.var_[c]).sum()
                 far = ((x - self.theta_[c]) ** 2 / self.var_[c]).sum(axis=1)
                 scores[:, c] -= constant + 0.5 * far
-        for column, place in enumerate(others):
-            codes = rows.codes([place])[:, 0]
+        codes = rows.codes(others) if others else np.zeros((rows.length, 0), np.int64)
+        for column in range(len(others)):
             table = np.vstack([self.feature_log_prob_[column].T, np.zeros(len(self.classes_))])
-            scores += table[codes]  # no declared value: the zeros behind the last
+            scores += table[codes[:, column]]  # no declared value: the zeros behind the last
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.events import Event
 from discreet.ledger import Entry
+from discreet.ledger.statement import described
 from discreet.measures import Measure
 from discreet.unit import Unit
 
@@ -50,7 +51,7 @@ class FitPrivacy:
         """The guarantee in a few lines, for people."""
         lines = [
             f"{self.measure!r} for: {self.unit}." if self.is_private else "NOT PRIVATE.",
-            f"event: {self.event!r}",
+            f"event: {described(self.event)}",
             f"claims: {', '.join(self.claims) or 'none'}",
         ]
         if self.entry is not None:

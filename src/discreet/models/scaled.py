@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.coding import PRODUCT_BITS
 from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Mechanism, mechanism_for
 from discreet.models.facts import Facts
@@ -26,8 +25,8 @@ def finest(facts: Facts, how: Measure | Mechanism, products: Products) -> Centre
 
     What decides is the number of columns and the budget, both public.
     """
-    moved = CentredSums(*facts.features, products=products).sensitivity(facts.schema, facts.unit)
-    bits = PRODUCT_BITS
+    fine = CentredSums(*facts.features, products=products)
+    moved, bits = fine.sensitivity(facts.schema, facts.unit), fine.bits
     while bits > _LEAST_BITS and not _fits(moved, how):
         bits -= 1  # coordinates, and with them the noise, become four times smaller
         moved = Sensitivity(-(-moved.l1 // 4), -(-moved.l2_squared // 16))

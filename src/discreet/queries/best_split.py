@@ -15,6 +15,7 @@ from discreet.columns import (
     Categorical,
     Numeric,
     Split,
+    column_name,
     numeric_column,
 )
 from discreet.queries.base import CodedQuery, Integers
@@ -72,7 +73,9 @@ class BestSplit(Choice):
             )
         if not cuts:
             raise ValueError("BestSplit needs at least one column to cut.")
-        self.target, self.criterion = target, criterion
+        if target in cuts or set(self.by) & {*cuts, target}:
+            raise ValueError("BestSplit: target, cuts and by must name different columns.")
+        self.target, self.criterion = column_name(target, "BestSplit"), criterion
         self.cuts = {name: tuple(points) for name, points in cuts.items()}
         self.derived = dict(derive or {})
 

@@ -8,10 +8,10 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from discreet.coding import PRODUCT_BITS, VALUE_BITS
+from discreet.coding import PRODUCT_BITS, VALUE_BITS, Linear
 from discreet.columns import column_name, numeric_column
 from discreet.queries.base import Additive, Extent, Floats, Term
-from discreet.queries.sums import MOMENT_SIZE, By, Where, _widest
+from discreet.queries.sums import MOMENT_SIZE, By, Where
 from discreet.rational import Number, positive, whole
 from discreet.schema import Schema
 
@@ -33,7 +33,8 @@ class CentredSums(Additive):
     products : {"none", "squares", "all"}
         Which products to sum as well.
     bits : int, optional
-        The grid has 2^bits steps between the bounds: 20 without products, 15 (or less) with them.
+        The grid has 2^bits steps between the bounds: 20 without products, at most 14 with squares, 15 with
+        all products.
         Coarser grids leave room for more noise.
     count_weight : number
         How much larger the count's coordinate is made than the others: the same noise on each coordinate
@@ -44,7 +45,8 @@ class CentredSums(Additive):
     Privacy
     -------
     One vector, one noise. With weight w and d columns a row has L1 norm at most w + d and squared L2 norm
-    w² + d, in units of a coordinate's size; squares add d to both, all products d(d+1)/2.
+    w² + d, in units of a coordinate's size; squares are asked as (1 - u²)/2 beside u and add nothing, all
+    products add d(d+1)/2 to both.
     At most 2^32 rows. Proof page: ``docs/proofs/kmeans.md``.
     """
 
@@ -64,7 +66,7 @@ class CentredSums(Additive):
         if products not in ("none", "squares", "all"):
             raise ValueError(f"products must be 'none', 'squares' or 'all', got {products!r}.")
         self.products: Products = products
-        most = VALUE_BITS if products == "none" else PRODUCT_BITS
+        most = {"none": VALUE_BITS, "squares": PRODUCT_BITS - 1, "all": PRODUCT_BITS}[products]
         self.bits = most if bits is None else whole(bits, "bits", least=1)
         if self.bits > most:
             raise ValueError(f"bits must be at most {most}, got {bits!r}.")
@@ -80,11 +82,17 @@ class CentredSums(Additive):
     @property
     def size(self) -> int:
         """The largest value of every coordinate but the count's."""
-        return int(2 ** (self.bits if self.products == "none" else 2 * self.bits))
+        return int(
+            {"none": 2**self.bits, "squares": 2 * 4**self.bits, "all": 4**self.bits}[self.products]
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
         return self.names
+
+    def _options(self) -> list[str]:
+        shown = [] if self.products == "none" else [f"products={self.products!r}"]
+        return [*shown, *super()._options()]
 
     def _ends(self, schema: Schema) -> list[int]:
         """The largest code of each column; the least is its negative."""
@@ -110,6 +118,9 @@ class CentredSums(Additive):
 
     def _new_weights(self, schema: Schema) -> tuple[list[int], list[int]]:
         ends = [max(1, end) for end in self._ends(schema)]
+        if self.products == "squares":
+            squares = [4**self.bits // (end * end) for end in ends]
+            return [2 * end * square for end, square in zip(ends, squares, strict=True)], squares
         products = [self.size // (ends[i] * ends[j]) for i, j in self.pairs()]
         return [self.size // end for end in ends], products
 
@@ -117,11 +128,20 @@ class CentredSums(Additive):
         codes = [numeric_column(schema, n, "CentredSums").centred(n, self.bits) for n in self.names]
         firsts, seconds = self._weights(schema)
         sums = [Term(weight, (code,)) for weight, code in zip(firsts, codes, strict=True)]
-        products = [
-            Term(weight, (codes[i], codes[j]))
-            for weight, (i, j) in zip(seconds, self.pairs(), strict=True)
-        ]
+        if self.products == "squares":
+            products = [self._rest(schema, *pair) for pair in zip(self.names, seconds, strict=True)]
+        else:
+            products = [
+                Term(weight, (codes[i], codes[j]))
+                for weight, (i, j) in zip(seconds, self.pairs(), strict=True)
+            ]
         return (Term(self._count), *sums, *products)
+
+    def _rest(self, schema: Schema, name: str, weight: int) -> Term:
+        """The coordinate of 1 - u²: with z = 2k - s it is s² - z² = 4k(s - k)."""
+        column = numeric_column(schema, name, "CentredSums")
+        grid = column.grid(name, self.bits)
+        return Term(4 * weight, (grid, Linear(grid, -1, column.steps(self.bits))))
 
     def _sizes(self, schema: Schema) -> tuple[list[int], list[int]]:
         """The largest sizes of the coordinates: of sums, and of products."""
@@ -134,22 +154,19 @@ class CentredSums(Additive):
     def extent(self, schema: Schema, counted: bool) -> Extent:
         count = self._count if counted else 0
         sums, products = self._sizes(schema)
+        if self.products == "squares":
+            products = []  # |u| + (1 - u²)/2 <= 1 and u² + (1 - u²)²/4 <= 1: they cost nothing
         return Extent(
             count + sum(sums) + sum(products),
             count**2 + sum(a * a for a in sums) + sum(b * b for b in products),
-            self._diameter(schema, sums, products),
+            2 * sum(sums) + sum(self._moves(products)),
             self._diameter_squared(sums, products),
         )
 
-    def _diameter(self, schema: Schema, sums: list[int], products: list[int]) -> int:
-        if self.products == "squares":  # columns apart, each exactly
-            weights = zip(self._ends(schema), *self._weights(schema), strict=True)
-            return sum(_widest(end, first, second) for end, first, second in weights)
-        return 2 * sum(sums) + sum(self._moves(products))
-
     def _moves(self, products: list[int]) -> list[int]:
         """How far each product can move: a square by its size, another by twice its size."""
-        return [b * (1 if i == j else 2) for b, (i, j) in zip(products, self.pairs(), strict=True)]
+        pairs = self.pairs() if products else []
+        return [b * (1 if i == j else 2) for b, (i, j) in zip(products, pairs, strict=True)]
 
     def _diameter_squared(self, sums: list[int], products: list[int]) -> int:
         apart = sum(4 * a * a for a in sums)
@@ -175,11 +192,22 @@ class CentredSums(Additive):
         return np.maximum(np.array([self._count, *sums, *products], np.float64), 1.0)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
-        return totals / self._scale(schema)
+        values = totals / self._scale(schema)
+        if self.products == "squares":  # u² = 1 - (1 - u²), and 0 in a column of width zero
+            d = len(self.names)
+            wide = np.array([float(end > 0) for end in self._ends(schema)])
+            values[:, 1 + d :] = (values[:, :1] - values[:, 1 + d :]) * wide
+        return values
 
     def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
-        return np.tile(deviations / self._scale(schema), (len(totals), 1))
+        found = deviations / self._scale(schema)
+        if self.products == "squares":
+            d = len(self.names)
+            found[1 + d :] = np.hypot(found[1 + d :], found[0])
+        return np.tile(found, (len(totals), 1))
 
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         value, half = self.estimate(totals, schema), widths / self._scale(schema)
+        if self.products == "squares":
+            half[1 + len(self.names) :] += half[0]
         return value - half, value + half

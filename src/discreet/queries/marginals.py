@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.coding import Code, Linear, Lookup, partial_codes
+from discreet.coding import Code, Cuts, Linear, Lookup, partial_codes
 from discreet.columns import Numeric, column_name
 from discreet.expressions import Expression
 from discreet.queries.base import Additive, CodedQuery, Extent, Floats, Term
@@ -203,11 +203,10 @@ class Marginals(Additive):
 
 def _indicators(schema: Schema, name: str) -> list[Code]:
     """For each cell of a countable column a code that is 1 there and 0 elsewhere."""
-    width = len(schema.labels(name))
     code = schema.code(name)
     return [
-        Lookup((code,), (tuple(int(cell == at) for cell in range(width)),), (0, 1))
-        for at in range(width)
+        Lookup((Cuts(code, (cell, cell + 1)),), ((0, 1, 0),), (0, 1))
+        for cell in range(len(schema.labels(name)))
     ]
 
 

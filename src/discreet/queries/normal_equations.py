@@ -41,8 +41,8 @@ class NormalEquations(Additive):
 
     Privacy
     -------
-    One vector (count, sums, products for i <= j), weighted to one size, with one noise.
-    Proof page: ``docs/proofs/regression.md``.
+    One vector (count, sums, products for i < j, and sums of 1 - u² for the squares), weighted to one size,
+    with one noise. The squares cost nothing under add/remove. Proof page: ``docs/proofs/regression.md``.
     """
 
     def __init__(
@@ -117,16 +117,26 @@ class NormalEquations(Additive):
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
         if self._known is None or self._known[0] is not schema:
-            codes = self._codes(schema)
-            parts: list[tuple[Code, ...]] = [(), *((code,) for code in codes)]
+            parts: list[tuple[Code, ...]] = [(), *((code,) for code in self._codes(schema))]
+            squares = [(), *(self._rest(schema, name) for name in self.columns)]
             pairs = self._pairs(schema)
             weights = (self._size // self._ends(schema)).tolist()
             found = [
                 Term(weight, parts[i] + parts[j])
+                if i < j or i == 0
+                else Term(4 * weight, squares[i])
                 for weight, i, j in zip(weights, pairs[:, 0], pairs[:, 1], strict=True)
             ]
             self._known = schema, tuple(found)
         return self._known[1]
+
+    def _rest(self, schema: Schema, name: str) -> tuple[Code, ...]:
+        """The factors of k(s - k) = s²(1 - u²)/4, k the code from 0 to s; none for a class."""
+        if self._is_class(schema, name):
+            return ()
+        column = numeric_column(schema, name, "NormalEquations")
+        grid = column.grid(name, self.bits)
+        return grid, Linear(grid, -1, column.steps(self.bits))
 
     def _ends(self, schema: Schema, least: int = 1) -> Integers:
         """The largest product of codes in each coordinate; a column of one value counts as `least`."""
@@ -138,17 +148,20 @@ class NormalEquations(Additive):
         first, second = self._pairs(schema).T
         sizes = self._size // self._ends(schema) * self._ends(schema, least=0)
         squares, crossed = sizes[(first == second) & (first > 0)], sizes[first < second]
-        kept = sizes if counted else sizes[1:]
-        # products of different entries change most where entries change sign: k of m, so k(m - k) pairs
-        m, size = 1 + len(self.columns), self._size
+        # k columns of some width: all other coordinates are 0 (docs/proofs/regression.md)
+        size, k = self._size, sum(steps > 0 for steps in self._steps(schema))
+        s = int((squares > 0).sum())
+        lone = k == 1 and s == 1  # a + 1 - a² is largest at a = 1/2
+        largest = size * (counted + Fraction(5, 4) if lone else counted + Fraction(k * (k + 1), 2))
+        largest_squared = size**2 * (counted + k * (k + 1) // 2)
+        # products of different entries change most where j of m entries change sign: j(m - j) pairs
+        m = 1 + k
         turned = m * m // 4
         l1 = min(2 * int(crossed.sum()), 2 * size * turned) + int(squares.sum())
         # ‖vv' - ww'‖² <= 2m²; the entries asked for are at most half of it plus half of the squares
-        joint = size**2 * min(
-            Fraction(4 * turned + len(squares)), m * m + Fraction(len(squares), 2)
-        )
+        joint = size**2 * min(Fraction(4 * turned + s), m * m + Fraction(s, 2))
         apart = 4 * _squared(crossed) + _squared(squares)
-        return Extent(int(kept.sum()), _squared(kept), l1, min(apart, ceil(joint)))
+        return Extent(ceil(largest), largest_squared, l1, min(apart, ceil(joint)))
 
     def _scale(self, schema: Schema) -> Floats:
         """What a product of 1 is in each coordinate."""
@@ -163,6 +176,11 @@ class NormalEquations(Additive):
         matrix[:, j, i] = entries
         return matrix
 
+    def _squares(self, schema: Schema) -> npt.NDArray[np.intp]:
+        """The places on the diagonal whose sums of 1 - u² were asked for."""
+        i, j = self._pairs(schema).T
+        return np.asarray(i[(i == j) & (i > 0)])
+
     def _move(self, schema: Schema) -> Floats:
         """A floor's codes lie half a cell low on average: v is moved by public constants."""
         move = np.eye(1 + len(self.columns))
@@ -173,24 +191,34 @@ class NormalEquations(Additive):
                     move[1 + at, 0] = 1 / column.steps(self.bits)
         return move
 
-    def _moved_entries(self, entries: Floats, schema: Schema) -> Floats:
+    def estimate(self, totals: Floats, schema: Schema) -> Any:
+        matrix = self._matrix(totals / self._scale(schema), schema)
+        at = self._squares(schema)
+        matrix[:, at, at] = matrix[:, :1, 0] - matrix[:, at, at]
+        steps = np.array([1, *self._steps(schema)])
+        matrix[:, steps == 0, steps == 0] = 0.0  # columns of one value: nothing but noise
+        return self._moved_matrix(matrix, schema)
+
+    def _moved_matrix(self, matrix: Floats, schema: Schema) -> Floats:
         move = self._move(schema)
-        value = move @ self._matrix(entries, schema) @ move.T
+        value = move @ matrix @ move.T
         value = (value + value.transpose(0, 2, 1)) / 2
-        if 2 * entries.shape[1] < len(move) * (len(move) + 1):
+        if self.target is not None and len(self._squares(schema)) < len(self.columns):
             value[:, -1, -1] = 0.0
         return np.asarray(value)
 
-    def estimate(self, totals: Floats, schema: Schema) -> Any:
-        return self._moved_entries(totals / self._scale(schema), schema)
-
     def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
         spread = self._matrix((deviations / self._scale(schema))[None], schema)
+        at = self._squares(schema)
+        spread[:, at, at] = np.hypot(spread[:, at, at], spread[:, :1, 0])
         return np.repeat(spread, len(totals), axis=0)
 
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         value = self.estimate(totals, schema)
-        half = self._moved_entries((widths / self._scale(schema))[None], schema)
+        half = self._matrix((widths / self._scale(schema))[None], schema)
+        at = self._squares(schema)
+        half[:, at, at] += half[:, :1, 0]
+        half = self._moved_matrix(half, schema)
         return value - half, value + half
 
     def _options(self) -> list[str]:

@@ -30,8 +30,8 @@ class Example:
         Where its class is, as ``module.Name`` below `discreet.models`.
     parameters : mapping
         What it needs besides budget and domain.
-    features : {"number", "category"}
-        What its columns hold in the suites.
+    features : {"number", "category", "mixed"}
+        What its columns hold in the suites; mixed: numbers and categories in turn.
     engines : {"all", "two"}
         Whether it is compared on every engine bit for bit, or on numpy and DuckDB.
     failing : mapping of check to reason
@@ -40,7 +40,7 @@ class Example:
 
     path: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    features: Literal["number", "category"] = "number"
+    features: Literal["number", "category", "mixed"] = "number"
     engines: Literal["all", "two"] = "two"
     failing: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,13 +65,19 @@ class Example:
 ESTIMATORS: tuple[Example, ...] = (
     Example("naive_bayes.GaussianNB", engines="all"),
     Example("naive_bayes.CategoricalNB", features="category", engines="all"),
-    Example("naive_bayes.MixedNB", engines="all"),
+    Example("naive_bayes.MixedNB", features="mixed", engines="all"),
     Example("cluster.KMeans", {"n_clusters": 3}, engines="all"),
     Example("cluster.KMeans", {"n_clusters": 3, "method": "sample_aggregate"}),
     Example("decomposition.PCA", {"n_components": 1}),
     Example("linear_model.LinearRegression", engines="all"),
     Example("linear_model.LinearRegression", {"method": "functional"}, engines="all"),
     Example("linear_model.LogisticRegression", {"method": "functional"}, engines="all"),
+    Example("linear_model.LogisticRegression"),
+    Example("linear_model.LogisticRegression", {"method": "output"}),
+    Example("svm.LinearSVC"),
+    Example("svm.LinearSVC", {"method": "output"}),
+    Example("svm.LinearSVR"),
+    Example("svm.LinearSVR", {"loss": "huber", "method": "output"}),
     Example("linear_model.Ridge", {"alpha": 0.5}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0, "method": "theil_sen"}),

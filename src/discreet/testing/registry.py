@@ -44,6 +44,8 @@ EVENTS: tuple[Event, ...] = (
     events.SparseVector(3, 12, cutoff=2),
     events.SparseVector("7/2", 9, 3, sensitivity=2, monotone=True),
     events.Staircase(2, 5, 2, 5),
+    events.LaplaceObjective(5, "7/2", "1/8"),
+    events.GaussianObjective(9, 2, "1/8", 1, rows=2),
     events.Staircase("1/2", 3, 1, 4),
     events.External(PureDP(0.25), "a table printed elsewhere"),
     events.External(ApproxDP(0.25, Fraction(1, 10**6)), "a model trained elsewhere"),
@@ -96,9 +98,7 @@ QUERIES: tuple[Query, ...] = (
     queries.CentredSums("x", "y", by="c"),
     queries.CentredSums("x", products="squares", count_weight="1/2"),
     queries.CentredSums("x", "y", products="all", bits=8),
-    queries.WithColumns(
-        queries.CentredSums("x", by="near"), {"near": Nearest("x", [(0,), (2,)])}
-    ),
+    queries.WithColumns(queries.CentredSums("x", by="at"), {"at": Nearest("x", [(0,), (2,)])}),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )
@@ -114,7 +114,7 @@ SEVERAL: tuple[Query, ...] = (
     queries.Joint(queries.Count(by="c"), queries.Mean("x"), queries.Sum("y", by="c")),
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
-    queries.BestSplit("x", {"c": []}, criterion="variance", by="c"),
+    queries.BestSplit("x", {"y": [1.5]}, criterion="variance", by="c"),
 )
 
 

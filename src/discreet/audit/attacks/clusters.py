@@ -146,7 +146,8 @@ def k_means() -> Iterator[Part]:
         for delta, init in ((0.0, "grid"), (0.0, "split"), (0.01, "grid")):
             model = KMeans(2, epsilon=4.0, delta=delta, init=init, schema=SCHEMA, unit=relation)
             yield whole_plan(model, relation)
-            for title, query, how in lloyd_parts(model, relation):
+            parts = lloyd_parts(model, relation)
+            for title, query, how in (parts[0], parts[-1]):
                 yield case(f"{init}, δ = {delta:g}, {title}", query, how, relation)
 
 

@@ -90,6 +90,8 @@ def discovered_keys() -> Iterator[Part]:
     asked = Count(by=Keys.discover("town", delta="1/50"))
     tables = (_towns([["here"]] * 6), _towns([["here"]] * 6 + [["nowhere"]]))
     yield Case("through the door", _keys_told(asked), tables, ApproxDP(1, "1/50"), 1_500)
+    tables = (_towns([["here"]] * 12), _towns([["here"]] * 13))
+    yield Case("a common key, drawn", _keys_told(asked), tables, ApproxDP(1, "1/50"), 1_500)
 
 
 def _key(event: KeyThreshold, count: int) -> Floats:

@@ -42,7 +42,7 @@ def bernstein() -> Iterator[Part]:
     claim = accounting.cost(
         regression.event(REGRESSION.sensitivity(regression.nodes[:, 0])), PureDP
     )
-    yield Case("a regression of one row", _fitted(regression), (-1.0, 1.0), claim, 4_000)
+    yield Case("a regression of one row", fitted(regression), (-1.0, 1.0), claim, 4_000)
 
 
 def _released(mechanism: Bernstein) -> Callable[[float], Any]:
@@ -52,7 +52,7 @@ def _released(mechanism: Bernstein) -> Callable[[float], Any]:
     )
 
 
-def _fitted(mechanism: Bernstein) -> Callable[[float], Any]:
+def fitted(mechanism: Bernstein) -> Callable[[float], Any]:
     """A fit to one row, told by its likelihood ratio between two heights of that row."""
     nodes = mechanism.nodes[:, 0]
     low, high = (REGRESSION.exact([0.5], [y], nodes) for y in (-1.0, 1.0))

@@ -103,13 +103,15 @@ def local_hashing() -> Iterator[Part]:
     """What a report (a, b, cell) says is which of two values its cell supports."""
     for epsilon in (Fraction(1, 2), Fraction(2)):
         mechanism = LocalHashing(epsilon, 9)
-        yield Case(f"{mechanism!r}", _supported(mechanism), (0, 1), claimed(mechanism), _TRIALS)
+        yield Case(f"{mechanism!r}", supported(mechanism), (0, 1), claimed(mechanism), _TRIALS)
         yield Case(
             f"{mechanism!r}, whole reports", reports(mechanism), (0, 1), claimed(mechanism), 8_000
         )
 
 
-def _supported(mechanism: LocalHashing) -> Callable[..., Any]:
+def supported(mechanism: LocalHashing) -> Callable[..., Any]:
+    """Whether a report's cell is that of the values 0 and 1."""
+
     def run(value: int, trials: int) -> Any:
         told = mechanism.randomize(np.full(trials, value))
         return np.stack([mechanism.supported(told, code) for code in (0, 1)], axis=1)
@@ -123,12 +125,12 @@ def memoised_reports() -> Iterator[Part]:
     one = accounting.cost(mechanism.event(1), PureDP)
     yield Case("one report", reports(mechanism), (0, 1), one, _TRIALS)
     three = accounting.cost(mechanism.event(3), PureDP)
-    yield Case("three reports of one row", _again(mechanism, 3), (0, 1), three, _TRIALS)
+    yield Case("three reports of one row", again(mechanism, 3), (0, 1), three, _TRIALS)
     every = accounting.cost(mechanism.event(), PureDP)
-    yield Case("60 reports of one row", _again(mechanism, 60), (0, 1), every, _TRIALS)
+    yield Case("60 reports of one row", again(mechanism, 60), (0, 1), every, _TRIALS)
 
 
-def _again(mechanism: Memoised, count: int) -> Callable[..., Any]:
+def again(mechanism: Memoised, count: int) -> Callable[..., Any]:
     """Many reports of one permanent row, told by how often each bit was set."""
 
     def run(value: int, trials: int) -> Any:

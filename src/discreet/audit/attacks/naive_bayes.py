@@ -134,4 +134,4 @@ def naive_bayes() -> Iterator[Part]:
     ):
         person = (tuple(1.0 for _ in columns),)
         title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 2"
-        yield Case(title, fitted(kind, columns, 2.0), ((), person), 2.0, 1_000)
+        yield Case(title, fitted(kind, columns, 2.0), ((), person), 2.0, 400)

@@ -22,6 +22,8 @@ from discreet.unit import REPLACE_ONE, Unit
 SIZE = 2**VALUE_BITS
 #: Rounds of Lloyd in every block.
 _ROUNDS = 10
+#: Rows that are compared with centres at once.
+_ROWS = 4096
 #: Rows are dealt to blocks by a public mix of their codes modulo this prime.
 _PRIME = 2**31 - 1
 
@@ -124,12 +126,7 @@ def _clustered(points: Floats, block: Integers, centres: Floats) -> tuple[Floats
     blocks, clusters, d = centres.shape
     inertia: Floats = np.zeros(blocks)
     for _ in range(_ROUNDS):
-        label = np.zeros(len(points), np.int64)
-        least = np.full(len(points), np.inf)
-        for c in range(clusters):
-            distance = ((points - centres[block, c]) ** 2).sum(axis=1)
-            nearer = distance < least
-            label[nearer], least[nearer] = c, distance[nearer]
+        label, least = _nearest(points, block, centres)
         inertia = np.bincount(block, least, blocks).astype(np.float64)
         cell = block * clusters + label
         counts = np.bincount(cell, minlength=blocks * clusters)
@@ -141,6 +138,21 @@ def _clustered(points: Floats, block: Integers, centres: Floats) -> tuple[Floats
                 blocks, clusters
             )
     return centres, inertia
+
+
+def _nearest(points: Floats, block: Integers, centres: Floats) -> tuple[Integers, Floats]:
+    """The nearest of its block's centres for each point, and the squared distance; few rows at once."""
+    label = np.zeros(len(points), np.int64)
+    least = (points**2).sum(axis=1)
+    lengths = (centres**2).sum(axis=2)
+    for start in range(0, len(points), _ROWS):
+        part = slice(start, start + _ROWS)
+        where = block[part]
+        # |x - c|² less |x|²
+        apart = lengths[where] - 2 * np.einsum("nd,nkd->nk", points[part], centres[where])
+        label[part] = apart.argmin(axis=1)
+        least[part] += apart.min(axis=1)
+    return label, least
 
 
 def _matched(centres: Floats, reference: Floats) -> Floats:

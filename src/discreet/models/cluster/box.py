@@ -58,7 +58,7 @@ def nearest(points: Floats, centres: Floats) -> tuple[Integers, Floats]:
 def spread(count: int, dimensions: int, draw: np.random.Generator) -> Floats:
     """Public points of [-1, 1]^d, far from each other and from the walls.
 
-    Sphere packing of Su et al. 2016, section 3.1: the largest radius (by bisection) for which random
+    Sphere packing of Su et al. 2016: the largest radius (by bisection) for which random
     points at least a radius from the walls and two radii from each other were found.
     """
     low, high, found = 0.0, 1.0, draw.uniform(-1, 1, (count, dimensions))

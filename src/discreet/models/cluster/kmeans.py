@@ -95,7 +95,7 @@ class KMeans(
     >>> from discreet.models.cluster import KMeans
     >>> model = KMeans(3, epsilon=1.0, bounds=(0, 1))
     >>> model.plan(n_features=2).measure
-    PureDP(1)
+    PureDP(epsilon=1)
     """
 
     def __init__(

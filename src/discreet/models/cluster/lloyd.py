@@ -25,7 +25,7 @@ def count_weight(dimensions: int, measure: Measure) -> Fraction:
     """How much of a round's budget the count gets, as a weight against one sum's.
 
     With A = 4d·0.225² the weight A^(1/3) makes the squared error of a centre least for Laplace noise
-    (Su et al. 2016, equation 5, there as shares of ε); for Gaussian noise the same sum gives A^(1/4).
+    (Su et al. 2016, there as shares of ε); for Gaussian noise the same sum gives A^(1/4).
     """
     a = 4 * dimensions * 0.225**2
     gaussian = isinstance(measure, ApproxDP) and measure.delta

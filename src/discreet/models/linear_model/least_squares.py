@@ -21,6 +21,7 @@ from discreet.models.linear_model.solving import (
     adaptive,
     adaptive_through_zero,
     coefficient_variances,
+    entry_noise,
     functional,
 )
 from discreet.queries import NormalEquations
@@ -103,11 +104,10 @@ class LeastSquares(LinearPredictor):
         query = self._query(facts)
         release = door.release(query, self._measure())
         matrix = release.value
-        noise = float(release.stderr.max())
+        noise = entry_noise(release.stderr)
         with np.errstate(over="ignore"):
-            penalty = np.nan_to_num(
-                self._penalty() * features.divided(features.divided(np.ones(1)))
-            )
+            penalty = self._penalty() * features.divided(features.divided(np.ones(1)))
+        penalty = np.minimum(penalty, 1e100)  # as good as infinite, and finite in sums
         if self.method == "functional":
             left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
             found = functional(left, matrix[:-1, -1], noise)
@@ -213,8 +213,8 @@ class LinearRegression(LeastSquares):
     Privacy
     -------
     One release of `NormalEquations`: count, sums and products of the scaled columns, one vector with one
-    noise for its joint sensitivity, (d+2)(d+3)/2 coordinates of size at most 1 for d features (one less
-    for *functional*, which does not ask for the target's squares). Everything else, the least eigenvalue
+    noise for its joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and
+    squared in L2, the squares of columns being free. Everything else, the least eigenvalue
     too, is post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values
     are clamped to the bounds, NaN counts as the column's fill; n = 0 gives noise, finite. Zero-width columns
     get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/regression.md``.

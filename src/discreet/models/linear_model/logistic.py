@@ -1,4 +1,4 @@
-"""Logistic regression from second-order sums."""
+"""Logistic regression: noise in the objective, on the minimiser, or on second-order sums."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
 
 from discreet.dataset import PrepaidDoor
-from discreet.models.base import PrivateEstimator
+from discreet.models.erm.estimator import RiskClassifier
+from discreet.models.erm.losses import Logistic, Loss, Softmax
 from discreet.models.facts import Blueprint, Facts
 from discreet.models.linear_model.asking import Scales, equations
-from discreet.models.linear_model.solving import functional
+from discreet.models.linear_model.solving import entry_noise, functional
 from discreet.queries import NormalEquations
 
 Floats = npt.NDArray[np.float64]
-METHODS = ("functional",)
+METHODS = ("objective", "output", "functional")
 
 
 @final
-class LogisticRegression(ClassifierMixin, PrivateEstimator):
-    """Logistic regression by the functional mechanism.
+class LogisticRegression(ClassifierMixin, RiskClassifier):
+    """Logistic regression by objective perturbation, output perturbation or the functional mechanism.
 
-    The loss is replaced by its Taylor polynomial of second order about 0, whose coefficients are sums over
-    the rows; these are noised, and the noised polynomial is minimised (Zhang et al. 2012). With more than two
-    classes there is one such model for each class against the others.
+    ``"objective"`` (the default) minimises Σ log-loss + (alpha/2)·‖w‖² + b·w with a random b (Chaudhuri,
+    Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012); ``"output"`` minimises without b and adds
+    noise to the weights. Both are joint over classes. ``"functional"`` replaces the loss by its Taylor
+    polynomial of second order, whose coefficients are noised sums (Zhang et al. 2012), one model for each
+    class against the others where there are more than two.
 
     Parameters
     ----------
@@ -37,33 +40,52 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):
     classes : sequence
         The public classes.
     schema : Schema
-        Instead of both.
+        Instead of both. Categories become indicators, except with ``"functional"``, which takes
+        numbers only.
     unit, ledger
         Who is protected, and where the fit is charged.
-    method : {"functional"}
-        Must be given.
+    method : {"objective", "output", "functional"}
+    alpha : number, optional
+        The ridge Λ, of features scaled to [-1, 1]; not for ``"functional"``. By default what the budget
+        asks for: with ``"objective"`` the least Λ at which the determinants take half of ε (a third
+        with δ > 0); a smaller `alpha` is raised to that of half. With ``"output"`` it also grows
+        with `expected_rows`.
+    norm : number, optional
+        Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
+        d numbers and a categories and constants.
+    fit_intercept : bool
+        Whether there is a constant feature (it counts in the norm); always for ``"functional"``.
+    expected_rows : int, optional
+        A public guess of the number of rows, for the default `alpha` of ``"output"``.
 
     Attributes
     ----------
     coef_ : array of shape (1, features), or (classes, features) with more than two classes
-        In the units of the columns.
+        In the units of the columns; a category has one for each of its values.
     intercept_ : array
     classes_ : array
+    alpha_ : float
+        The Λ that was used; not for ``"functional"``.
     noise_ : float
-        The standard deviation of the noise of a sum, in rows.
+        The standard deviation of the noise of a sum, in rows; for ``"functional"`` only.
     privacy_ : FitPrivacy
 
     Privacy
     -------
-    One release of `NormalEquations`: for two classes with the class as ±1, for more by class; one vector with
-    one noise for its exact joint sensitivity on the box of the bounds, not the published one, which is for
-    ‖x‖ ≤ 1 and counts products twice. Everything else is post-processing. Unit: add/remove, or replace-one,
+    ``"objective"`` and ``"output"``: one `MinimisedRisk` step; proof page ``docs/proofs/erm.md``.
+    ``"functional"``: one release of `NormalEquations`: for two classes with the class as ±1, for more by
+    class; one vector with one noise for its exact joint sensitivity on the box of the bounds, not the
+    published one, which is for ‖x‖ ≤ 1 and counts products twice; it runs on every engine; proof page
+    ``docs/proofs/regression.md``. Everything else is post-processing. Unit: add/remove, or replace-one,
     with or without ids. Rows of no declared class are left out; n = 0 and one class give finite
-    predictions. Runs on every engine. Proof page: ``docs/proofs/regression.md``.
+    predictions.
     """
 
-    _target = "class"
-    _claims = ("functional-logistic-regression",)
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        if self.method == "functional":
+            return ("functional-logistic-regression",)
+        return (f"{self.method}-perturbation",)
 
     def __init__(
         self,
@@ -75,7 +97,11 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):
         schema: Any = None,
         unit: Any = None,
         ledger: Any = None,
-        method: str | None = None,
+        method: str = "objective",
+        alpha: Any = None,
+        norm: Any = None,
+        fit_intercept: bool = True,
+        expected_rows: int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -85,12 +111,16 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):
         self.unit = unit
         self.ledger = ledger
         self.method = method
+        self.alpha = alpha
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.expected_rows = expected_rows
+
+    def _loss(self, facts: Facts) -> Loss:
+        count = self._class_count(facts)
+        return Logistic() if count == 2 else Softmax(count)
 
     def _query(self, facts: Facts) -> NormalEquations:
-        if self.method not in METHODS:
-            raise ValueError(
-                f"method must be 'functional', the only one there is so far, got {self.method!r}."
-            )
         facts.numeric("LogisticRegression")
         two = len(facts.labels) == 2
         return equations(
@@ -103,21 +133,30 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):
         )
 
     def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        if self.method not in METHODS:
+            raise ValueError(
+                f"method must be 'objective', 'output' or 'functional', got {self.method!r}."
+            )
+        if self.method != "functional":
+            return super()._plan(facts, rows)
         query = self._query(facts)
         answerer = facts.asked(query, self._measure())
         noise = {}
         if rows is not None:
             scales = Scales.of(facts.numeric("LogisticRegression"))
-            spread = float(np.max(answerer.expected_error(rows)))
+            spread = entry_noise(answerer.expected_error(rows))
             # of features spread evenly between their bounds, and small coefficients
             noise = {"coef_": scales.divided(np.full(1, 6.0 * spread / max(rows, 1)))}
         return Blueprint(answerer.event, answerer.measure, noise, (query,))
 
     def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        if self.method != "functional":
+            super()._train(facts, door)
+            return
         query = self._query(facts)
         release = door.release(query, self._measure())
         scales = Scales.of(facts.numeric("LogisticRegression"))
-        self.noise_ = float(np.max(release.stderr))
+        self.noise_ = entry_noise(release.stderr)
         # Σ log(1 + exp(-s·wv)) ≈ n·log 2 - ½·w·Σsv + ⅛·wᵀ(Σvvᵀ)w (Zhang et al. 2012, section 5), so
         # that Σvvᵀ·w = 2Σsv at the minimum
         if len(facts.labels) == 2:
@@ -134,28 +173,14 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):
         self.coef_ = np.stack([scales.divided(w) for w in weights[1:].T])
         self.intercept_ = weights[0] - self.coef_ @ scales.middle
 
-    def decision_function(self, X: Any) -> Floats:
-        """The log-odds of the second class, or of each class against the others."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def _scores(self, X: Any) -> Floats:
-        return np.asarray(self._rows(X).numbers() @ self.coef_.T + self.intercept_)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row."""
-        scores = self._scores(X)
-        place = scores.argmax(axis=1)
-        if len(self.classes_) == 2:
-            place = (scores[:, 0] > 0).astype(np.intp)
-        return np.asarray(self.classes_[place])
-
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""
         scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return np.zeros((len(scores), 1))
         if len(self.classes_) == 2:
             return np.concatenate([log_expit(-scores), log_expit(scores)], axis=1)
-        logs = log_expit(scores)
+        logs = log_expit(scores) if self.method == "functional" else scores
         logs = logs - logs.max(axis=1, keepdims=True)
         return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
 

@@ -108,15 +108,15 @@ def coefficient_variances(
 ) -> Floats:
     """Variances of intercept and slopes, to first order in the noise (delta method).
 
-    With v = (1, u), H = Σvvᵀ and q = (-intercept, -slopes, 1), noise E moves the solution by
-    H⁻¹(Eq), and the entries of E being independent for i <= j, Cov(Eq) = σ²(‖q‖²I + qqᵀ - diag(q²)).
+    With v = (1, u), H = Σvvᵀ and q = (-intercept, -slopes, 1), noise E moves the solution by H⁻¹(Eq).
+    Entries i < j of E are independent; a square is the count less its own sum, so that
+    Cov(Eq) = σ²(‖q‖²I + qqᵀ - 2·diag(q²) + diag(0, q₁², …) + qqᵀ), the last for the count's noise.
     Sampling adds s²H⁻¹, s² the mean squared residual of the noised equations (never below 0).
     """
     q = np.concatenate([[-solution.intercept], -solution.slopes, [1.0]])
     size = len(q) - 1
-    inside = (q @ q) * np.eye(size) + np.outer(q, q)[:size, :size] - np.diag(q[:size] ** 2)
-    if not counted:
-        inside[0, 0] -= q[0] ** 2  # a public count carries no noise
+    inside = (q @ q) * np.eye(size) + (1 + counted) * np.outer(q, q)[:size, :size]
+    inside -= np.diag(np.concatenate([[2.0], np.ones(size - 1)]) * q[:size] ** 2)
     inside *= noise**2
     left = matrix[:size, :size]
     if sampling:
@@ -124,3 +124,8 @@ def coefficient_variances(
         inside = inside + max(float(q @ matrix @ q) / count, 0.0) * left
     inverse = np.linalg.pinv(_finite(left), hermitian=True)
     return np.maximum(np.diag(inverse @ inside @ inverse), 0.0)
+
+
+def entry_noise(errors: Floats) -> float:
+    """The largest standard error of a sum of products of different columns."""
+    return float(np.max(np.where(np.eye(errors.shape[-1], dtype=bool), 0.0, errors)))

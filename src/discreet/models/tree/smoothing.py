@@ -1,7 +1,9 @@
 """From noised counts in the leaves of a tree to what each leaf says: shrunk towards its ancestors.
 
-Everything here is post-processing. The counts of a node are the sum of those of its leaves; a node's
-answer is a mean of its own and its parent's, which counts as many rows as its noise could hide.
+Everything here is post-processing. The counts of a node are the sum of those of its leaves. For classes,
+a node's answer is a mean of its own and its parent's, which counts as many rows as its noise could
+hide; for numbers it is the posterior mean under a fixed public prior about its parent's. Constants were
+chosen by measurement (``benchmarks/bench_trees.py``) and are flat around their values.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 #: How many standard deviations of a node's noisy count its parent counts, and how many rows besides.
 PULL, ROWS = 1.0, 1.0
+#: For targets in [-1, 1]: standard deviation of a node's mean about its parent's, variance in a node.
+CHILD_SPREAD, TYPICAL_VARIANCE = 0.2, 0.1
 
 
 def levels(leaves: Floats) -> list[Floats]:
@@ -66,7 +70,10 @@ def leaf_means(counts: Floats, sums: Floats, noise: tuple[float, float], mean: f
     for level, (n, s) in enumerate(zip(numbers[1:], totals[1:], strict=True), start=1):
         parents = np.repeat(means, 2)
         below = 2 ** (len(numbers) - 1 - level)
-        pull = ROWS + PULL * math.hypot(*noise) * math.sqrt(below)
-        rows = np.maximum(n, 0.0)
-        means = np.clip((s + pull * parents) / (rows + pull), -1.0, 1.0)
+        rows = np.maximum(n, 1.0)
+        own = np.clip(s / rows, -1.0, 1.0)
+        # delta method for the quotient, and what few rows leave open
+        spread = (noise[1] ** 2 + (own * noise[0]) ** 2) * below / rows**2 + TYPICAL_VARIANCE / rows
+        weight = CHILD_SPREAD**2 / (CHILD_SPREAD**2 + spread)  # normal prior, normal noise
+        means = parents + weight * (own - parents)
     return means

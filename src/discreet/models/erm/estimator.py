@@ -1,0 +1,163 @@
+"""What estimators that minimise a risk share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.columns import Categorical, Numeric
+from discreet.dataset import PrepaidDoor
+from discreet.models.base import PrivateEstimator
+from discreet.models.erm.features import MOST_FEATURES, FeatureMap
+from discreet.models.erm.losses import Loss
+from discreet.models.erm.perturbation import (
+    ObjectivePerturbation,
+    OutputPerturbation,
+    Perturbation,
+    Task,
+)
+from discreet.models.erm.step import MinimisedRisk
+from discreet.models.facts import Blueprint, Facts
+from discreet.rational import positive, whole
+
+Floats = npt.NDArray[np.float64]
+
+#: Where noise goes.
+PERTURBATIONS: dict[str, type[Perturbation]] = {
+    "objective": ObjectivePerturbation,
+    "output": OutputPerturbation,
+}
+#: More classes are refused: the solver's error bound is proved for so many.
+MOST_CLASSES = 64
+
+
+class RiskEstimator(PrivateEstimator):
+    """A linear model whose weights minimise Σ loss + (alpha/2)·‖w‖², learned by a step on rows.
+
+    Numbers are scaled to [-1, 1] by their bounds, categories become indicators, and with `fit_intercept` a
+    constant 1 is joined; rows longer than `norm` are scaled down to it.
+    """
+
+    method: Any
+    alpha: Any
+    norm: Any
+    fit_intercept: Any
+    expected_rows: Any
+    coef_: Any
+    intercept_: Any
+
+    @abstractmethod
+    def _loss(self, facts: Facts) -> Loss:
+        """The loss, from parameters and public facts."""
+
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (f"{self.method}-perturbation",)
+
+    def _step(self, facts: Facts) -> MinimisedRisk:
+        if self.method not in PERTURBATIONS:
+            raise ValueError(
+                f"method must be {' or '.join(map(repr, PERTURBATIONS))}, got {self.method!r}."
+            )
+        for name, column in zip(facts.features, facts.columns, strict=True):
+            if not isinstance(column, Numeric | Categorical):
+                raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
+        features = FeatureMap(facts.columns, bool(self.fit_intercept), self.norm)
+        if features.width > MOST_FEATURES:
+            raise ValueError(
+                f"X has {features.width} features, categories counted; at most {MOST_FEATURES} are taken."
+            )
+        rows = None if self.expected_rows is None else whole(self.expected_rows, "expected_rows")
+        task = Task(
+            self._loss(facts),
+            features.width,
+            features.radius,
+            features.length,
+            self._measure(),
+            facts.unit,
+            None if self.alpha is None else positive(self.alpha, "alpha"),
+            facts.rows if rows is None else rows,
+        )
+        assert facts.target is not None
+        perturbation = PERTURBATIONS[self.method](task)
+        return MinimisedRisk((*facts.features, facts.target), features, perturbation)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        step = self._step(facts)
+        noise = {} if rows is None or math.isinf(self.epsilon) else {self.method: step.spread()}
+        return Blueprint(step.event(facts.schema, facts.unit), self._measure(), noise)
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        step = self._step(facts)
+        self.alpha_ = float(step.regulariser)
+        self._set_weights(facts, door.run(step))
+
+    def _set_weights(self, facts: Facts, weights: Floats) -> None:
+        """Coefficients in the units of the columns, from weights of features in [-1, 1]."""
+        constant = bool(self.fit_intercept)
+        slopes = weights[:, : weights.shape[1] - constant].copy()
+        intercept = weights[:, -1].copy() if constant else np.zeros(len(weights))
+        at = 0
+        for column in facts.columns:
+            if isinstance(column, Numeric):
+                half = column.width / 2
+                with np.errstate(over="ignore"):
+                    slope = slopes[:, at] / half if half > 0 else np.zeros(len(slopes))
+                slopes[:, at] = np.nan_to_num(slope, posinf=1e300, neginf=-1e300)
+                intercept -= slopes[:, at] * (float(column.lower) + half)
+                at += 1
+            elif isinstance(column, Categorical):
+                at += len(column.values)
+        self.coef_, self.intercept_ = slopes, intercept
+
+    def _design(self, X: Any) -> Floats:
+        """Rows to predict for: numbers as they are, categories as indicators."""
+        rows = self._rows(X)
+        parts = []
+        for place, column in enumerate(rows.columns):
+            if isinstance(column, Numeric):
+                parts.append(rows.numbers([place]))
+            else:
+                assert isinstance(column, Categorical)
+                codes = rows.codes([place])
+                parts.append((codes == np.arange(len(column.values))).astype(np.float64))
+        return np.concatenate(parts, axis=1)
+
+    def _scores(self, X: Any) -> Floats:
+        return np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+
+
+class RiskClassifier(RiskEstimator):
+    """A `RiskEstimator` for classes: one score for two of them, else one for each."""
+
+    _target = "class"
+
+    def _class_count(self, facts: Facts) -> int:
+        count = len(facts.labels)
+        if count > MOST_CLASSES:
+            raise ValueError(f"classes: there are {count}, at most {MOST_CLASSES} are taken.")
+        return max(2, count)
+
+    def _set_weights(self, facts: Facts, weights: Floats) -> None:
+        if len(facts.labels) > 2:
+            weights = weights[self._by_class(facts)]
+        elif list(self.classes_) != list(facts.labels):
+            weights = -weights
+        super()._set_weights(facts, weights)
+
+    def decision_function(self, X: Any) -> Floats:
+        """The score of the second class, or of each class."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row with the largest score."""
+        scores = self._scores(X)
+        place = scores.argmax(axis=1)
+        if len(self.classes_) == 2:
+            place = (scores[:, 0] > 0).astype(np.intp)
+        return np.asarray(self.classes_[place])

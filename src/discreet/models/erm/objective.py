@@ -1,0 +1,165 @@
+"""Σ loss + (Λ/2)‖W‖² + b·W, with a gradient whose error has a public bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.models.erm.features import ONE
+from discreet.models.erm.losses import Floats, Loss
+
+#: Weights are whole multiples of this.
+WEIGHT_STEP = Fraction(1, 2**56)
+#: Digits of weights, so that a product with features sums up exactly in float64.
+_BASE = 24
+#: Rows that are looked at together.
+CHUNK = 2**14
+#: Residuals are summed in two parts: multiples of this, exactly, and the small rest.
+_COARSE = 2.0**16
+#: No data set has more rows: they are held in memory.
+MOST_ROWS = 2**28
+#: Relative error of a residual in units of 2^-53: of the margin's sum, and of the few operations after it.
+_ROUNDINGS = 32
+
+Weights = list[int]
+
+
+def gradient_error(loss: Loss, radius: float) -> float:
+    """How far `Objective.gradient` can be from the true gradient, for any rows and weights.
+
+    MOST_ROWS · 32 · 2^-53 · radius · √outputs · max(1, slope, trace); ``docs/proofs/erm.md`` adds it up.
+    """
+    return (
+        MOST_ROWS
+        * _ROUNDINGS
+        * 2.0**-53
+        * radius
+        * math.sqrt(loss.outputs)
+        * max(1.0, float(loss.slope), float(loss.trace))
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Objective:
+    """The objective of one data set.
+
+    Parameters
+    ----------
+    features : array of shape (n, d)
+        Integers: `ONE` times the features.
+    target : array of shape (n,)
+    loss : Loss
+    regulariser : Fraction
+        Λ.
+    tilt : list of int
+        b in units of `tilt_step`, for the weights in the order (output, feature).
+    tilt_step : Fraction
+    """
+
+    features: Floats
+    target: Floats
+    loss: Loss
+    regulariser: Fraction
+    tilt: list[int]
+    tilt_step: Fraction
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Outputs and features."""
+        return self.loss.outputs, self.features.shape[1]
+
+    def gradient(self, weights: Weights) -> Floats:
+        """The gradient at exact weights, within `gradient_error` of the truth."""
+        outputs, width = self.shape
+        digits = _digits(weights, outputs, width)
+        coarse = np.zeros((outputs, width), np.int64)
+        fine = np.zeros((outputs, width))
+        for start in range(0, len(self.features), CHUNK):
+            z = self.features[start : start + CHUNK]
+            margins = _margins(z, digits, outputs, self.loss.relative)
+            slope = self.loss.gradient(margins, self.target[start : start + CHUNK])
+            whole = np.rint(slope * _COARSE)
+            # |whole| ≤ 2^20, |z| ≤ 2^15, 2^14 rows: below 2^53, so this sum is exact
+            sums = np.concatenate([whole, slope - whole / _COARSE], axis=1).T @ z
+            coarse += sums[:outputs].astype(np.int64)
+            fine += sums[outputs:]
+        unit = WEIGHT_STEP * self.regulariser
+        size = Fraction(1, int(_COARSE) * ONE)
+        exact = [
+            float(unit * w + self.tilt_step * b + size * c)
+            for w, b, c in zip(weights, self.tilt, coarse.ravel().tolist(), strict=True)
+        ]
+        return np.array(exact) + fine.ravel() / ONE
+
+    def quick(self, weights: Floats) -> Floats:
+        """The gradient in plain float64, to come near the minimum fast."""
+        outputs, width = self.shape
+        found = float(self.regulariser) * weights + float(self.tilt_step) * np.array(
+            self.tilt, np.float64
+        )
+        table = weights.reshape(outputs, width).T / ONE
+        sums = np.zeros((outputs, width))
+        for start in range(0, len(self.features), CHUNK):
+            z = self.features[start : start + CHUNK]
+            sums += self.loss.gradient(z @ table, self.target[start : start + CHUNK]).T @ z
+        return np.asarray(found + sums.ravel() / ONE)
+
+    def hessian(self, weights: Floats) -> Floats:
+        """The Hessian in plain float64."""
+        outputs, width = self.shape
+        table = weights.reshape(outputs, width).T / ONE
+        found = np.zeros((outputs, width, outputs, width))
+        for start in range(0, len(self.features), CHUNK):
+            z = self.features[start : start + CHUNK]
+            bend = self.loss.curvature(z @ table, self.target[start : start + CHUNK])
+            if bend.ndim == 1:
+                found[0, :, 0, :] += z.T @ (z * bend[:, None])
+                continue
+            for one in range(outputs):
+                for other in range(one, outputs):
+                    if bend[:, one, other].any():
+                        found[one, :, other, :] += z.T @ (z * bend[:, one, other, None])
+        for one in range(outputs):
+            for other in range(one):
+                found[one, :, other, :] = found[other, :, one, :].T
+        size = outputs * width
+        return found.reshape(size, size) / ONE**2 + float(self.regulariser) * np.eye(size)
+
+    def steepest(self) -> float:
+        """A bound on the largest eigenvalue of the Hessian."""
+        squares = float(np.einsum("ij,ij->", self.features, self.features)) / ONE**2
+        return float(self.regulariser) + float(self.loss.trace) * squares
+
+
+def _digits(weights: Weights, outputs: int, width: int) -> list[tuple[int, Floats]]:
+    """Weights as Σ digit·2^(24k - 56), digits at most 2^23 in size; highest first."""
+    left, found, power = list(weights), [], 0
+    half, base = 1 << (_BASE - 1), 1 << _BASE
+    while any(left):
+        low = [(w + half) % base - half for w in left]
+        found.append((power, np.array(low, np.float64).reshape(outputs, width).T))
+        left = [(w - d) >> _BASE for w, d in zip(left, low, strict=True)]
+        power += 1
+    return found[::-1]
+
+
+def _margins(z: Floats, digits: list[tuple[int, Floats]], outputs: int, relative: bool) -> Floats:
+    """Margins, to a few units in the last place of themselves.
+
+    Where only their differences count (`relative`), less that of the largest output, subtracted digit by
+    digit. Every product and difference is one of integers below 2^53: exact.
+    """
+    scaled = [(math.ldexp(1.0, _BASE * power - 56 - 15), z @ table) for power, table in digits]
+    total = np.zeros((len(z), outputs))
+    for size, part in scaled:
+        total += size * part
+    if not relative:
+        return total
+    best = total.argmax(axis=1)[:, None]
+    total = np.zeros((len(z), outputs))
+    for size, part in scaled:
+        total += size * (part - np.take_along_axis(part, best, axis=1))
+    return total

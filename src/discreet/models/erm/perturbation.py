@@ -1,0 +1,383 @@
+"""How much noise, and where: output and objective perturbation from public constants alone."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import events, noise
+from discreet.accounting.objective import objective_delta
+from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.mechanisms import LaplaceLaw, Law, mechanism_for
+from discreet.models.erm.features import ONE
+from discreet.models.erm.losses import Loss
+from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, gradient_error
+from discreet.queries import Sensitivity
+from discreet.rational import above, square_root_above
+from discreet.unit import REPLACE_ONE, Unit
+
+Integers = npt.NDArray[np.int64]
+
+#: The share of ε that pays for the solver's tolerance and the rounding of b.
+FINAL_SHARE = Fraction(1, 50)
+#: The share of the rest that the determinant may take at most; Λ is raised until it is so.
+JACOBIAN_SHARE = Fraction(1, 2)
+#: The share it takes by default where the noise is Gaussian.
+GAUSSIAN_SHARE = Fraction(1, 3)
+#: By default Λ is no smaller.
+LEAST_REGULARISER = Fraction(1, 8)
+#: Λ without noise, by default.
+PLAIN_REGULARISER = Fraction(1)
+#: Weights without noise are rounded to multiples of this.
+PLAIN_GRID = Fraction(1, 2**30)
+#: Rows that a default Λ of output perturbation is made for.
+GUESSED_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """The public constants of one fit.
+
+    Attributes
+    ----------
+    loss : Loss
+    width : int
+        Features, with the constant one.
+    radius, length : int
+        Bounds on the L2 and L1 norms of a row, in units of 1/ONE.
+    measure : PureDP or ApproxDP
+    unit : Unit
+    alpha : Fraction or None
+        Λ as asked for.
+    rows : int or None
+        A public guess of their number.
+    """
+
+    loss: Loss
+    width: int
+    radius: int
+    length: int
+    measure: Measure
+    unit: Unit
+    alpha: Fraction | None = None
+    rows: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return self.loss.outputs * self.width
+
+    @property
+    def epsilon(self) -> Fraction | float:
+        """ε; infinite on public rows without noise."""
+        assert isinstance(self.measure, PureDP | ApproxDP)
+        return self.measure.epsilon
+
+    @property
+    def changed(self) -> int:
+        """In how many rows the sums of two neighbours differ."""
+        return self.unit.rows_per_person * (2 if self.unit.relation is REPLACE_ONE else 1)
+
+    @property
+    def row_squared(self) -> Fraction:
+        """A bound on the squared L2 norm of the gradient of a row."""
+        return self.loss.slope_squared * Fraction(self.radius, ONE) ** 2
+
+    @property
+    def row_length(self) -> Fraction:
+        """A bound on the L1 norm of the gradient of a row."""
+        return self.loss.slope * Fraction(self.length, ONE)
+
+    @cached_property
+    def error(self) -> float:
+        """How far a computed gradient can be from the true one."""
+        return gradient_error(self.loss, self.radius / ONE)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The length below which the computed gradient must end: well above what rounding does."""
+        steep = MOST_ROWS * float(self.loss.trace) * (self.radius / ONE) ** 2
+        return 8 * self.error + 8 * steep * math.sqrt(self.size) * float(WEIGHT_STEP)
+
+    @cached_property
+    def gradient_bound(self) -> Fraction:
+        """The length below which the true gradient ends."""
+        return above(self.tolerance + self.error)
+
+    def jacobian(self, regulariser: Fraction) -> Fraction:
+        """A bound on the log-ratio of two neighbours' determinants, rounded up.
+
+        k·r·log(1 + trace·R²/(rΛ)), r the rank: AM-GM on the k·r eigenvalues (``docs/proofs/erm.md``).
+        """
+        loss = self.loss
+        squared = Fraction(self.radius, ONE) ** 2
+        inside = loss.trace * squared / (loss.rank * regulariser)
+        return above(self.unit.rows_per_person * loss.rank * math.log1p(above(float(inside))))
+
+    def least_regulariser(self, share: Fraction) -> Fraction:
+        """The least Λ (nearly) whose determinants take this `share` of ε at most."""
+        loss = self.loss
+        assert not isinstance(self.epsilon, float)
+        part = float(share * self.epsilon) / (self.unit.rows_per_person * loss.rank)
+        squared = float(loss.trace) * (self.radius / ONE) ** 2 / loss.rank
+        return _short(Fraction(squared / math.expm1(min(part, 500.0))) * (1 + Fraction(1, 10**9)))
+
+
+def _short(value: Fraction) -> Fraction:
+    """At least `value`, with 24 significant bits."""
+    value = max(value, Fraction(1, 2**60))
+    step = Fraction(2) ** (math.frexp(float(value))[1] - 24)
+    return math.ceil(value / step) * step
+
+
+def _power_below(value: float) -> Fraction:
+    return Fraction(2) ** math.floor(math.log2(value))
+
+
+class Perturbation(ABC):
+    """A plan for the noise of one fit."""
+
+    task: Task
+    regulariser: Fraction
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.regulariser = self._regulariser()
+        if self._far * 16 > 1:
+            least = float(16 * self._far * self.regulariser)
+            raise ValueError(
+                f"alpha must be at least {least:.3g} here: below, float64 can't find the minimum closely "
+                "enough for any data, so the fit is refused before a row is read."
+            )
+
+    @abstractmethod
+    def _regulariser(self) -> Fraction:
+        """Λ."""
+
+    @property
+    def _far(self) -> Fraction:
+        """A bound on the distance of what the solver finds from the minimum, without b's rounding."""
+        return self.task.gradient_bound / self.regulariser
+
+    @abstractmethod
+    def event(self) -> events.Event:
+        """What it is for the accountant."""
+
+    @abstractmethod
+    def tilt(self) -> tuple[list[int], Fraction]:
+        """b, as integers and their unit."""
+
+    @abstractmethod
+    def finish(self, weights: Any) -> Any:
+        """The weights to be released, from those that the solver found (in units of `WEIGHT_STEP`)."""
+
+    @abstractmethod
+    def spread(self) -> float:
+        """About the standard deviation of noise: of b, or of a weight."""
+
+    def _released(self, weights: list[int], grid: Fraction, law: Law) -> Any:
+        step = grid / WEIGHT_STEP
+        units = [round(Fraction(w) / step) for w in weights]
+        # beyond 2^61 they are clamped, which moves no two of them farther apart
+        integers = np.array([max(-(2**61), min(u, 2**61)) for u in units], np.int64)
+        return law.run(integers).astype(np.float64) * float(grid)
+
+
+def plain(weights: list[int]) -> npt.NDArray[np.float64]:
+    """Weights without noise, rounded so that the order of rows does not show."""
+    step = PLAIN_GRID / WEIGHT_STEP
+    return np.array([float(round(Fraction(w) / step) * PLAIN_GRID) for w in weights])
+
+
+def _sensitivity(distance: Fraction, grid: Fraction, size: int) -> Sensitivity:
+    """Of vectors at most `distance` apart in L2, rounded to whole multiples of `grid`.
+
+    A coordinate moves by at most its distance and one: L1 ≤ √size·distance/grid + size.
+    """
+    steps = distance / grid
+    root = square_root_above(Fraction(size))
+    return Sensitivity(math.ceil(root * steps) + size, math.ceil((steps + root) ** 2))
+
+
+@final
+class OutputPerturbation(Perturbation):
+    """The minimiser plus exact noise on a grid.
+
+    Privacy
+    -------
+    Λ-strong convexity: two minimisers are at most (changed rows · slope · R)/Λ apart (Chaudhuri, Monteleoni &
+    Sarwate 2011, Corollary 8, in the form of sums), and each is found to within t/Λ.
+    Proof page: ``docs/proofs/erm.md``.
+    """
+
+    def _regulariser(self) -> Fraction:
+        task = self.task
+        if task.alpha is not None:
+            return _short(task.alpha)
+        if isinstance(task.epsilon, float):
+            return PLAIN_REGULARISER
+        rows = task.rows or GUESSED_ROWS
+        wide = math.sqrt(task.size) * (1 if isinstance(task.measure, ApproxDP) else 2)
+        # measured, see benchmarks/bench_erm.py
+        wide *= math.sqrt(float(task.loss.slope_squared))
+        found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
+        found *= min(float(task.epsilon), 1e3) ** -0.75
+        return _short(max(Fraction(found), LEAST_REGULARISER))
+
+    @cached_property
+    def _distance(self) -> Fraction:
+        apart = self.task.changed * square_root_above(self.task.row_squared)
+        return apart / self.regulariser + 2 * self._far
+
+    @cached_property
+    def grid(self) -> Fraction:
+        """Weights are rounded to whole multiples of this."""
+        return _power_below(float(self._distance) / (16 * math.sqrt(self.task.size)))
+
+    @cached_property
+    def moved(self) -> Sensitivity:
+        """How far two neighbours' rounded weights can be apart."""
+        return _sensitivity(self._distance, self.grid, self.task.size)
+
+    @cached_property
+    def law(self) -> Law:
+        """The noise on them."""
+        return mechanism_for(self.task.measure, self.moved).law(self.moved)
+
+    def event(self) -> events.Event:
+        if isinstance(self.task.epsilon, float):
+            return events.Compose()
+        return self.law.event(self.moved)
+
+    def tilt(self) -> tuple[list[int], Fraction]:
+        return [0] * self.task.size, Fraction(1)
+
+    def finish(self, weights: Any) -> Any:
+        if isinstance(self.task.epsilon, float):
+            return plain(weights)
+        return self._released(weights, self.grid, self.law)
+
+    def spread(self) -> float:
+        return self.law.expected_error() * float(self.grid)
+
+
+@final
+class ObjectivePerturbation(Perturbation):
+    """The minimiser of the objective plus b·w, with a little exact noise for what float64 leaves over.
+
+    Privacy
+    -------
+    The ideal minimiser for a continuous b is (ε - ε_f)-DP; what is released is that of b's rounding, found to
+    a tolerance, hence at most D from the ideal one, plus grid noise that hides 2D for ε_f. The rounded b is
+    never itself the noise that protects. Proof page: ``docs/proofs/erm.md``.
+    """
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        if not isinstance(task.epsilon, float):
+            self._calibrate()
+
+    def _regulariser(self) -> Fraction:
+        task = self.task
+        if isinstance(task.epsilon, float):
+            return PLAIN_REGULARISER if task.alpha is None else _short(task.alpha)
+        rest = 1 - FINAL_SHARE
+        if task.alpha is not None:  # raised rather than refused, so that there is no cliff
+            return _short(max(task.alpha, task.least_regulariser(JACOBIAN_SHARE * rest)))
+        share = GAUSSIAN_SHARE if isinstance(task.measure, ApproxDP) else JACOBIAN_SHARE
+        return max(task.least_regulariser(share * rest), LEAST_REGULARISER)
+
+    def _calibrate(self) -> None:
+        task = self.task
+        assert not isinstance(task.epsilon, float)
+        whole = task.epsilon * (1 - FINAL_SHARE)
+        jacobian = task.jacobian(self.regulariser)
+        moved = task.changed * task.row_length
+        self.inner: events.LaplaceObjective | events.GaussianObjective = events.LaplaceObjective(
+            moved / (whole - jacobian), moved, jacobian
+        )
+        if isinstance(task.measure, ApproxDP) and task.measure.delta:
+            sigma = self._sigma(whole, jacobian, task.measure.delta)
+            if sigma**2 < 2 * self.inner.scale**2:
+                self.inner = self._gaussian(sigma, whole, jacobian)
+        # b's rounding moves the minimum no farther than the tolerance does
+        self.step = _power_below(task.tolerance / math.sqrt(task.size))
+        distance = 2 * (
+            self._far + self.step * square_root_above(Fraction(task.size)) / self.regulariser
+        )
+        self.grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
+        self.moved = _sensitivity(distance, self.grid, task.size)
+        self.law = LaplaceLaw(self.moved.l1 / (task.epsilon * FINAL_SHARE))
+
+    def _gaussian(
+        self, sigma: Fraction, epsilon: Fraction, jacobian: Fraction
+    ) -> events.GaussianObjective:
+        loss = self.task.loss
+        return events.GaussianObjective(
+            sigma,
+            self.task.row_squared,
+            jacobian,
+            epsilon,
+            self.task.changed,
+            loss.ways,
+            loss.has_zero,
+        )
+
+    def _sigma(self, epsilon: Fraction, jacobian: Fraction, delta: Fraction) -> Fraction:
+        """The least σ (to 1e-9) whose δ is at most `delta`."""
+
+        def enough(sigma: Fraction) -> bool:
+            return objective_delta(self._gaussian(sigma, epsilon, jacobian)) <= delta
+
+        high = _short(square_root_above(self.task.row_squared) + Fraction(1, 2**20))
+        while not enough(high):
+            high *= 2
+        low = high / 2
+        while enough(low):
+            low, high = low / 2, low
+        while high - low > high / 10**7:
+            middle = _short((low + high) / 2)
+            if middle >= high:
+                break
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def event(self) -> events.Event:
+        if isinstance(self.task.epsilon, float):
+            return events.Compose()
+        return events.Compose(self.inner, self.law.event(self.moved))
+
+    def tilt(self) -> tuple[list[int], Fraction]:
+        size = self.task.size
+        if isinstance(self.task.epsilon, float):
+            return [0] * size, Fraction(1)
+        return self.draws(1)[0].tolist(), self.step
+
+    def draws(self, count: int) -> Integers:
+        """So many b, rounded: whole multiples of the step."""
+        shape = (count, self.task.size)
+        if isinstance(self.inner, events.GaussianObjective):
+            return noise.rounded_gaussian(self.inner.sigma / self.step, shape)
+        # the floor of an exponential variate is geometric, so this rounds a Laplace variate to zero
+        sizes = noise.geometric(self.inner.scale / self.step, shape)
+        signs = 1 - 2 * (noise.random_words(sizes.size) >> np.uint64(63)).astype(np.int64)
+        return sizes * signs.reshape(shape)
+
+    def finish(self, weights: Any) -> Any:
+        if isinstance(self.task.epsilon, float):
+            return plain(weights)
+        return self._released(weights, self.grid, self.law)
+
+    def spread(self) -> float:
+        if isinstance(self.task.epsilon, float):
+            return 0.0
+        if isinstance(self.inner, events.GaussianObjective):
+            return float(self.inner.sigma)
+        return math.sqrt(2) * float(self.inner.scale)

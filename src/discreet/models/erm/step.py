@@ -1,0 +1,90 @@
+"""The step on rows: features, minimum, noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import events
+from discreet.coding import VALUE_BITS
+from discreet.columns import Numeric
+from discreet.models.erm.features import FeatureMap
+from discreet.models.erm.objective import Objective
+from discreet.models.erm.perturbation import Perturbation
+from discreet.models.erm.solver import minimise
+from discreet.schema import Schema
+from discreet.step import CodedRows, Step
+from discreet.unit import Unit
+
+Floats = npt.NDArray[np.float64]
+
+
+@final
+class MinimisedRisk(Step):
+    """Weights, of shape (outputs, features), that minimise a regularised loss, with noise.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Feature columns, then the target.
+    features : FeatureMap
+    perturbation : Perturbation
+
+    Privacy
+    -------
+    What it costs is the perturbation's event; a row of no declared class is left out. No row can make it
+    raise. Proof page: ``docs/proofs/erm.md``.
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], features: FeatureMap, perturbation: Perturbation
+    ) -> None:
+        self.columns = names
+        self._features, self._perturbation = features, perturbation
+
+    def event(self, schema: Schema, unit: Unit) -> events.Event:
+        if unit != self._perturbation.task.unit:
+            raise ValueError("unit: this step was made for another unit.")
+        return self._perturbation.event()
+
+    def run(self, rows: CodedRows) -> Floats:
+        target, codes = self._target(rows)
+        task = self._perturbation.task
+        tilt, step = self._perturbation.tilt()
+        objective = Objective(
+            self._features.matrix(codes),
+            target,
+            task.loss,
+            self._perturbation.regulariser,
+            tilt,
+            step,
+        )
+        found = self._perturbation.finish(minimise(objective, task.tolerance))
+        return np.asarray(found).reshape(task.loss.outputs, task.width)
+
+    def _target(self, rows: CodedRows) -> tuple[Floats, Any]:
+        """Classes as their codes, numbers in [-1, 1]; and the feature codes of the rows that count."""
+        code, codes = rows.codes[:, -1], rows.codes[:, :-1]
+        column = rows.schema.base[rows.names[-1]]
+        if isinstance(column, Numeric):
+            steps = max(1, column.steps(VALUE_BITS))
+            return (2.0 * code - steps) / steps, codes
+        known = code >= 0
+        if known.all():
+            return code.astype(np.float64), codes
+        return code[known].astype(np.float64), codes[known]
+
+    @property
+    def regulariser(self) -> Fraction:
+        """Λ: public."""
+        return self._perturbation.regulariser
+
+    def spread(self) -> float:
+        """About the standard deviation of the noise: of b, or of a weight."""
+        return self._perturbation.spread()
+
+    def __repr__(self) -> str:
+        return f"MinimisedRisk{self.columns}"
