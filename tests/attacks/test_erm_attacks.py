@@ -52,14 +52,12 @@ def test_the_attack_comes_near_the_claim() -> None:
 @pytest.mark.parametrize("unit", erm.UNITS[::2], ids=str)
 def test_noise_that_forgets_the_determinants_is_caught(unit: Any) -> None:
     """A row whose curvature is largest where nothing else is: the ratio of determinants shows."""
-    measure = dp.PureDP(1)
-    plan = ObjectivePerturbation(erm.task_of(SmoothHinge(Fraction(1, 64)), unit, measure))
-    whole = Fraction(49, 50)
-    forgetful = float((whole - plan.inner.jacobian) / whole)
-    found = erm.exact_laws(SmoothHinge(Fraction(1, 64)), unit, measure, weaken=forgetful)
-    honest = erm.exact_laws(SmoothHinge(Fraction(1, 64)), unit, measure)
-    assert found.floor > honest.floor
-    assert not honest.is_violated
+    measure, loss = dp.PureDP(1), SmoothHinge(1)
+    jacobian = ObjectivePerturbation(erm.task_of(loss, unit, measure)).inner.jacobian
+    whole = 1 - FINAL_SHARE
+    forgetful = erm.exact_laws(loss, unit, measure, weaken=float((whole - jacobian) / whole))
+    assert forgetful.is_violated
+    assert not erm.exact_laws(loss, unit, measure).is_violated
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
@@ -71,11 +69,11 @@ def test_half_the_noise_on_the_output_is_caught(measure: Any) -> None:
     assert not honest.run(0.99).is_violated
 
 
-def test_half_the_noise_with_three_classes_is_caught() -> None:
+def test_too_little_noise_with_three_classes_is_caught() -> None:
     """Where rows of another class push the row's probability to 0, its gradient is (1, -1, 0)."""
     measure = dp.PureDP(1)
-    plan = ObjectivePerturbation(erm.task_of(Softmax(3), erm.UNITS[0], measure, 1, Fraction(20)))
-    common = [(1.0, 0.0)] * 400
+    plan = ObjectivePerturbation(erm.task_of(Softmax(3), erm.UNITS[0], measure, 1, Fraction(2)))
+    common = [(1.0, 0.0)] * 40
     pair = erm.table(common), erm.table([*common, (1.0, 1.0)])
     draws = plan.draws
 
@@ -84,10 +82,10 @@ def test_half_the_noise_with_three_classes_is_caught() -> None:
             return getattr(plan, name)
 
         def draws(self, count: int) -> Any:
-            return draws(count) // 3
+            return draws(count) // 6
 
     weak: Any = Weak()
-    assert Case("a third", erm.runs(weak), pair, measure, 3000).run(0.99).is_violated
+    assert Case("a sixth", erm.runs(weak), pair, measure, 3000).run(0.99).is_violated
     assert not Case("whole", erm.runs(plan), pair, measure, 3000).run(0.99).is_violated
 
 

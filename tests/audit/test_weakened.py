@@ -11,6 +11,8 @@ import pytest
 from discreet import measures, noise, testing
 from discreet.accounting import thresholds
 from discreet.answers import discovery as discovery_answers
+from discreet.answers import several as several_answers
+from discreet.answers.additive import AdditiveAnswerer
 from discreet.audit import all_attacks, run_attack
 from discreet.audit.attacks import discovery as discovery_attacks
 from discreet.audit.attacks import meaning as meaning_attacks
@@ -18,6 +20,7 @@ from discreet.dataset import PrivateDataset
 from discreet.ledger.filters import PureFilter, RenyiFilter, ZCDPFilter
 from discreet.mechanisms import (
     Bernstein,
+    Exponential,
     GaussianLaw,
     LaplaceLaw,
     Memoised,
@@ -29,6 +32,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.local import hashing, means, response, unary
 from discreet.mechanisms.sparse_vector import SparseVectorStream
+from discreet.models.cluster.blocks import BlockCentres
 from discreet.noise import entropy
 from discreet.queries import Mean, Quantile, Sensitivity
 from discreet.queries.base import Query
@@ -87,6 +91,72 @@ def answers_without_noise(patch):
         return True if stream._numeric_scale is None else answer
 
     patch.setattr(SparseVectorStream, "feed", feed)
+
+
+def draws_of_twice_the_epsilon(patch):
+    honest = Exponential.run
+    patch.setattr(
+        Exponential,
+        "run",
+        lambda m, scores, *rest: honest(m, 2 * np.asarray(scores), *rest),
+    )
+
+
+def choices_of_twice_the_epsilon(patch):
+    class Noise:
+        select = staticmethod(lambda scores, factor: noise.select(scores, 2 * factor))
+
+    patch.setattr(several_answers, "noise", Noise)
+
+
+def a_stream_with(patch, threshold=1, answers=1, numbers=1):
+    honest = SparseVectorStream.__init__
+
+    def begin(stream, at, threshold_scale, answer_scale, cutoff, numeric):
+        told = None if numeric is None else numeric * numbers
+        honest(stream, at, threshold_scale * threshold, answer_scale * answers, cutoff, told)
+
+    patch.setattr(SparseVectorStream, "__init__", begin)
+
+
+def half_the_noise_of_the_threshold(patch):
+    a_stream_with(patch, threshold=Fraction(1, 2))
+
+
+def half_the_noise_of_answers(patch):
+    a_stream_with(patch, answers=Fraction(1, 2))
+
+
+def half_the_noise_of_numbers(patch):
+    a_stream_with(patch, numbers=Fraction(1, 2))
+
+
+def a_cutoff_that_is_ignored(patch):
+    patch.setattr(SparseVectorStream, "exhausted", False)
+
+
+def answerers_with_a_quarter_of_the_noise(patch):
+    """They state, plan and charge the right law: only what is really told shows it."""
+    for kind in (AdditiveAnswerer, several_answers.JointAnswerer):
+
+        def begin(answerer, *rest, honest=kind.__init__):
+            honest(answerer, *rest)
+            if isinstance(answerer._law, LaplaceLaw):
+                answerer._law = LaplaceLaw(answerer._law.scale / 4)
+
+        patch.setattr(kind, "__init__", begin)
+
+
+def blocks_with_a_tenth_of_the_noise(patch):
+    honest = BlockCentres.run
+
+    def run(step, rows):
+        if not isinstance(step.law, LaplaceLaw):
+            return honest(step, rows)
+        law = LaplaceLaw(step.law.scale / 10)
+        return honest(BlockCentres(step.columns, step.starts, step.blocks, law), rows)
+
+    patch.setattr(BlockCentres, "run", run)
 
 
 def always_five_runs(patch):
@@ -196,14 +266,37 @@ WEAKENED = [
     ("private-bounds", half_the_sensitivity),
     ("private-bounds", half_the_laplace_noise),
     ("exponential-quantile", half_the_rank_sensitivity),
+    ("exponential-quantile", draws_of_twice_the_epsilon),
+    ("theil-sen", draws_of_twice_the_epsilon),
+    ("private-choice", flips_of_half_the_scale),
+    ("private-choice", choices_of_twice_the_epsilon),
+    ("discovered-keys", half_the_laplace_noise),
     ("discovered-keys", a_threshold_one_too_low),
     ("discovered-keys", a_threshold_without_its_mass),
     ("permute-and-flip", flips_of_half_the_scale),
     ("noisy-max", scores_with_half_the_noise),
     ("sparse-vector", answers_without_noise),
+    ("sparse-vector", half_the_noise_of_the_threshold),
+    ("sparse-vector", half_the_noise_of_answers),
+    ("sparse-vector", half_the_noise_of_numbers),
+    ("sparse-vector", a_cutoff_that_is_ignored),
     ("best-of-runs", always_five_runs),
     ("bernstein", noise_for_one_node),
     ("priestley-chao", a_narrow_regression),
+    *(
+        (name, answerers_with_a_quarter_of_the_noise)
+        for name in (
+            "linear-regression",
+            "noisy-stats",
+            "functional-logistic-regression",
+            "k-means",
+            "pca",
+            "standard-scaler",
+            "random-decision-forest",
+            "decision-tree",
+        )
+    ),
+    ("k-means-blocks", blocks_with_a_tenth_of_the_noise),
     ("ledger-filter", a_filter_that_lets_all_pass),
     ("charged-before-read", a_door_that_reads_first),
     ("charged-before-read", a_prepaid_door_that_reads_in_advance),

@@ -446,9 +446,10 @@ def rows_of(codes: tuple[Code, ...], chunks: Chunks) -> Integers:
     """The codes of the rows that count."""
     parts = [np.zeros((0, len(codes)), np.int64)]
     for chunk, mask in chunks:
-        part = np.empty((int(mask.sum()), len(codes)), np.int64)
+        everyone = bool(mask.all())
+        part = np.empty((int(mask.sum()), len(codes)), np.int64, order="F")  # columns are written
         for index, code in enumerate(codes):
-            part[:, index] = chunk.code(code)[mask]
+            part[:, index] = chunk.code(code) if everyone else chunk.code(code)[mask]
         parts.append(part)
     return np.concatenate(parts)
 

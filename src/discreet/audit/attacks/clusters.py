@@ -12,7 +12,10 @@ from discreet import accounting
 from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.columns import Real
+from discreet.dataset import PrepaidDoor, PrivateDataset
 from discreet.engines.arrays import Arrays
+from discreet.events import Repeat
+from discreet.ledger import Ledger
 from discreet.measures import ZCDP, GaussianDP, Measure, PureDP
 from discreet.mechanisms import (
     AdditiveMechanism,
@@ -28,10 +31,12 @@ from discreet.models.cluster import KMeans
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
 from discreet.models.decomposition import PCA
 from discreet.models.facts import Facts
+from discreet.models.inputs import opened
 from discreet.models.preprocessing import StandardScaler
-from discreet.queries import Additive
+from discreet.queries import Additive, Query
+from discreet.release import Release
 from discreet.schema import Schema
-from discreet.step import CodedRows
+from discreet.step import CodedRows, Step
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +46,7 @@ Rows = tuple[tuple[float, ...], ...]
 SCHEMA = Schema(x=Real(0, 1), y=Real(0, 1))
 #: A row in the corner that moves every coordinate farthest, and its opposite.
 FAR, OPPOSITE = (1.0, 1.0), (0.0, 0.0)
+ROW = {"x": 1.0, "y": 1.0}
 RELATIONS = (ADD_REMOVE, REPLACE_ONE)
 
 
@@ -117,6 +123,65 @@ def case(
     )
 
 
+class Listener:
+    """A door that a fit goes through, and that keeps what the fit was told."""
+
+    def __init__(self, door: PrepaidDoor) -> None:
+        self._door, self.entry = door, door.entry
+        self.told: list[Any] = []
+
+    def release(self, query: Query, how: Any) -> Release:
+        found = self._door.release(query, how)
+        self.told.append(found.value)
+        return found
+
+    def run(self, step: Step) -> Any:
+        self.told.append(self._door.run(step))
+        return self.told[-1]
+
+
+def fit_case(
+    model: PrivateEstimator,
+    claim: Measure,
+    schema: Schema,
+    row: dict[str, Any],
+    target: str | None = None,
+    told: slice = slice(None),
+    trials: int = 800,
+) -> Case:
+    """What fits are really told about one row, or none: some of their answers, all numbers in a row.
+
+    Each run is a whole fit: what it plans is paid, and what it learns comes through the door. Only the
+    ledger is written once for all runs.
+    """
+
+    def mechanism(table: Any, trials: int) -> Floats:
+        ledger = Ledger(limit=model._measure().times(trials + 1))
+        data = PrivateDataset(table, schema, ledger=ledger)
+        source = opened(model, data, None, None, target)
+        plan = model._plan(source.facts, None)
+        heard = []
+        with data.prepaid(Repeat(plan.event, trials)) as door:
+            for _ in range(trials):
+                listener = Listener(door)
+                model._remember(source.facts, source.named)
+                model._train(source.facts, listener)  # type: ignore[arg-type]
+                heard.append(np.concatenate([flat(found) for found in listener.told[told]]))
+        return np.array(heard)
+
+    one = {name: np.array([cell]) for name, cell in row.items()}
+    none = {name: cells[:0] for name, cells in one.items()}
+    title = f"{type(model).__name__}, what fits are told"
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False})
+
+
+def flat(found: Any) -> Floats:
+    """All numbers of an answer."""
+    if isinstance(found, tuple):
+        return np.concatenate([flat(part) for part in found])
+    return np.asarray(found, np.float64).ravel()
+
+
 def whole_plan(model: PrivateEstimator, relation: Relation) -> Part:
     """Whether all that a fit asks costs together what is charged for it."""
     made = model._plan(facts(relation), None)
@@ -149,6 +214,9 @@ def k_means() -> Iterator[Part]:
             parts = lloyd_parts(model, relation)
             for title, query, how in (parts[0], parts[-1]):
                 yield case(f"{init}, δ = {delta:g}, {title}", query, how, relation)
+    model = KMeans(2, epsilon=4.0, init="split", random_state=0)
+    start = model._lloyd(facts(ADD_REMOVE)).measures(model._measure())[0]
+    yield fit_case(model, start, SCHEMA, ROW, told=slice(1), trials=600)
 
 
 def blocks_case(
@@ -180,6 +248,8 @@ def k_means_blocks() -> Iterator[Part]:
         yield blocks_case(relation, PureDP(2))
         model = KMeans(2, method="sample_aggregate", epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
+    single = KMeans(1, method="sample_aggregate", epsilon=2.0, random_state=0)
+    yield fit_case(single, PureDP(2), SCHEMA, ROW, trials=400)
 
 
 @attack("pca")
@@ -190,6 +260,7 @@ def pca() -> Iterator[Part]:
             query, how = model._query(facts(relation)), model._how()
             yield whole_plan(model, relation)
             yield case(f"δ = {delta:g}", query, how, relation)
+    yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW)
 
 
 @attack("standard-scaler")
@@ -198,3 +269,4 @@ def standard_scaler() -> Iterator[Part]:
         model = StandardScaler(epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
         yield case("Laplace noise", model._query(facts(relation)), PureDP(2), relation)
+    yield fit_case(StandardScaler(epsilon=2.0), PureDP(2), SCHEMA, ROW)

@@ -234,16 +234,17 @@ def exponential_quantile() -> Iterator[Part]:
     for unit, pair in SHARP.items():
         query = Quantile("n", "1/2")
         door = through_the_door(query, PureDP(2), LONG, unit)
-        yield Case(f"{query!r}, {unit}, through the door", door, pair, 2.0, 4_000)
+        yield Case(f"{query!r}, {unit}, through the door", door, pair, 2.0, 2_500)
 
 
 #: A column so long that few points are medians: one person makes the rest of them the better ones. That
 #: moves both the score of a point and the sum of all, and the loss comes near to the claim.
 LONG = Schema(n=Integer(0, 999))
 SHARP: dict[Unit, tuple[Any, Any]] = {
-    UNITS[0]: ({"n": np.array([200])}, {"n": np.array([200, 999])}),
+    UNITS[0]: ({"n": np.array([400])}, {"n": np.array([400, 999])}),
     UNITS[1]: ({"n": np.array([50, 0])}, {"n": np.array([50, 999])}),
 }
+
 #: Rows around which a quantile is sharp: none, a few, and many at both ends.
 _AROUND: tuple[tuple[Row, ...], ...] = (
     (),

@@ -10,16 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.audit.attacks.clusters import fit_case
 from discreet.audit.attacks.queries import told_apart
 from discreet.audit.attacks.selection import worst
 from discreet.audit.exact import exact
+from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Law, mechanism_for
+from discreet.models.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    SimpleLinearRegression,
+)
 from discreet.models.linear_model.solving import adaptive, centred, functional
-from discreet.models.linear_model.theil_sen import PLACES, STEPS, heights, score_sensitivity
+from discreet.models.linear_model.theil_sen import (
+    PLACES,
+    STEPS,
+    PairedLines,
+    heights,
+    score_sensitivity,
+)
 from discreet.queries import NormalEquations, Quantile
 from discreet.schema import Categorical, Real, Schema
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
@@ -30,6 +43,7 @@ Mechanism = Callable[..., Any]
 Pairs = tuple[Integers, Integers]
 
 SCHEMA = Schema(x=Real(-1, 1), z=Real(0, 4), y=Real(-2, 2), c=Categorical("a", "b"))
+PLANE = Schema(x=Real(0, 1), z=Real(0, 1))
 UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
 
 
@@ -111,6 +125,7 @@ def linear_regression() -> Iterator[Part]:
     yield Case("the coefficients by AdaSSP", run, neighbours(UNITS[0]), 4.0, 8_000, options)
     run = made_of(*asked, _functional)
     yield Case("the coefficients, functional", run, neighbours(UNITS[0]), 4.0, 8_000, options)
+    yield fit_case(LinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
 
 
 @attack("noisy-stats")
@@ -122,6 +137,7 @@ def noisy_stats() -> Iterator[Part]:
     run = made_of(query, PureDP(3), _quotient)
     pair = neighbours(UNITS[0])
     yield Case("the slope alone", run, pair, 3.0, 10_000, {"rounding": 1e-6})
+    yield fit_case(SimpleLinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
 
 
 @attack("functional-logistic-regression")
@@ -129,6 +145,9 @@ def logistic_regression() -> Iterator[Part]:
     for unit in UNITS:
         yield on_equations(NormalEquations(["x", "z"], "c", square=False), PureDP(1), unit)
         yield on_equations(NormalEquations(["x", "z"], by="c"), ApproxDP(2, "1/100"), unit)
+    model = LogisticRegression(method="functional", epsilon=2)
+    schema = Schema(x=Real(0, 1), c=Categorical("a", "b"))
+    yield fit_case(model, PureDP(2), schema, {"x": 1.0, "c": "b"}, "c")
 
 
 def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
@@ -209,7 +228,16 @@ def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
 
 
 @attack("theil-sen")
-def theil_sen() -> Iterator[AuditResult]:
+def theil_sen() -> Iterator[Part]:
     for rounds in (1, 2, 3):
         yield replaced_rows(2.0, rounds, score_sensitivity(UNITS[1], rounds))
     yield added_rows(2.0, score_sensitivity(UNITS[0], 1))
+    # three rows on a flat line; a fourth, just beside them, turns the lines through it all the way down or up
+    step = PairedLines("x", "z", PureDP(3), UNITS[1], 1)
+    flat = (0.0, 0.001, 0.002)
+    pair = tuple(
+        {"x": np.array([*flat, 0.02]), "z": np.array([0.05, 0.05, 0.05, end])} for end in (0.0, 1.0)
+    )
+    door = through_the_door(step, None, PLANE, UNITS[1])
+    options = {"score": lambda found: (found < 0.0501).sum(axis=1), "reuse": False}  # low medians
+    yield Case("one of four rows replaced, through the door", door, pair, 3.0, 4_000, options)

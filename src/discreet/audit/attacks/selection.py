@@ -189,12 +189,28 @@ def sparse_vector() -> Iterator[Part]:
             yield worst(found, f"its law, cutoff {cutoff}, monotone = {monotone}")
     mechanism = SparseVector(2)
     claim = accounting.cost(mechanism.event(), PureDP)
-    yield Case("streams 0 0 1 and 1 1 0, drawn", _decided(mechanism), _STREAMS[1], claim, 6_000)
+    yield Case("streams 0 0 1 and 1 1 0, drawn", _decided(mechanism), _STREAMS[1], claim, 4_000)
     first = AboveThreshold(2)
-    yield Case("the first above, drawn", lambda a: first.run(a, 1), _STREAMS[1], claim, 3_000)
-    numeric = SparseVector(1, numeric_epsilon=1)
+    yield Case("the first above, drawn", lambda a: first.run(a, 1), _STREAMS[1], claim, 2_000)
+    # the two steps of the proof: the noise of the threshold hides one step, that of an answer two
+    steps = [1 / float(scale) for scale in mechanism.scales()]
+    threshold = lambda at: mechanism.start(at)._noisy  # noqa: E731
+    yield Case("the noise of the threshold, drawn", threshold, (0, 1), steps[0], 6_000)
+    yield Case("the noise of an answer, drawn", _compared(mechanism), (1, 3), 2 * steps[1], 5_000)
+    # sure to be above: all that is told is the first number, and the cutoff keeps back the others
+    numeric = SparseVector("1/10", numeric_epsilon=1)
     price = accounting.cost(numeric.event(), PureDP)
-    yield Case("with numbers, drawn", _numbers(numeric), ((0, 0), (1, 1)), price, 6_000)
+    yield Case("with numbers, drawn", _numbers(numeric), ((500,) * 4, (501,) * 4), price, 4_000)
+
+
+def _compared(mechanism: SparseVector) -> Callable[[int], bool]:
+    """Whether an answer so far below the noisy threshold is reported above it."""
+
+    def run(short: int) -> bool:
+        stream = mechanism.start(0)
+        return stream.feed(stream._noisy - short) is not None
+
+    return run
 
 
 def _decided(mechanism: SparseVector) -> Callable[[Sequence[int]], Decisions]:

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import accounting
-from discreet.audit.attacks.clusters import likelihood
+from discreet.audit.attacks.clusters import fit_case, likelihood
 from discreet.audit.attacks.selection import worst
 from discreet.audit.exact import exact, statement
+from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer, Real
 from discreet.engines.arrays import Arrays
-from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, PermuteAndFlip, mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.tree import (
@@ -42,6 +43,7 @@ SCHEMA = Schema(x=Integer(0, 3), c=Categorical(0, 1), v=Real(-1, 1))
 RELATIONS = (ADD_REMOVE, REPLACE_ONE)
 #: A row, and another that differs from it in every column.
 HERE, THERE = (3, 1, 1.0), (0, 0, -1.0)
+ROW = {"x": 3, "c": 1, "v": 1.0}
 
 
 def engine(rows: Rows) -> Arrays:
@@ -157,6 +159,13 @@ def private_choice() -> Iterator[Part]:
     for relation in RELATIONS:
         for title, query in CHOICES.items():
             yield choice_result(title, query, relation)
+    # a tie, and one row from one candidate to the other: nothing separates two scores more
+    tie = Best(Count(where="c == 0"), Count(where="c == 1"))
+    pair = tuple({"x": np.zeros(2), "c": np.array([c, 1]), "v": np.zeros(2)} for c in (0, 1))
+    measures: tuple[Measure, ...] = PureDP(1), ZCDP("1/8")
+    for how in measures:
+        door = through_the_door(tie, how, SCHEMA, REPLACE_ONE)
+        yield Case(f"a tie for {how!r}, through the door", door, pair, how, 2_500, {"reuse": False})
 
 
 def facts(relation: Relation, target: str) -> Facts:
@@ -198,6 +207,8 @@ def random_decision_forest() -> Iterator[Part]:
         known = facts(relation, "c")
         query = gaussian._queries(known, gaussian._drawn(known))
         yield vector_case("64 trees, δ = 0.01", query, gaussian._measure(), relation)
+    single = RandomDecisionForest(epsilon=2, n_estimators=1, max_depth=2, random_state=0)
+    yield fit_case(single, PureDP(2), SCHEMA, ROW, "c")
 
 
 @attack("decision-tree")
@@ -211,6 +222,9 @@ def decision_tree() -> Iterator[Part]:
             for level, query in enumerate(levels):
                 yield choice_result(f"{kind.__name__}, level {level}", query, relation)
             yield vector_case(f"{kind.__name__}, leaves", leaves, model._parts(known)[-1], relation)
+    stump = DecisionTreeClassifier(epsilon=2, max_depth=1)
+    share = stump._parts(facts(ADD_REMOVE, "c"))[-1]
+    yield fit_case(stump, share, SCHEMA, ROW, "c", told=slice(-1, None))
 
 
 def noised_as_for_one_tree(relation: Relation) -> Callable[[], Case]:

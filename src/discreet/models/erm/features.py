@@ -23,7 +23,7 @@ ONE = 2**15
 #: Beyond, products of features and weights would no longer be exact in float64.
 MOST_FEATURES = 2**13
 #: Rows are coded and clipped so many at a time.
-CHUNK = 2**16
+CHUNK = 2**13
 
 
 @dataclass(frozen=True)

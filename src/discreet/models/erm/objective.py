@@ -16,7 +16,7 @@ WEIGHT_STEP = Fraction(1, 2**56)
 #: Digits of weights, so that a product with features sums up exactly in float64.
 _BASE = 24
 #: Rows that are looked at together.
-CHUNK = 2**14
+CHUNK = 2**12
 #: Residuals are summed in two parts: multiples of this, exactly, and the small rest.
 _COARSE = 2.0**16
 #: No data set has more rows: they are held in memory.
@@ -82,7 +82,7 @@ class Objective:
             margins = _margins(z, digits, outputs, self.loss.relative)
             slope = self.loss.gradient(margins, self.target[start : start + CHUNK])
             whole = np.rint(slope * _COARSE)
-            # |whole| ≤ 2^20, |z| ≤ 2^15, 2^14 rows: below 2^53, so this sum is exact
+            # |whole| ≤ 2^20, |z| ≤ 2^15, 2^12 rows: below 2^53, so this sum is exact
             sums = np.concatenate([whole, slope - whole / _COARSE], axis=1).T @ z
             coarse += sums[:outputs].astype(np.int64)
             fine += sums[outputs:]
