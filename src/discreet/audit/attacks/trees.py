@@ -165,7 +165,7 @@ def private_choice() -> Iterator[Part]:
     measures: tuple[Measure, ...] = PureDP(1), ZCDP("1/8")
     for how in measures:
         door = through_the_door(tie, how, SCHEMA, REPLACE_ONE)
-        yield Case(f"a tie for {how!r}, through the door", door, pair, how, 2_500, {"reuse": False})
+        yield Case(f"a tie for {how!r}, through the door", door, pair, how, 1_500, {"reuse": False})
 
 
 def facts(relation: Relation, target: str) -> Facts:
