@@ -25,4 +25,6 @@ def objective_delta(event: GaussianObjective) -> Fraction:
     for moved in range(1 if event.has_zero else event.rows, event.rows + 1):
         ways = math.comb(event.rows, moved) * event.ways**moved
         total += ways * Fraction(gaussian_delta(moved**2 * ratio, left))
-    return min(total, Fraction(1))
+        if total >= 1:  # more rows only add
+            return Fraction(1)
+    return total

@@ -63,3 +63,47 @@ def printed(name: str, statement: str, source: str, measure: str, status: Status
         source=f"Ferrari 2022, {source}",
         proof="meaning.md",
     )
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document whose statements are claims, discussed in ``docs/proofs/refuted.md``.
+
+    Attributes
+    ----------
+    source : str
+    zoo : str
+        The module of `discreet.audit.zoo` that has its mechanisms.
+    unit, status : str
+        What its statements are about, and how most of them fare.
+    """
+
+    source: str
+    zoo: str
+    unit: str
+    status: Status
+
+    def claim(
+        self,
+        name: str,
+        statement: str,
+        where: str,
+        code: tuple[str, ...] = (),
+        *,
+        status: Status | None = None,
+        measure: str = "PureDP",
+        unit: str = "",
+        repair: str = "",
+    ) -> Claim:
+        """A statement at this place of the document."""
+        return Claim(
+            name=name,
+            statement=statement,
+            unit=unit or self.unit,
+            measure=measure,
+            status=status or self.status,
+            source=f"{self.source}, {where}",
+            proof="refuted.md",
+            functions=tuple(f"discreet.audit.zoo.{self.zoo}.{function}" for function in code),
+            repair=repair,
+        )

@@ -1,30 +1,13 @@
 """Claims of Pham, Ghosh & Yegneswaran about masked data and input perturbation."""
 
-from discreet.claims.base import Claim, Status
+from discreet.claims.base import Document
 
-_ZOO = "discreet.audit.zoo.masking."
-
-
-def _printed(
-    name: str,
-    statement: str,
-    where: str,
-    code: tuple[str, ...] = (),
-    status: Status = "refuted",
-    repair: str = "",
-) -> Claim:
-    """A statement of the paper, discussed in ``docs/proofs/refuted.md``."""
-    return Claim(
-        name=name,
-        statement=statement,
-        unit="replace-one, n public",
-        measure="PureDP",
-        status=status,
-        source=f"Pham, Ghosh & Yegneswaran, {where}",
-        proof="refuted.md",
-        functions=tuple(_ZOO + function for function in code),
-        repair=repair,
-    )
+_printed = Document(
+    "Pham, Ghosh & Yegneswaran",
+    zoo="masking",
+    unit="replace-one, n public",
+    status="refuted",
+).claim
 
 
 CLAIMS = (

@@ -1,31 +1,13 @@
 """Claims of a student report on k-means, naive Bayes and regression."""
 
-from discreet.claims.base import Claim, Status
+from discreet.claims.base import Document
 
-_ZOO = "discreet.audit.zoo.report."
-
-
-def _printed(
-    name: str,
-    statement: str,
-    where: str,
-    code: tuple[str, ...] = (),
-    status: Status = "refuted",
-    unit: str = "add/remove",
-    repair: str = "",
-) -> Claim:
-    """A statement of the report, discussed in ``docs/proofs/refuted.md``."""
-    return Claim(
-        name=name,
-        statement=statement,
-        unit=unit,
-        measure="PureDP",
-        status=status,
-        source=f"student report, {where}",
-        proof="refuted.md",
-        functions=tuple(_ZOO + function for function in code),
-        repair=repair,
-    )
+_printed = Document(
+    "student report",
+    zoo="report",
+    unit="add/remove",
+    status="refuted",
+).claim
 
 
 CLAIMS = (

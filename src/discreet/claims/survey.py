@@ -1,32 +1,16 @@
 """Claims of the survey by Fan & Tian 2024."""
 
-from discreet.claims.base import ANY_UNIT, Claim, Status
+from discreet.claims.base import ANY_UNIT, Claim, Document
 
 _ZOO = "discreet.audit.zoo.survey."
 
 
-def _printed(
-    name: str,
-    statement: str,
-    where: str,
-    code: tuple[str, ...] = (),
-    status: Status = "refuted",
-    unit: str = "replace-one",
-    measure: str = "PureDP",
-    repair: str = "",
-) -> Claim:
-    """A statement of the survey, discussed in ``docs/proofs/refuted.md``."""
-    return Claim(
-        name=name,
-        statement=statement,
-        unit=unit,
-        measure=measure,
-        status=status,
-        source=f"Fan & Tian 2024, {where}",
-        proof="refuted.md",
-        functions=tuple(_ZOO + function for function in code),
-        repair=repair,
-    )
+_printed = Document(
+    "Fan & Tian 2024",
+    zoo="survey",
+    unit="replace-one",
+    status="refuted",
+).claim
 
 
 _FAILS = (

@@ -1,31 +1,13 @@
 """Claims of the thesis by Ferrari 2022 beyond the formulas of `discreet.claims.meaning`."""
 
-from discreet.claims.base import Claim, Status
+from discreet.claims.base import Document
 
-_ZOO = "discreet.audit.zoo.thesis."
-
-
-def _printed(
-    name: str,
-    statement: str,
-    where: str,
-    code: tuple[str, ...] = (),
-    status: Status = "proved",
-    measure: str = "PureDP",
-    repair: str = "",
-) -> Claim:
-    """A statement of the thesis, discussed in ``docs/proofs/refuted.md``."""
-    return Claim(
-        name=name,
-        statement=statement,
-        unit="replace-one, n public: a row is a person (its Definition 2.0.1)",
-        measure=measure,
-        status=status,
-        source=f"Ferrari 2022, {where}",
-        proof="refuted.md",
-        functions=tuple(_ZOO + function for function in code),
-        repair=repair,
-    )
+_printed = Document(
+    "Ferrari 2022",
+    zoo="thesis",
+    unit="replace-one, n public: a row is a person (its Definition 2.0.1)",
+    status="proved",
+).claim
 
 
 _FAILS = (

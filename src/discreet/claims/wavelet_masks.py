@@ -1,31 +1,13 @@
 """Claims of Choi & Lee 2019 about the masks LS, LS+ and pseudo-quantum."""
 
-from discreet.claims.base import Claim, Status
+from discreet.claims.base import Document
 
-_ZOO = "discreet.audit.zoo.wavelet."
-
-
-def _printed(
-    name: str,
-    statement: str,
-    where: str,
-    code: tuple[str, ...] = (),
-    status: Status = "refuted",
-    measure: str = "PureDP",
-    repair: str = "",
-) -> Claim:
-    """A statement of the paper, discussed in ``docs/proofs/refuted.md``."""
-    return Claim(
-        name=name,
-        statement=statement,
-        unit="replace-one: a row, or as the paper says an element; n public",
-        measure=measure,
-        status=status,
-        source=f"Choi & Lee 2019, {where}",
-        proof="refuted.md",
-        functions=tuple(_ZOO + function for function in code),
-        repair=repair,
-    )
+_printed = Document(
+    "Choi & Lee 2019",
+    zoo="wavelet",
+    unit="replace-one: a row, or as the paper says an element; n public",
+    status="refuted",
+).claim
 
 
 CLAIMS = (

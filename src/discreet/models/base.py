@@ -16,7 +16,14 @@ from discreet.columns import Base, Real
 from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.facts import Blueprint, Facts
-from discreet.models.inputs import column_array, column_names, opened, pair, planned
+from discreet.models.inputs import (
+    cells_of,
+    column_array,
+    column_names,
+    opened,
+    pair,
+    planned,
+)
 from discreet.models.privacy import ALONE, FitPlan, FitPrivacy
 from discreet.models.rows import Rows
 from discreet.noise import entropy
@@ -206,6 +213,8 @@ class PrivateEstimator(BaseEstimator, ABC):
             validate_data(self, X, reset=False, skip_check_array=True)
             cells = tuple(column_array(X, name) for name in given)
         else:
+            if isinstance(X, np.ma.MaskedArray):
+                X = cells_of(X)
             matrix = validate_data(
                 self, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
             )

@@ -4,7 +4,7 @@ unless the rows were declared public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
+from discreet.engines.base import check_kind
 from discreet.engines.cells import objects_of
 from discreet.ledger import Book, Ledger
 from discreet.models.facts import Facts
@@ -169,6 +170,10 @@ def _table_of_frame(
                 n: np.asarray(source[n] if source is not X else column_array(X, n)) for n in used
             }
         schema = _declared(estimator, features, name, unit, cells)
+    if source is not X:
+        for n in features:
+            if (kind := declared_kind(X[n])) is not None:
+                check_kind(n, kind, getattr(X[n], "dtype", getattr(X[n], "type", None)), schema)
     return _Table(source, schema, features, name, True)
 
 
@@ -218,11 +223,7 @@ def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
             X, dtype=None if text else "numeric", ensure_all_finite=False, estimator=estimator
         )
         return np.asarray(checked)
-    if isinstance(X, list | tuple):
-        rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else row for row in X]
-        matrix = np.array(rows, dtype=object)  # no cell decides the type
-    else:
-        matrix = np.asarray(X)
+    matrix = listed_rows(estimator, X) if isinstance(X, list | tuple) else cells_of(X)
     if matrix.dtype.kind == "c":
         raise ValueError("Complex data not supported.")
     if matrix.ndim != 2:
@@ -233,6 +234,62 @@ def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
     if matrix.shape[1] == 0:
         raise ValueError("X has 0 feature(s), while a minimum of 1 is required.")
     return matrix
+
+
+def listed_rows(estimator: PrivateEstimator, rows: Sequence[Any]) -> Array:
+    """A list of rows as a matrix of objects. Its first row tells its width, as the shape of an array does.
+
+    Later rows can't raise: cells that a row lacks are null, surplus ones are not read, as in a CSV file.
+    """
+    if rows:
+        first = rows[0]
+        if not isinstance(first, list | tuple | np.ndarray):
+            return objects_of(rows)  # one-dimensional: refused by its shape
+        width = len(first)
+    else:
+        width = _declared_columns(estimator)
+    matrix = np.full((len(rows), width), None, dtype=object)
+    for at, row in enumerate(rows):
+        if isinstance(row, list | tuple | np.ndarray) and np.ndim(row) != 0:
+            for place, cell in zip(range(width), row, strict=False):
+                matrix[at, place] = cell
+    return matrix
+
+
+def _declared_columns(estimator: Any) -> int:
+    """How many features are declared; 0 if nothing tells."""
+    if estimator.schema is not None:
+        unit = agreed_unit(estimator.unit, estimator.ledger)
+        target = _target_name(estimator, estimator.schema, unit, None)
+        return sum(name not in (target, unit.id_column) for name in estimator.schema.base)
+    return estimator._declared_width() or 0
+
+
+def cells_of(column: Any) -> Array:
+    """The cells of an array or of a frame's column, each as it is: one null changes no other cell.
+
+    Whole numbers and booleans beside a null stay what they are, as objects (as doubles, large ids would
+    fall together); masked cells are null.
+    """
+    if isinstance(column, list | tuple):
+        return objects_of(column)
+    if isinstance(column, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(column.astype(object), None))
+    arrow = hasattr(column, "to_pylist")  # whose own to_numpy refuses nulls
+    found = np.asarray(column if arrow or not hasattr(column, "to_numpy") else column.to_numpy())
+    if declared_kind(column) is not None and found.dtype.kind not in "iub":
+        return objects_of(column.to_pylist() if arrow else column.to_list())
+    return found
+
+
+def declared_kind(column: Any) -> str | None:
+    """The kind that a frame's own type says a column has, where nulls would change that of an array."""
+    if isinstance(column, np.ndarray) or not hasattr(column, "to_numpy"):
+        return None
+    name = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    if name.startswith("bool"):
+        return "boolean"
+    return "number" if name.startswith(("int", "uint")) else None
 
 
 def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:
@@ -246,9 +303,7 @@ def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:
         return np.asarray(
             check_array(checked, ensure_2d=False, dtype=np.float64, input_name="y"), np.float64
         )
-    if isinstance(y, list | tuple):
-        return objects_of(y)
-    found = np.asarray(y)
+    found = cells_of(y)
     if found.ndim == 2 and found.shape[1] == 1:
         return np.asarray(column_or_1d(found, warn=True))
     if found.ndim != 1:
@@ -269,7 +324,7 @@ def column_array(X: Any, name: str) -> Array:
             "X must be in memory here: with a lazy frame, name the target column of the frame instead of "
             "giving y, as in fit(frame, target='income'), and collect rows before predicting."
         )
-    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    return cells_of(column)
 
 
 def _declared(
@@ -345,7 +400,7 @@ def _with_groups(table: _Table, groups: Any, unit: Unit) -> Any:
             f"groups must be given: the unit limits the rows of one person by {unit.id_column!r}. Pass "
             "one id per row, as in fit(X, y, groups=ids)."
         )
-    ids = objects_of(groups) if isinstance(groups, list | tuple) else np.asarray(groups)
+    ids = cells_of(groups)
     if ids.ndim != 1:
         raise ValueError("groups must be one-dimensional: one id per row.")
     if unit.id_column in table.features or unit.id_column == table.target:

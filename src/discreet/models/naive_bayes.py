@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
@@ -39,9 +40,9 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     #: Added to every count of a cell.
     alpha: Any = 0.1
 
+    @abstractmethod
     def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
         """Which features are numbers to average; the others are counted."""
-        raise NotImplementedError
 
     def _query(self, facts: Facts) -> Marginals:
         numeric = set(self._numeric_places(facts.columns))

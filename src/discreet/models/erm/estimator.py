@@ -88,7 +88,7 @@ class RiskEstimator(PrivateEstimator):
 
     def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
         step = self._step(facts)
-        noise = {} if rows is None or math.isinf(self.epsilon) else {self.method: step.spread()}
+        noise = {} if rows is None or self.epsilon == math.inf else {self.method: step.spread()}
         return Blueprint(step.event(facts.schema, facts.unit), self._measure(), noise)
 
     def _train(self, facts: Facts, door: PrepaidDoor) -> None:

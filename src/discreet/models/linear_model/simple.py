@@ -153,10 +153,11 @@ class SimpleLinearRegression(LinearPredictor):
         if self.method == "theil_sen":
             event = self._lines(facts).event(facts.schema, facts.unit)
             count = self._shares(facts)[0]
+            pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
             if count is None:
-                return Blueprint(event, self._measure())
+                return Blueprint(event, pure)
             first = facts.asked(Count(), count)
-            return Blueprint(events.Compose(first.event, event), self._measure(), {}, (Count(),))
+            return Blueprint(events.Compose(first.event, event), pure, {}, (Count(),))
         query = self._query(facts)
         answerer = facts.asked(query, self._measure())
         noise = {}
