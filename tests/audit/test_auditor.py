@@ -192,6 +192,17 @@ def test_what_cannot_be_compared_is_told():
         audit.audit(lambda value: Model(), (0, 1), 1.0, trials=100)
 
 
+def test_low_bits_are_seen_beside_whole_numbers():
+    """Most outputs are clamped to a whole number, as int; the others show the input by their bits."""
+    random = np.random.default_rng(15)
+
+    def clamped(value):
+        noisy = value + random.laplace()
+        return 0 if noisy < 0 else 1 if noisy > 1 else noisy
+
+    assert audit.audit(clamped, (0.0, 1.0), 1.0, trials=4000).floor > 2
+
+
 def test_low_bits_are_looked_at_unless_the_ideal_mechanism_is_meant():
     random = np.random.default_rng(8)
 

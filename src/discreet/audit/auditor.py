@@ -218,7 +218,7 @@ def _learn(
         reader = reader_of(here, there)
         if reader is None:
             raise TypeError("score needs outputs that are numbers of one shape.")
-        plain = Reader(reader.form, (0,) * reader.width)  # the numbers as they are
+        plain = Reader((0,) * reader.width)  # the numbers as they are
         views = [Given("the given score", plain, score), *views]
     best: _Event | None = None
     for view in views:

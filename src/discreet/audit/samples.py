@@ -31,17 +31,16 @@ class Raised:
 
 @dataclass(frozen=True)
 class Reader:
-    """How numbers are read: outputs of this form, whole numbers as differences from some origin.
+    """How numbers are read: outputs with so many of them, whole ones as differences from some origin.
 
     Whole numbers beyond 2^53 would lose digits as doubles; their differences need not.
     """
 
-    form: str
     origin: tuple[int | float, ...]
 
     @property
     def width(self) -> int:
-        """How many numbers an output of this form has."""
+        """How many numbers an output has."""
         return len(self.origin)
 
 
@@ -94,34 +93,39 @@ class Sample:
             return np.full(len(self), self.forms)
         return self.forms.astype(str)
 
-    def _has_form(self, form: str) -> npt.NDArray[np.bool_]:
-        if isinstance(self.forms, str):
-            return np.full(len(self), self.forms == form)
-        return np.asarray(self.forms == form, np.bool_)
-
-    def origin(self, form: str) -> tuple[int | float, ...] | None:
-        """The numbers in the first output of a form, 0 for those that aren't whole; None if none has it."""
-        at = np.flatnonzero(self._has_form(form))
-        if not len(at):
-            return None
+    def width_counts(self) -> Counter[int]:
+        """How many outputs have so many numbers in them."""
         if self._block is not None:
-            first = self._block[at[0]].tolist()
-        else:
-            assert self._leaves is not None
-            first = list(self._leaves[at[0]])
-        return tuple(value if isinstance(value, int) else 0.0 for value in first)
+            return Counter({self._block.shape[1]: len(self)})
+        assert self._leaves is not None
+        return Counter(map(len, self._leaves))
+
+    def origin(self, width: int) -> tuple[int | float, ...]:
+        """The numbers in the first output that has so many, 0 for places where not all are whole."""
+        if self._block is not None:
+            return (
+                tuple(self._block[0].tolist()) if self._block.dtype.kind in "iu" else (0.0,) * width
+            )
+        assert self._leaves is not None
+        rows = [row for row in self._leaves if len(row) == width]
+        return tuple(
+            column[0] if all(isinstance(value, int) for value in column) else 0.0
+            for column in zip(*rows, strict=True)
+        )
 
     def numbers(self, reader: Reader) -> tuple[npt.NDArray[np.bool_], Floats]:
-        """Which outputs have the reader's form, and their numbers, one row for each."""
-        where = self._has_form(reader.form)
+        """Which outputs have as many numbers as the reader wants, and these, one row for each."""
         if self._block is not None:
-            rows = self._block[where]
-            if rows.dtype.kind in "iu":
-                rows = rows - np.array(
-                    reader.origin, rows.dtype
-                )  # wraps at most where both are huge
-            return where, rows.astype(np.float64)
+            if self._block.shape[1] != reader.width:
+                return np.zeros(len(self), np.bool_), np.empty((0, reader.width))
+            rows = self._block
+            if rows.dtype.kind in "iu":  # wraps only where the difference itself is huge
+                rows = rows - np.array([int(start) for start in reader.origin], rows.dtype)
+            elif any(reader.origin):
+                rows = rows - np.array(reader.origin, np.float64)
+            return np.ones(len(self), np.bool_), rows.astype(np.float64)
         assert self._leaves is not None
+        where = np.array([len(row) == reader.width for row in self._leaves], np.bool_)
         found = [
             [_difference(value, start) for value, start in zip(row, reader.origin, strict=True)]
             for row, use in zip(self._leaves, where.tolist(), strict=True)

@@ -105,7 +105,7 @@ def _brief(value: Any) -> str:
 
 
 class NumberView(View):
-    """A score on the numbers of outputs that have the common form; others have the lowest score."""
+    """A score on the numbers of outputs that have the usual number of them; others score lowest."""
 
     def __init__(self, name: str, reader: Reader) -> None:
         self.name, self.reader = name, reader
@@ -256,7 +256,7 @@ def low_bits_in_words(values: Floats) -> npt.NDArray[Any]:
 
 
 def _number(sample: Sample, reader: Reader, index: int) -> Floats:
-    """One number of each output; NaN where an output has another form."""
+    """One number of each output; NaN where an output has more or fewer."""
     where, rows = sample.numbers(reader)
     values = np.full(len(sample), np.nan)
     values[where] = rows[:, index]
@@ -264,13 +264,12 @@ def _number(sample: Sample, reader: Reader, index: int) -> Floats:
 
 
 def reader_of(here: Sample, there: Sample) -> Reader | None:
-    """How to read the numbers of the commonest form; None if it has none, or too few runs have it."""
-    counts = here.form_counts() + there.form_counts()
-    form = max(counts, key=lambda found: (counts[found], found))
-    if min(here.form_counts()[form], there.form_counts()[form]) < _LEAST:
+    """How to read the numbers of most outputs; None if these have none, or too few runs have them."""
+    counts = here.width_counts() + there.width_counts()
+    width = max(counts, key=lambda found: (counts[found], found))
+    if not width or min(here.width_counts()[width], there.width_counts()[width]) < _LEAST:
         return None
-    origin = here.origin(form)
-    return Reader(form, origin) if origin else None
+    return Reader(here.origin(width))
 
 
 def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
