@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -169,3 +171,13 @@ def test_loss_of_nothing() -> None:
     assert nothing.times(0).epsilon(1e-6) == 0
     assert nothing.times(7).epsilon("1e-10") == 0
     assert nothing.delta(0) == pytest.approx(float(SMALLEST_DELTA))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [PureDP(1), ApproxDP(1, "1/1000"), ZCDP("1/2"), GaussianDP(1), Renyi({2: 0.5, math.inf: 1.0})],
+    ids=repr,
+)
+def test_measures_travel_between_processes(measure):
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    assert copy.deepcopy(measure) == measure

@@ -251,6 +251,9 @@ class Renyi(Measure):
         curve = {str(o): v if math.isfinite(v) else str(v) for o, v in self.curve.items()}
         return {"measure": "Renyi", "curve": curve}
 
+    def __reduce__(self) -> tuple[type[Renyi], tuple[dict[float, float]]]:
+        return Renyi, (dict(self.curve),)  # a mapping proxy can't be pickled
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Renyi) and dict(self.curve) == dict(other.curve)
 
