@@ -26,3 +26,10 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "failed"
         report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
     return report
+
+
+def pytest_sessionfinish() -> None:
+    """Workers of pytest-xdist end without what is registered for the end of a process."""
+    from discreet.ledger.temporary import remove_temporary
+
+    remove_temporary()

@@ -262,8 +262,15 @@ def test_a_temporary_ledger_goes_with_its_process_not_with_a_child() -> None:
     )
     assert done.returncode == 0, done.stderr
     path = Path(done.stdout.removeprefix("sqlite:///"))
-    assert path.name == "budget.db"
+    assert path.suffix == ".db"
     assert not path.parent.exists()
+
+
+def test_temporary_ledgers_share_one_folder_and_no_file() -> None:
+    paths = [Path(Ledger(limit=PAIR).url.removeprefix("sqlite:///")) for _ in range(3)]
+    assert len(set(paths)) == 3
+    assert {path.parent for path in paths} == {paths[0].parent}
+    assert paths[0].parent.stat().st_mode & 0o077 == 0  # nobody else may read what was asked
 
 
 def test_ledgers_that_nobody_holds_close_their_connection() -> None:

@@ -1,28 +1,40 @@
-"""Ledgers without an address: a file of their own that goes when its process does."""
+"""Ledgers without an address: files in one folder of the process, which goes when the process does."""
 
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import shutil
 import tempfile
+import threading
 
-__all__ = ["temporary_url"]
+__all__ = ["remove_temporary", "temporary_url"]
 
-#: What to remove, and the process that made it. Forked children inherit the list and leave it
-#: alone.
-_made: list[tuple[int, str]] = []
+#: Of each process that made ledgers, its folder. A forked child inherits the entry of its parent and
+#: leaves that folder alone.
+_folders: dict[int, str] = {}
+_numbers = itertools.count(1)
+_lock = threading.Lock()
+# A fork while another thread holds the lock must not leave it closed in the child for ever.
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 def temporary_url() -> str:
     """The URL of a new file that other processes can open and this one removes when it ends."""
-    directory = tempfile.mkdtemp(prefix="discreet-ledger-")
-    _made.append((os.getpid(), directory))
-    return f"sqlite:///{directory}/budget.db"
+    with _lock:
+        process = os.getpid()
+        if process not in _folders:
+            _folders[process] = tempfile.mkdtemp(prefix="discreet-ledgers-")
+        return f"sqlite:///{_folders[process]}/{next(_numbers)}.db"
 
 
 @atexit.register
-def _remove() -> None:
-    for process, directory in _made:
-        if process == os.getpid():
-            shutil.rmtree(directory, ignore_errors=True)
+def remove_temporary() -> None:
+    """Remove this process's folder, now; runs by itself where a process ends in the usual way."""
+    with _lock:
+        folder = _folders.pop(os.getpid(), None)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
