@@ -205,7 +205,12 @@ def contributions(query: Query, row: Codes) -> list[int]:
         return [SIZE, *itertools.chain(*pairs)]
     d = range(len(z))
     singles = [SIZE // sizes[i] * z[i] for i in d]
-    products = [SIZE // (sizes[i] * sizes[j]) * z[i] * z[j] for i in d for j in d if i <= j]
+    products = [
+        SIZE // (sizes[i] * sizes[j]) * (z[i] * z[j] if i < j else sizes[i] ** 2 - z[i] ** 2)
+        for i in d
+        for j in d
+        if i <= j
+    ]
     return [SIZE, *singles, *products]
 
 

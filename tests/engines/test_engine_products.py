@@ -81,7 +81,10 @@ def test_the_largest_sums_are_exact() -> None:
     found = Arrays(table).totals(query.coded(schema, dp.Unit()))[0]
     k = 2 * int(np.floor((0.123 + 1) * 2**14)) - 2**15
     assert found[4] == -((rows - 1) * 2**30 + k * 2**15)
-    assert found[3] == (rows - 1) * 2**30 + k * k
+    assert found[3] == 2**30 - k * k  # the others are at the end, where 1 - u² is 0
+    table["x"][1:] = 0.0  # ... and in the middle, where it is largest
+    found = Arrays(table).totals(query.coded(schema, dp.Unit()))[0]
+    assert found[3] == rows * 2**30 - k * k
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "u8", "?"])

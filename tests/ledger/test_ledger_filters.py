@@ -20,6 +20,7 @@ from discreet.events import (
     Exponential,
     External,
     Gaussian,
+    OneOf,
     Parallel,
     Poisson,
     Repeat,
@@ -279,6 +280,7 @@ def test_declared_deltas_are_split_off() -> None:
     assert split_delta(Repeat(b, 3)) == (Repeat(pure[b], 3), Fraction("9e-8"))
     assert split_delta(Parallel([a, b, c])) == (Parallel([pure[a], pure[b], c]), Fraction("3e-8"))
     assert split_delta(Parallel([a, b, b], 2))[1] == Fraction("6e-8")
+    assert split_delta(OneOf([a, b, c])) == (OneOf([pure[a], pure[b], c]), Fraction("3e-8"))
     assert split_delta(Assumed(a, "x")) == (Assumed(pure[a], "x"), Fraction("1e-8"))
     assert split_delta(Poisson(0.5, c)) == (Poisson(0.5, c), 0)
     nothing = _pair(0.1, 0)

@@ -135,13 +135,15 @@ def test_sensitivity_is_exact(query: Any, uses: tuple[str, ...], unit: str) -> N
 @pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize(("query", "uses"), BOUNDED, ids=[repr(query) for query, _ in BOUNDED])
 def test_gram_is_never_below(query: Any, uses: tuple[str, ...], unit: str) -> None:
-    """An upper bound: exact under add/remove, at most 1.5 times too large in L2 under replace-one."""
+    """An upper bound: to 2 % under add/remove (grids of a few steps miss where the sum is largest), at
+    most 1.5 times too large in L2 under replace-one."""
     found = query.sensitivity(SCHEMA, UNITS[unit])
     true = true_sensitivity(query, UNITS[unit], uses)
     assert found.l1 >= true.l1
     assert found.l2_squared >= true.l2_squared
     if "add" in unit:
-        assert found == true
+        assert found.l1 <= 1.02 * true.l1
+        assert found.l2_squared <= 1.02 * true.l2_squared
     assert found.l2_squared <= 2.25 * true.l2_squared
 
 

@@ -4,10 +4,10 @@ from discreet.claims.base import Claim
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 _SUMS = (
-    "discreet.queries.normal_equations.NormalEquations._pairs",
-    "discreet.queries.normal_equations.NormalEquations.terms",
-    "discreet.queries.normal_equations.NormalEquations._ends",
-    "discreet.queries.normal_equations.NormalEquations.extent",
+    "discreet.queries.products.SumsOfProducts._pairs",
+    "discreet.queries.products.SumsOfProducts.terms",
+    "discreet.queries.products.SumsOfProducts._ends",
+    "discreet.queries.products.SumsOfProducts.extent",
     "discreet.models.linear_model.asking.equations",
 )
 

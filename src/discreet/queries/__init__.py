@@ -6,11 +6,12 @@ from discreet.queries.centred import CentredSums
 from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
 from discreet.queries.discovery import Bounds, BoundsValue, Keys
+from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
 from discreet.queries.several import Joint, Several
-from discreet.queries.sums import Gram, Mean, Moments, MomentsValue, Sum, Variance
+from discreet.queries.sums import Mean, Moments, MomentsValue, Sum, Variance
 from discreet.queries.with_columns import WithColumns
 
 __all__ = [

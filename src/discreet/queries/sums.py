@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -318,105 +316,3 @@ def _moment_bounds(
     low = half**2 * np.clip(low2 - farthest**2, 0.0, 1.0)
     high = half**2 * np.clip(high2 - nearest**2, 0.0, 1.0)
     return (query._means(low1, schema), query._means(high1, schema)), (low, high)
-
-
-@final
-class Gram(Additive):
-    """The matrix of sums of products of columns, with a first row and column for the constant 1.
-
-    Entry (0, 0) is the count, (0, j) the sum of column j, (i, j) the sum of products, in the units of
-    the columns: all that linear regression and PCA need. Values are on a grid of 2^15 steps.
-
-    Privacy
-    -------
-    One vector (count, sums, products for i <= j) of centred codes, weighted to one size, with one
-    noise; the reported matrix is a linear function of it. At most 2^32 rows.
-    Proof page: ``docs/proofs/coding.md``.
-    """
-
-    def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:
-        super().__init__(by, where)
-        if not columns or len(set(columns)) != len(columns):
-            raise ValueError("Gram needs the names of one or more different columns.")
-        self.names = tuple(column_name(column, "Gram") for column in columns)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.names
-
-    def _steps(self, schema: Schema) -> list[int]:
-        return [numeric_column(schema, name, "Gram").steps(PRODUCT_BITS) for name in self.names]
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        d = len(self.names)
-        return [(i, j) for i in range(d) for j in range(i, d)]
-
-    def terms(self, schema: Schema) -> tuple[Term, ...]:
-        codes = [numeric_column(schema, n, "Gram").centred(n, PRODUCT_BITS) for n in self.names]
-        k = [max(1, steps) for steps in self._steps(schema)]
-        singles = [Term(MOMENT_SIZE // k[i], (code,)) for i, code in enumerate(codes)]
-        products = [
-            Term(MOMENT_SIZE // (k[i] * k[j]), (codes[i], codes[j])) for i, j in self._pairs()
-        ]
-        return (Term(MOMENT_SIZE), *singles, *products)
-
-    def _sizes(self, schema: Schema) -> list[int]:
-        """The largest size of each coordinate but the count's."""
-        sizes = []
-        for term in self.terms(schema)[1:]:
-            sizes.append(term.weight * math.prod(abs(code.low) for code in term.codes))
-        return sizes
-
-    def extent(self, schema: Schema, counted: bool) -> Extent:
-        count = MOMENT_SIZE if counted else 0
-        sizes, d = self._sizes(schema), len(self.names)
-        squares = {d + index for index, (i, j) in enumerate(self._pairs()) if i == j}
-        # a coordinate moves by twice its size, a square by its size
-        moves = [size * (1 if index in squares else 2) for index, size in enumerate(sizes)]
-        apart = sum(move**2 for move in moves)
-        # ‖vv' - ww'‖² over i <= j, v = (1, u), |u| <= 1: half of the whole plus half of the diagonal
-        joint = math.ceil(MOMENT_SIZE**2 * ((1 + d) ** 2 + Fraction(d, 2)))
-        # products of different entries change most where k of 1 + d entries change sign
-        turned = 2 * MOMENT_SIZE * ((1 + d) ** 2 // 4) + sum(sizes[at] for at in squares)
-        return Extent(
-            count + sum(sizes),
-            count**2 + sum(size**2 for size in sizes),
-            min(sum(moves), turned),
-            min(apart, joint),
-        )
-
-    def _move(self, schema: Schema) -> Floats:
-        """The matrix M with (1, x) = M (1, code): x = middle + half·code."""
-        move = np.eye(1 + len(self.names))
-        for at, (name, steps) in enumerate(zip(self.names, self._steps(schema), strict=True)):
-            column, k = numeric_column(schema, name, "Gram"), max(1, steps)
-            shift = 0.0 if column.is_exact(PRODUCT_BITS) else column.width / (2 * k)
-            move[1 + at, 0] = float(column.lower) + column.width / 2 + shift
-            move[1 + at, 1 + at] = column.width / 2 / k
-        return move
-
-    def _matrix(self, sums: Floats, schema: Schema) -> Floats:
-        """Sums of shape (groups, terms), without their weights, as symmetric matrices."""
-        weights = np.array([term.weight for term in self.terms(schema)], np.float64)
-        i, j = np.triu_indices(1 + len(self.names))
-        matrix = np.zeros((len(sums), 1 + len(self.names), 1 + len(self.names)))
-        matrix[:, i, j] = matrix[:, j, i] = sums / weights
-        return matrix
-
-    def estimate(self, totals: Floats, schema: Schema) -> Any:
-        move = self._move(schema)
-        value = move @ self._matrix(totals, schema) @ move.T
-        return (value + value.transpose(0, 2, 1)) / 2
-
-    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
-        move, spread = self._move(schema) ** 2, self._matrix(deviations[None], schema)[0] ** 2
-        variance = move @ spread @ move.T
-        # in a square both sums are the same one: (2ab)², not 2(ab)²
-        twice = 2 * move[1:, 0] * np.diag(move)[1:] * spread[0, 1:]
-        variance += np.diag(np.concatenate([[0.0], twice]))
-        return np.tile(np.sqrt(variance), (len(totals), 1, 1))
-
-    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
-        value, move = self.estimate(totals, schema), abs(self._move(schema))
-        half = move @ self._matrix(widths[None], schema) @ move.T
-        return value - half, value + half
