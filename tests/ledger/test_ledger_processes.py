@@ -198,6 +198,16 @@ def test_temporary_ledgers_share_one_folder_and_no_file() -> None:
     assert paths[0].parent.stat().st_mode & 0o077 == 0  # nobody else may read what was asked
 
 
+def test_only_temporary_ledgers_go_without_waiting_for_the_disk(url: str) -> None:
+    def waits(ledger: Ledger) -> int:
+        with ledger._store.engine.connect() as connection:
+            return int(connection.exec_driver_sql("PRAGMA synchronous").scalar_one())
+
+    assert waits(Ledger(url, limit=PAIR)) == 2  # FULL
+    temporary = Ledger(limit=PAIR)
+    assert waits(temporary) == waits(pickle.loads(pickle.dumps(temporary))) == 0
+
+
 def test_ledgers_that_nobody_holds_close_their_connection() -> None:
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))

@@ -8,8 +8,11 @@ import os
 import shutil
 import tempfile
 import threading
+from pathlib import Path
 
-__all__ = ["remove_temporary", "temporary_url"]
+__all__ = ["is_temporary", "remove_temporary", "temporary_url"]
+
+_PREFIX = "discreet-ledgers-"
 
 #: Of each process that made ledgers, its folder. A forked child inherits the entry of its parent and
 #: leaves that folder alone.
@@ -27,8 +30,13 @@ def temporary_url() -> str:
     with _lock:
         process = os.getpid()
         if process not in _folders:
-            _folders[process] = tempfile.mkdtemp(prefix="discreet-ledgers-")
+            _folders[process] = tempfile.mkdtemp(prefix=_PREFIX)
         return f"sqlite:///{_folders[process]}/{next(_numbers)}.db"
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a file is such a ledger, of this process or of another one."""
+    return path.parent.name.startswith(_PREFIX) and str(path.parent.parent) == tempfile.gettempdir()
 
 
 @atexit.register

@@ -12,6 +12,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from discreet.ledger.dialects.base import Dialect, Failure
 from discreet.ledger.errors import LedgerUnavailable
+from discreet.ledger.temporary import is_temporary
 
 __all__ = ["SQLite"]
 
@@ -67,7 +68,7 @@ class SQLite(Dialect):
             max_overflow=4,
             pool_reset_on_return=None,
         )
-        event.listen(engine, "connect", _on_connect)
+        event.listen(engine, "connect", _let_go if is_temporary(self.path) else _hold)
         event.listen(engine, "begin", _on_begin)
         return engine
 
@@ -100,9 +101,15 @@ class SQLite(Dialect):
         return Failure(str(error), passing=False)
 
 
-def _on_connect(connection: sqlite3.Connection, record: Any) -> None:
+def _hold(connection: sqlite3.Connection, record: Any) -> None:
     # FULL: a commit is on the disk when it returns. The mode WAL is a property of the file.
     connection.execute("PRAGMA synchronous=FULL").close()
+
+
+def _let_go(connection: sqlite3.Connection, record: Any) -> None:
+    # A temporary ledger ends with its process. What the system has taken survives a killed child; a machine
+    # that stops ends the process too, and nobody opens the file again: there is nothing to wait for.
+    connection.execute("PRAGMA synchronous=OFF").close()
 
 
 def _on_begin(connection: Connection) -> None:
