@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench clean
+.PHONY: help setup demo test test-all check bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ check: $(READY) ## style, types, layers, claims against code
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py
+
+bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (half an hour)
+	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.answers import Answerer, answerer
-from discreet.engines import open_engine
+from discreet.doors import KeptRows, PaidEngine, PaidPlan, Selection, flat, unobserved
+from discreet.engines import Engine, open_engine
+from discreet.engines.remembering import remembered
 from discreet.ledger import Book
 from discreet.measures import Measure
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import BestOf, Mechanism
 from discreet.noise import entropy
 from discreet.queries import CodedQuery, Keep, Query
 from discreet.rational import whole
@@ -21,11 +23,13 @@ from discreet.schema import Schema, order_codes
 from discreet.step import CodedRows, Step
 from discreet.unit import REPLACE_ONE, Relation, Unit, as_unit
 
-__all__ = ["PrivateDataset"]
+__all__ = ["PrepaidDoor", "PrivateDataset"]
 
 How = Measure | Mechanism
+T = TypeVar("T")
 
 
+@final
 class PrivateDataset:
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
@@ -70,8 +74,9 @@ class PrivateDataset:
         self._schema = schema
         self._unit = self._agreed_unit(unit, ledger)
         self._ledger = ledger
-        self._engine = open_engine(data, schema, self.unit)
+        self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
+        self._paid: PaidPlan | None = None
         if rows is not None:
             self._rows = whole(rows, "rows")
             if self.unit.relation is not REPLACE_ONE:
@@ -193,11 +198,22 @@ class PrivateDataset:
             door.close()
 
     def _charge(self, event: events.Event, measure: Measure | None, note: str) -> Any:
+        if self._paid is not None:
+            return self._paid.spend(event)
         if self._ledger is None:
             return None
         if entropy.is_fixed():
             note += " [noise from a fixed seed: NOT PRIVATE]"
         return self._ledger.charge(event, measure, note=note)
+
+    def _view(self, engine: PaidEngine, paid: PaidPlan, is_whole: bool) -> PrivateDataset:
+        """These rows, or a part of them, for one plan that was paid already."""
+        view = object.__new__(PrivateDataset)
+        view._schema, view._unit, view._ledger = self._schema, self._unit, self._ledger
+        view._engine = engine
+        view._rows = self._rows if is_whole else None
+        view._paid = paid
+        return view
 
     def _prepared(self, query: Query, how: How | None) -> Answerer:
         if not isinstance(query, Query):
@@ -231,6 +247,7 @@ class PrivateDataset:
         raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
 
 
+@final
 class PrepaidDoor:
     """The door inside ``with data.prepaid(...)``; made there only."""
 
@@ -238,51 +255,74 @@ class PrepaidDoor:
         self, data: PrivateDataset, event: events.Event, measure: Measure | None, entry: Any
     ) -> None:
         self._data, self._measure, self.entry = data, measure, entry
-        self._left = _flat(event)
-        self._open = True
-        self._process = os.getpid()
+        self._paid = PaidPlan(event, entry)
+        rounds = sum(1 for _ in islice(flat(event), 3))
+        self._engine = remembered(data._engine, rounds)
 
     def release(self, query: Query, how: How) -> Release:
         """The noised answer to a query that is next in the plan."""
         prepared = self._data._prepared(query, how)
-        self._spend(prepared.event)
-        return prepared.answer(self._data._engine, self.entry, self._data._is_private())
+        self._paid.spend(prepared.event)
+        return prepared.answer(self._engine, self.entry, self._data._is_private())
 
     def run(self, step: Step) -> Any:
         """The result of a step that is next in the plan."""
         self._data._checked_step(step)
-        self._spend(step.event(self._data.schema, self._data.unit))
+        self._paid.spend(step.event(self._data.schema, self._data.unit))
         return self._data._run(step)
+
+    def select(
+        self,
+        selection: Selection,
+        run: Callable[[int, tuple[PrivateDataset, ...]], tuple[float, T]],
+    ) -> tuple[float, T]:
+        """The best outcome, alone, of a random number of runs; the selection must be next in the plan.
+
+        Parameters
+        ----------
+        selection : Selection
+        run : callable
+            From the number of a setting and one data set for each of its events to a score and a
+            result. Each data set takes its event once, charges nothing, and can't be read after the
+            run. It must keep nothing else of a run: their number and their other outcomes are secret.
+            Its warnings are not shown, and public generators are put back afterwards.
+            Where no event costs anything, on public rows, every setting is tried once, in order.
+
+        Privacy
+        -------
+        That of ``selection.event(unit)``. Proof page: ``docs/proofs/search.md``.
+        """
+        unit = self._data.unit
+        self._paid.spend(selection.event(unit))
+        engine = KeptRows(self._data._engine)
+
+        def once(at: int) -> tuple[float, T]:
+            return self._once(selection, at, run, engine)
+
+        if selection.is_free(unit):
+            return max(map(once, range(len(selection.settings))), key=lambda outcome: outcome[0])
+        runner: BestOf[T] = BestOf(selection.one_run(unit), selection.shape, selection.gamma)
+        with unobserved():  # each trace of a run would tell how many there were
+            return runner.run(lambda: once(selection.draw()))
+
+    def _once(
+        self,
+        selection: Selection,
+        at: int,
+        run: Callable[[int, tuple[PrivateDataset, ...]], tuple[float, T]],
+        engine: Engine,
+    ) -> tuple[float, T]:
+        plans = [PaidPlan(event, self.entry) for event in selection.settings[at]]
+        try:
+            views = (
+                self._data._view(PaidEngine(engine, plan, part), plan, part is None)
+                for plan, part in zip(plans, selection.parts(at), strict=True)
+            )
+            return run(at, tuple(views))
+        finally:
+            for plan in plans:
+                plan.close()
 
     def close(self) -> None:
         """Nothing more can be asked."""
-        self._open = False
-
-    def _spend(self, event: events.Event) -> None:
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                "a prepaid door can't be used in a forked process: the plan is paid once."
-            )
-        if not self._open:
-            raise ValueError("this prepaid door is closed: its with-block has ended.")
-        for asked in _flat(event):
-            planned = next(self._left, None)
-            if planned != asked:
-                self._open = False
-                wanted = "nothing more" if planned is None else repr(planned)
-                raise ValueError(
-                    f"this is not the plan that was paid: next in it is {wanted}, asked was {asked!r}. "
-                    "The door is closed now."
-                )
-
-
-def _flat(event: events.Event) -> Iterator[events.Event]:
-    """The events of a plan one by one, compositions and repetitions opened."""
-    if isinstance(event, events.Compose):
-        for part in event.events:
-            yield from _flat(part)
-    elif isinstance(event, events.Repeat):
-        for _ in range(event.count):
-            yield from _flat(event.event)
-    else:
-        yield event
+        self._paid.close()

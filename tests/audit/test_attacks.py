@@ -39,6 +39,8 @@ NEAR = {
     "one-bit-mean": 0.85,
     "piecewise-mean": 0.75,
     "hybrid-mean": 0.8,
+    "pca-exponential": 0.95,
+    "histogram-m-estimator": 0.8,
 }
 
 

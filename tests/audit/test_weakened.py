@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import measures, noise, testing
-from discreet.accounting import thresholds
+from discreet.accounting import counts, thresholds
 from discreet.answers import discovery as discovery_answers
 from discreet.answers import several as several_answers
 from discreet.answers.additive import AdditiveAnswerer
@@ -24,6 +24,7 @@ from discreet.mechanisms import (
     GaussianLaw,
     LaplaceLaw,
     Memoised,
+    NoNoise,
     PriestleyChao,
     ReportNoisyMax,
     StaircaseNoise,
@@ -32,9 +33,18 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.local import hashing, means, response, unary
 from discreet.mechanisms.sparse_vector import SparseVectorStream
+from discreet.models.boosting.estimator import AdditiveBoosting
 from discreet.models.cluster.blocks import BlockCentres
-from discreet.noise import entropy
-from discreet.queries import Mean, Quantile, Sensitivity
+from discreet.models.decomposition import ball
+from discreet.models.decomposition.directions import PrincipalDirections
+from discreet.models.erm import norm_gamma
+from discreet.models.erm.perturbation import ObjectivePerturbation
+from discreet.models.metrics import Metric, ScoredRows
+from discreet.noise import bingham, entropy
+from discreet.publish import MaskedData
+from discreet.publish import rows as perturbed_rows
+from discreet.publish.true_labels import TrueLabels
+from discreet.queries import Mean, Quantile, Sensitivity, residuals
 from discreet.queries.base import Query
 
 
@@ -159,6 +169,30 @@ def blocks_with_a_tenth_of_the_noise(patch):
     patch.setattr(BlockCentres, "run", run)
 
 
+def directions_of_twice_the_epsilon(patch):
+    honest = PrincipalDirections.factor
+    patch.setattr(PrincipalDirections, "factor", lambda step: 2 * honest(step))
+
+
+def directions_too_near_to_the_best(patch):
+    honest = bingham.bingham
+    patch.setattr(bingham, "bingham", lambda matrix, *count: honest(2 * matrix, *count))
+
+
+def rows_outside_the_ball(patch):
+    patch.setattr(ball, "clip_rows", lambda rows, radius: rows)
+
+
+def half_the_noise_in_the_objective(patch):
+    honest = ObjectivePerturbation.draws
+    patch.setattr(ObjectivePerturbation, "draws", lambda plan, count: honest(plan, count) // 2)
+
+
+def half_the_norm_gamma_noise(patch):
+    honest = norm_gamma.norm_gamma
+    patch.setattr(norm_gamma, "norm_gamma", lambda *args: honest(*args) / 2)
+
+
 def always_five_runs(patch):
     patch.setattr(best_of, "truncated_negative_binomial", lambda *_: 5)
 
@@ -249,11 +283,97 @@ def reports_without_a_second_blur(patch):
     patch.setattr(Memoised, "randomize", lambda mechanism, v: mechanism.permanent(v))
 
 
+def a_fifth_of_the_laplace_noise(patch):
+    patch.setattr(
+        LaplaceLaw, "run", lambda law, t: t + noise.discrete_laplace(law.scale / 5, t.shape)
+    )
+
+
+def masks_with_true_labels(patch):
+    honest = MaskedData._train
+
+    def train(masks, facts, door):
+        honest(masks, facts, door)
+        codes = door._data._run(TrueLabels(facts.target))
+        masks.y_[: len(codes)] = masks.classes_[codes[: len(masks.y_)]]
+
+    patch.setattr(MaskedData, "_train", train)
+
+
+def labels_beside_the_budget(patch):
+    honest = MaskedData._parts
+    patch.setattr(MaskedData, "_parts", lambda masks: (masks._measure(), honest(masks)[1]))
+
+
+def labels_as_they_are(patch):
+    patch.setattr(perturbed_rows, "respond", lambda codes, k, lie: codes)
+
+
+def noise_for_half_the_distance(patch):
+    honest = perturbed_rows.RowPerturbation._with_gamma
+
+    def blurred(channel, z):
+        return z + (honest(channel, z) - z) // 2
+
+    patch.setattr(perturbed_rows.RowPerturbation, "_with_gamma", blurred)
+
+
 def a_stream_that_restarts(patch):
     def current():
         return entropy.Stream((b"a" * 32, b"b" * 32), reproducible=False)
 
     patch.setattr(entropy, "current", current)
+
+
+def scores_without_noise(patch):
+    """What is planned and charged is right: only what is really told shows it."""
+    honest = ScoredRows.run
+
+    def run(step, rows):
+        return honest(
+            ScoredRows(step.metric, step.model, step.columns[:-1], step.columns[-1], NoNoise()),
+            rows,
+        )
+
+    patch.setattr(ScoredRows, "run", run)
+
+
+def metrics_of_half_the_sensitivity(patch):
+    honest = Metric.sensitivity
+
+    def half(metric, unit):
+        right = honest(metric, unit)
+        return Sensitivity(-(-right.l1 // 2), -(-right.l2_squared // 4))
+
+    patch.setattr(Metric, "sensitivity", half)
+
+
+def a_search_at_the_price_of_one_run(patch):
+    kind = type(counts.PURE)
+    patch.setattr(kind, "select", lambda count, event: count.total(event.event))
+
+
+def a_search_at_the_delta_of_one_run(patch):
+    kind, honest = type(counts.PAIR), type(counts.PAIR).select
+
+    def select(count, event):
+        return measures.ApproxDP(honest(count, event).epsilon, count.total(event.event).delta)
+
+    patch.setattr(kind, "select", select)
+
+
+def residuals_of_twice_the_size(patch):
+    patch.setattr(residuals, "CLASS_LINK", tuple(2 * entry for entry in residuals.CLASS_LINK))
+
+
+def rounds_at_the_price_of_one(patch):
+    honest = AdditiveBoosting._schedule
+
+    def schedule(model, layout):
+        first, *rounds = honest(model, layout)
+        return (first, *(m.times(4) for m in rounds))
+
+    patch.setattr(AdditiveBoosting, "_schedule", schedule)
 
 
 WEAKENED = [
@@ -281,6 +401,11 @@ WEAKENED = [
     ("sparse-vector", half_the_noise_of_numbers),
     ("sparse-vector", a_cutoff_that_is_ignored),
     ("best-of-runs", always_five_runs),
+    ("private-search", scores_without_noise),
+    ("private-search", a_search_at_the_price_of_one_run),
+    ("private-search", a_search_at_the_delta_of_one_run),
+    ("private-score", scores_without_noise),
+    ("private-score", metrics_of_half_the_sensitivity),
     ("bernstein", noise_for_one_node),
     ("priestley-chao", a_narrow_regression),
     *(
@@ -294,9 +419,24 @@ WEAKENED = [
             "standard-scaler",
             "random-decision-forest",
             "decision-tree",
+            "additive-boosting",
         )
     ),
+    ("additive-boosting", half_the_sensitivity),
+    ("additive-boosting", residuals_of_twice_the_size),
+    ("additive-boosting", rounds_at_the_price_of_one),
     ("k-means-blocks", blocks_with_a_tenth_of_the_noise),
+    ("histogram-m-estimator", half_the_laplace_noise),
+    ("histogram-m-estimator", half_the_sensitivity),
+    ("histogram-m-estimator", answerers_with_a_quarter_of_the_noise),
+    ("pca-exponential", directions_of_twice_the_epsilon),
+    ("pca-exponential", directions_too_near_to_the_best),
+    ("pca-exponential", rows_outside_the_ball),
+    ("pca-exponential", half_the_laplace_noise),
+    ("output-perturbation", half_the_laplace_noise),
+    ("output-perturbation", half_the_gaussian_noise),
+    ("objective-perturbation", half_the_noise_in_the_objective),
+    ("norm-gamma-perturbation", half_the_norm_gamma_noise),
     ("ledger-filter", a_filter_that_lets_all_pass),
     ("charged-before-read", a_door_that_reads_first),
     ("charged-before-read", a_prepaid_door_that_reads_in_advance),
@@ -310,6 +450,14 @@ WEAKENED = [
     ("piecewise-mean", fewer_lies),
     ("hybrid-mean", fewer_lies),
     ("noise-never-comes-twice", a_stream_that_restarts),
+    ("masked-data", a_fifth_of_the_laplace_noise),
+    ("masked-data", masks_with_true_labels),
+    ("masked-data", labels_beside_the_budget),
+    ("input-perturbation", half_the_laplace_noise),
+    ("input-perturbation", half_the_gaussian_noise),
+    ("input-perturbation", labels_as_they_are),
+    ("input-perturbation-norm-gamma", labels_as_they_are),
+    ("input-perturbation-norm-gamma", noise_for_half_the_distance),
 ]
 
 

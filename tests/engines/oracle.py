@@ -199,14 +199,14 @@ def contributions(query: Query, row: Codes) -> list[int]:
     names = query.columns
     sizes = [steps(schema[n], 15) for n in names]
     z = [2 * grid(schema[n], row.row[n], 15) - s for n, s in zip(names, sizes, strict=True)]
-    sizes = [max(1, s) for s in sizes]
+    ends, sizes = sizes, [max(1, s) for s in sizes]
     if isinstance(query, dp.Moments | dp.Variance):
         pairs = [[SIZE // s * v, SIZE // s**2 * v * v] for s, v in zip(sizes, z, strict=True)]
         return [SIZE, *itertools.chain(*pairs)]
     d = range(len(z))
     singles = [SIZE // sizes[i] * z[i] for i in d]
     products = [
-        SIZE // (sizes[i] * sizes[j]) * (z[i] * z[j] if i < j else sizes[i] ** 2 - z[i] ** 2)
+        SIZE // (sizes[i] * sizes[j]) * (z[i] * z[j] if i < j else ends[i] ** 2 - z[i] ** 2)
         for i in d
         for j in d
         if i <= j

@@ -24,7 +24,7 @@ def schema_for(example: Example, width: int = 3, categories: int = 3) -> dp.Sche
         columns[f"x{j}"] = (
             dp.Categorical(*range(categories)) if counts(example, j) else dp.Real(0, 1)
         )
-    target = example.kind._target
+    target = example.target
     if target == "class":
         columns["y"] = dp.Categorical(0, 1)
     elif target == "number":
@@ -43,9 +43,9 @@ def table_for(
         f"x{j}": places[:, j] if counts(example, j) else numbers[:, j] for j in range(width)
     }
     half = (categories - 1) / 2 if counts(example, 0) else 0.5
-    if example.kind._target == "class":
+    if example.target == "class":
         table["y"] = (table["x0"] > half).astype(np.int64)
-    elif example.kind._target == "number":
+    elif example.target == "number":
         table["y"] = table["x0"] + 0.5 * draw.random(rows)
     return table
 

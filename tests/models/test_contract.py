@@ -36,7 +36,7 @@ def test_a_fit_costs_exactly_its_budget(example: Example) -> None:
         ("1/3", 0, dp.PureDP("1/3")),
         (0.7, 1e-6, dp.ApproxDP(0.7, 1e-6)),
     ):
-        ledger = dp.Ledger(limit=limit)
+        ledger = dp.Ledger(limit=limit, accept_assumed=example.accept_assumed)
         estimator = fitted(example, epsilon=epsilon, delta=delta, ledger=ledger)
         assert estimator.privacy_.entry.event == estimator.privacy_.event
         assert len([e for e in ledger.entries() if e.kind == "charge"]) == 1
@@ -97,7 +97,8 @@ def test_the_domain_is_declared_or_refused(example: Example) -> None:
 @every
 def test_a_private_data_set_brings_everything(example: Example) -> None:
     table, schema = table_for(example, 100), schema_for(example)
-    ledger = dp.Ledger(limit=dp.PureDP(3), unit=dp.Unit(dp.REPLACE_ONE))
+    unit, accept = dp.Unit(dp.REPLACE_ONE), example.accept_assumed
+    ledger = dp.Ledger(limit=dp.PureDP(3), unit=unit, accept_assumed=accept)
     data = dp.PrivateDataset(table, schema, ledger=ledger)
     estimator = example.made(epsilon=1).fit(data)
     assert estimator.privacy_.unit == dp.Unit(dp.REPLACE_ONE)
@@ -228,9 +229,9 @@ def test_bounds_are_numbers_or_one_for_each_feature() -> None:
         table = table_for(example, 40)
         x, y = features(table), table.get("y")
         domain: dict[str, Any] = {}
-        if example.kind._target == "class":
+        if example.target == "class":
             domain = {"classes": [0, 1]}
-        elif example.kind._target == "number":
+        elif example.target == "number":
             domain = {"target_bounds": (0, 2)}
         wide = example.made(bounds=(0, 1), **domain)
         each = example.made(bounds=([0, 0, 0], [1, 1, 1]), **domain)

@@ -180,7 +180,7 @@ def test_output_names() -> None:
         ({"n_components": 4}, "n_components must be at most the number of columns, 3, got 4"),
         ({"n_components": 0}, "n_components must be at least 1"),
         ({"n_components": 0.95}, "n_components must be a whole number"),
-        ({"method": "ppca"}, "method must be 'auto', 'sulq' or 'analyze_gauss'"),
+        ({"method": "ppca"}, "method must be 'auto', 'sulq', 'analyze_gauss' or 'exponential'"),
         ({"method": "analyze_gauss"}, "needs delta > 0"),
     ],
 )

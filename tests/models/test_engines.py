@@ -43,7 +43,8 @@ def dirty_table(example: Example) -> tuple[tables.Table, tables.Kinds]:
 
 def fitted(example: Example, source: Any, delta: float, unit: Any = dp.Unit()) -> Any:  # noqa: B008
     limit = dp.ApproxDP(1, delta) if delta else dp.PureDP(1)
-    data = dp.PrivateDataset(source, schema_for(example), ledger=dp.Ledger(limit=limit, unit=unit))
+    ledger = dp.Ledger(limit=limit, unit=unit, accept_assumed=example.accept_assumed)
+    data = dp.PrivateDataset(source, schema_for(example), ledger=ledger)
     with fixed_noise(11):
         return example.made(epsilon=1, delta=delta).fit(data)
 

@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)
@@ -25,6 +25,8 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert "PureDP(epsilon=0.5) for: a person is in the data or not." in printed
     assert "True True" in printed
     assert names["model"].privacy_.unit.max_rows == 3
+    assert names["other"].privacy_ == names["grown"].privacy_
+    assert "(1, 2) True" in printed
     plan = names["MixedNB"](epsilon=0.5, schema=names["schema"]).plan(rows=5000)
     assert set(plan.noise) == {"class_count_", "theta_", "category_count_"}
 

@@ -29,6 +29,7 @@ from discreet.events import (
     KeyThreshold,
     LaplaceObjective,
     NoisyMax,
+    OneOf,
     Parallel,
     PartialResponse,
     PermuteAndFlip,
@@ -111,6 +112,9 @@ class Count(ABC, Generic[T]):
                 return cast(T, self.total(events[0]).times(min(reach, len(events))))
             case Parallel(events=events, reach=reach):
                 return self.largest([self.total(part) for part in events], reach)
+            case OneOf(events=events):
+                branches = [self.total(part) for part in dict.fromkeys(events)]
+                return branches[0] if len(branches) == 1 else self.largest(branches, 1)
             case Assumed(event=inner):
                 return self.total(inner)
             case External(cost=measure):
@@ -382,7 +386,11 @@ class _PairCount(Count[ApproxDP]):
         return ApproxDP(_amplified(chance, pair.epsilon), chance * pair.delta)
 
     def select(self, event: RepeatAndSelect) -> ApproxDP:
-        return convert(PURE.select(event), ApproxDP)
+        # P. & S. 2022, Corollary 3, outside of δ·E[K]: proof page ``docs/proofs/search.md``
+        run = self.total(event.event)
+        runs = math.exp(curves.log_mean_runs(event.shape, event.gamma)[0]) if run.delta else 0.0
+        delta = min(Fraction(1), run.delta * above(runs))
+        return ApproxDP((2 + event.shape) * run.epsilon, delta)
 
 
 PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED, LOSS = (

@@ -38,14 +38,14 @@ CLAIMS = (
         "Masked records with the true labels are ε-DP.",
         "Proposition 1; labels are told: ε = ∞",
         ("masked_data",),
-        repair="masking-without-labels",
+        repair="masked-data",
     ),
     _printed(
         "masking-real-start",
         "Masked records that start with real ones are ε-DP.",
         "section on MNIST: the first two digits are the original samples: ε = ∞",
         ("masked_data",),
-        repair="masking-without-labels",
+        repair="masked-data",
     ),
     _printed(
         "masking-without-labels",
@@ -59,7 +59,7 @@ CLAIMS = (
         "Records with noise of density ∝ exp(-ε‖η‖/2), beside their labels, are ε-DP.",
         "Proposition 3; labels are told: ε = ∞",
         ("input_perturbation",),
-        repair="masking-input-records",
+        repair="input-perturbation",
     ),
     _printed(
         "masking-input-records",
@@ -73,6 +73,6 @@ CLAIMS = (
         "The toy data, drawn about (0, 1.5), (1, 1) and (1, -1), are protected as they are.",
         "section on toy data; ‖x‖ <= 1 is assumed and doesn't hold",
         ("input_perturbation",),
-        repair="masking-input-records",
+        repair="input-perturbation",
     ),
 )

@@ -19,6 +19,7 @@ CLAIMS = (
             "discreet.models.naive_bayes.NaiveBayes._plan",
             "discreet.models.naive_bayes.NaiveBayes._train",
             "discreet.models.base.PrivateEstimator.fit",
+            "discreet.models.base.PrivateEstimator._fit_source",
         ),
     ),
 )

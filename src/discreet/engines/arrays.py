@@ -41,6 +41,7 @@ from discreet.engines.base import (
     quietly,
 )
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
+from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
 from discreet.engines.products import PLAIN, Products, grid_into
 from discreet.engines.tallies import tallied
@@ -101,7 +102,7 @@ class Arrays(Engine):
         return quietly(lambda: tally_of(query, self._chunks(query)))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return quietly(lambda: rows_of(codes, self._chunks(query)))
+        return quietly(lambda: rows_of(codes, self._chunks(query), self.length()))
 
     def chunk(self) -> Chunk:
         """All rows."""
@@ -440,18 +441,6 @@ def tally_of(query: CodedQuery, chunks: Chunks) -> Tally:
     code, width = query.tally, query.tally.high + 1
     parts = (chunk.groups(query)[mask] * width + chunk.code(code)[mask] for chunk, mask in chunks)
     return tallied(query.groups, width, parts)
-
-
-def rows_of(codes: tuple[Code, ...], chunks: Chunks) -> Integers:
-    """The codes of the rows that count."""
-    parts = [np.zeros((0, len(codes)), np.int64)]
-    for chunk, mask in chunks:
-        everyone = bool(mask.all())
-        part = np.empty((int(mask.sum()), len(codes)), np.int64, order="F")  # columns are written
-        for index, code in enumerate(codes):
-            part[:, index] = chunk.code(code) if everyone else chunk.code(code)[mask]
-        parts.append(part)
-    return np.concatenate(parts)
 
 
 def add_chunk(

@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from discreet.rational import whole
 
-__all__ = ["LARGEST_CODE", "clip_rows"]
+__all__ = ["LARGEST_CODE", "MARGIN", "clip_rows"]
 
 Integers = npt.NDArray[np.int64]
 
 #: Rows to be clipped hold codes of at most this size.
 LARGEST_CODE = 2**20
 #: What is left below the radius for the rounding of the few float64 operations.
-_MARGIN = 1 - 2.0**-40
+MARGIN = 1 - 2.0**-40
 
 
 def clip_rows(rows: Integers, radius: int) -> Integers:
@@ -48,6 +48,6 @@ def clip_rows(rows: Integers, radius: int) -> Integers:
     if z.ndim != 2 or z.shape[1] > 2**20:
         raise ValueError("rows must be a two-dimensional array with at most 2^20 columns.")
     squares = np.einsum("ij,ij->i", z, z)  # below 2^60: exact
-    scale = limit * _MARGIN / np.sqrt(np.maximum(squares, 1).astype(np.float64))
+    scale = limit * MARGIN / np.sqrt(np.maximum(squares, 1).astype(np.float64))
     scaled = np.trunc(z * scale[:, None]).astype(np.int64)
     return np.where((squares > limit * limit)[:, None], scaled, z)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.coding import Code
 from discreet.columns import Categorical, Text
-from discreet.engines.arrays import CHUNK, Arrays, Chunk, rows_of, tally_of, totals_of
+from discreet.engines.arrays import CHUNK, Arrays, Chunk, tally_of, totals_of
 from discreet.engines.base import (
     Engine,
     Integers,
@@ -26,6 +26,7 @@ from discreet.engines.base import (
     missing_column,
     quietly,
 )
+from discreet.engines.collected import rows_of
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.progress import shown
 from discreet.queries import CodedQuery

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -30,6 +31,7 @@ from discreet.coding import (
     Part,
     sources,
 )
+from discreet.engines.natives import EVERY_ROW
 
 #: Up to this many values a category is a chain of comparisons.
 CHAIN = 64
@@ -60,9 +62,18 @@ class Columns:
                 name = f"k{len(self.names)}"
                 if isinstance(code, Closest):
                     self._add_distances(code, name)
+                elif isinstance(code, Lookup) and len(code.sources) > 1:
+                    self._add_sum(code, name)
                 expressions.append(self._expression(code, name).cast(nw.Int64).alias(name))
                 self.names[code] = name
             self.frame = self.frame.with_columns(*expressions)
+            if any(isinstance(code, Lookup | Cuts) for code in batch):
+                self._fence()
+
+    def _fence(self) -> None:
+        """Keep an engine without maps from writing a column's long expression wherever it is named."""
+        if not self._maps:
+            self.frame = self.frame.head(EVERY_ROW)
 
     def of(self, code: Code) -> nw.Expr:
         """The column of a code."""
@@ -91,17 +102,8 @@ class Columns:
                 return best
             case Lookup(sources=(part,), tables=(table,), link=link):
                 return self._single(self.of(part), table, link)
-            case Lookup(sources=parts, tables=tables, link=link):
-                total: nw.Expr = nw.lit(0)
-                for part, table in zip(parts, tables, strict=True):
-                    total = total + self._table(self.of(part), table)
-                top = len(link) - 1
-                clamped = (
-                    nw.when(total < 0)
-                    .then(0)
-                    .otherwise(nw.when(total > top).then(top).otherwise(total))
-                )
-                return self._table(clamped, link)
+            case Lookup(link=link):
+                return self._table(nw.col(f"{name}sum"), link)
             case Branches(tests=tests):
                 return self._branch(tests, 0).cast(nw.Float64)
             case Part(sources=parts, parts=number, mixers=mixers):
@@ -135,12 +137,31 @@ class Columns:
         return _looked_up(code, apart, other)
 
     def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
-        """A public table at a code; a code of -1 (no category) reads 0, and such rows never count."""
+        """A public table at a code; a code of -1 (no category) reads 0."""
+        steps = {after - before for before, after in pairwise(table)}
+        if len(steps) == 1:  # such as 0, 1, 2, ...: no need to look anything up
+            step = steps.pop()
+            straight = code * step + table[0]
+            return straight if table[0] == step else nw.when(code < 0).then(0).otherwise(straight)
         if not self._maps:
             return _looked_up(code, list(enumerate(table)), 0)
         return code.replace_strict(
             list(range(len(table))), list(table), default=0, return_dtype=nw.Int64
         )
+
+    def _add_sum(self, code: Lookup, name: str) -> None:
+        """A column for the clamped sum of tables: made once, since the look-up names it often."""
+        total: nw.Expr = nw.lit(0)
+        for part, table in zip(code.sources, code.tables, strict=True):
+            total = total + self._table(self.of(part), table)
+        self.frame = self.frame.with_columns(total.cast(nw.Int64).alias(f"{name}sum"))
+        self._fence()
+        found, top = nw.col(f"{name}sum"), len(code.link) - 1
+        clamped = (
+            nw.when(found < 0).then(0).otherwise(nw.when(found > top).then(top).otherwise(found))
+        )
+        self.frame = self.frame.with_columns(clamped.cast(nw.Int64).alias(f"{name}sum"))
+        self._fence()
 
     def _add_distances(self, code: Closest, name: str) -> None:
         """Columns for the distance to each centre, and for the least of them."""

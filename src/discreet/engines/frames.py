@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,6 @@ from discreet.engines.arrays import (
     Chunk,
     count_texts,
     person_order,
-    rows_of,
     tally_of,
     totals_of,
 )
@@ -46,6 +46,7 @@ from discreet.engines.cells import (
     text_of,
     texts_of,
 )
+from discreet.engines.collected import rows_of
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
@@ -76,6 +77,7 @@ class Frames(Engine):
             ) from None
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
+        self._last: Columns | None = None
         self._types = quietly(lambda: dict(self._lazy.collect_schema()))
         self._arrow: set[str] = set()
         if self._eager is not None and self._eager.implementation.is_pandas_like():
@@ -283,11 +285,7 @@ class Frames(Engine):
         asked: list[Code | Condition] = [*needed]
         if query.where is not None:
             asked.append(query.where)
-        frame, ready = self._source(asked, query.keep, key)
-        columns = Columns(frame, ready, self._traits.maps)
-        columns.add(asked)
-        if self._traits.fenced:
-            columns.frame = columns.frame.head(EVERY_ROW)
+        columns = self._columns(asked, query.keep, key)
         if key is not None:
             columns.filter(~nw.col("key").is_null())
         for code in query.known:
@@ -297,6 +295,22 @@ class Frames(Engine):
         if query.keep is not None and limited:
             _keep_rows(columns, query.keep, [] if key is None else ["key"])
         return columns.frame, {code: columns.names[code] for code in needed}
+
+    def _columns(
+        self, asked: list[Code | Condition], keep: Keep | None, key: str | None
+    ) -> Columns:
+        """All rows with a column for each code; those of a lazy frame's last question, if they serve."""
+        is_plain = self._eager is None and keep is None and key is None
+        if is_plain and self._last is not None and all(c in self._last.names for c in asked):
+            return copy(self._last)
+        frame, ready = self._source(asked, keep, key)
+        columns = Columns(frame, ready, self._traits.maps)
+        columns.add(asked)
+        if self._traits.fenced:
+            columns.frame = columns.frame.head(EVERY_ROW)
+        if is_plain:
+            self._last = copy(columns)
+        return columns
 
     def _source(
         self, asked: list[Code | Condition], keep: Keep | None, key: str | None

@@ -123,6 +123,25 @@ class Parallel(Event):
 
 
 @dataclass(frozen=True)
+class OneOf(Event):
+    """One of these events, drawn by chance that doesn't depend on the data; which one may be told.
+
+    It costs at most the dearest of them: averages of e^((α-1)D_α) and of hockey sticks are at most their
+    largest (proof page ``docs/proofs/search.md``).
+    """
+
+    events: tuple[Event, ...]
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        object.__setattr__(self, "events", _events(events))
+        if not self.events:
+            raise ValueError("events must hold at least one event.")
+
+    def parts(self) -> tuple[Event, ...]:
+        return self.events
+
+
+@dataclass(frozen=True)
 class RepeatAndSelect(Event):
     """The best of a random number of runs of one event.
 

@@ -18,6 +18,7 @@ from discreet.events.composed import (
     Assumed,
     Compose,
     External,
+    OneOf,
     Parallel,
     Poisson,
     Repeat,
@@ -84,7 +85,7 @@ _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
         Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian,
-        GaussianObjective, KeyThreshold, LaplaceObjective, NoisyMax, Parallel, PartialResponse,
+        GaussianObjective, KeyThreshold, LaplaceObjective, NoisyMax, OneOf, Parallel, PartialResponse,
         PermuteAndFlip, Poisson, RandomizedResponse, Repeat, RepeatAndSelect, SparseVector, Staircase,
     )
 }  # fmt: skip

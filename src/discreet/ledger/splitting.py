@@ -13,6 +13,7 @@ from discreet.events import (
     Event,
     External,
     KeyThreshold,
+    OneOf,
     Parallel,
     Poisson,
     Repeat,
@@ -93,6 +94,9 @@ def split_delta(event: Event) -> tuple[Event, Fraction]:
             largest = sorted((delta for _, delta in pairs), reverse=True)[:reach]
             total = sum(largest, start=Fraction(0))
             return Parallel((left for left, _ in pairs), reach), total
+        case OneOf(events=events):
+            pairs = [split_delta(part) for part in events]
+            return OneOf(left for left, _ in pairs), max(delta for _, delta in pairs)
         case Poisson(probability=chance, event=inner):
             return Poisson(chance, _without_delta(inner)), Fraction(0)
         case RepeatAndSelect(event=inner, shape=shape, gamma=gamma):

@@ -17,6 +17,7 @@ from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.facts import Blueprint, Facts
 from discreet.models.inputs import (
+    Opened,
     cells_of,
     column_array,
     column_names,
@@ -86,7 +87,10 @@ class PrivateEstimator(BaseEstimator, ABC):
         target : str, optional
             The name of the target's column; the schema's last column by default.
         """
-        source = opened(self, X, y, groups, target)
+        return self._fit_source(opened(self, X, y, groups, target))
+
+    def _fit_source(self: Self, source: Opened) -> Self:
+        """Charge the plan, then learn: all of `fit` but the reading of its arguments."""
         facts = source.facts
         blueprint = self._plan(facts, None)
         with source.data.prepaid(blueprint.event, blueprint.measure) as door:
@@ -139,6 +143,9 @@ class PrivateEstimator(BaseEstimator, ABC):
         self._measure()
         if self.epsilon == math.inf and not unit.is_public:
             raise ValueError("epsilon may be infinite (no noise) with unit=dp.PUBLIC alone.")
+
+    def _check_own_ledger(self) -> None:
+        """Raise where a ledger that a fit opens for itself needs a consent that wasn't given."""
 
     def _declared_width(self) -> int | None:
         """How many features the parameters declare, if they tell."""

@@ -62,7 +62,10 @@ def opened(estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str
     source = _with_groups(table, groups, unit)
     ledger, own = estimator.ledger, False
     if not unit.is_public and ledger is None:
-        ledger, own = Ledger(limit=estimator._measure(), unit=unit), True
+        estimator._check_own_ledger()
+        accept = getattr(estimator, "accept_assumed", False)
+        ledger = Ledger(limit=estimator._measure(), unit=unit, accept_assumed=accept)
+        own = True
     data = PrivateDataset(source, table.schema, unit=unit, ledger=ledger)
     facts = Facts(table.schema, unit, table.features, table.target, data.rows)
     return Opened(data, facts, table.named, own)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.events import Event
+from discreet.events import Assumed, Event, walk
 from discreet.ledger import Entry
 from discreet.ledger.statement import described
 from discreet.measures import Measure
@@ -54,6 +54,8 @@ class FitPrivacy:
             f"event: {described(self.event)}",
             f"claims: {', '.join(self.claims) or 'none'}",
         ]
+        told = dict.fromkeys(part.why for part in walk(self.event) if isinstance(part, Assumed))
+        lines += [f"assumed, not proved: {why}" for why in told]
         if self.entry is not None:
             lines.append(f"ledger entry {self.entry.number}, {self.entry.time}, {self.entry.hash}")
         if self.note:

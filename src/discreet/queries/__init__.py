@@ -10,6 +10,7 @@ from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
+from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
 from discreet.queries.several import Joint, Several
 from discreet.queries.sums import Mean, Moments, MomentsValue, Sum, Variance
 from discreet.queries.with_columns import WithColumns
@@ -20,8 +21,10 @@ __all__ = [
     "BestSplit",
     "Bounds",
     "BoundsValue",
+    "Cells",
     "CentredSums",
     "Choice",
+    "ClassResiduals",
     "CodedQuery",
     "Count",
     "Gram",
@@ -36,8 +39,10 @@ __all__ = [
     "Moments",
     "MomentsValue",
     "NormalEquations",
+    "NumberResiduals",
     "Quantile",
     "Query",
+    "Residuals",
     "Sensitivity",
     "Several",
     "Sum",

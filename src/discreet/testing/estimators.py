@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sklearn.linear_model import LinearRegression
+
 from discreet.unit import PUBLIC
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class Example:
     Attributes
     ----------
     path : str
-        Where its class is, as ``module.Name`` below `discreet.models`.
+        Where its class is, as ``module.Name`` below `discreet.models`, or ``publish.Name``.
     parameters : mapping
         What it needs besides budget and domain.
     features : {"number", "category", "mixed"}
@@ -36,6 +38,10 @@ class Example:
         Whether it is compared on every engine bit for bit, or on numpy and DuckDB.
     failing : mapping of check to reason
         Checks of scikit-learn that it can't pass.
+    inner : str
+        Where the class of the estimator is that it is made with, if it needs one.
+    refuses : str
+        What it says of five hundred features, if by a public rule it takes fewer.
     """
 
     path: str
@@ -43,19 +49,31 @@ class Example:
     features: Literal["number", "category", "mixed"] = "number"
     engines: Literal["all", "two"] = "two"
     failing: Mapping[str, str] = field(default_factory=dict)
+    inner: str = ""
+    refuses: str = ""
 
     @property
     def kind(self) -> type[PrivateEstimator]:
         """The class."""
         module, _, name = self.path.rpartition(".")
-        found: type[PrivateEstimator] = getattr(
-            importlib.import_module(f"discreet.models.{module}"), name
-        )
+        home = "discreet" if module.startswith("publish") else "discreet.models"
+        found: type[PrivateEstimator] = getattr(importlib.import_module(f"{home}.{module}"), name)
         return found
+
+    @property
+    def target(self) -> Literal["none", "class", "number"]:
+        """What it learns; of estimators around another one, that of the other."""
+        return self.made()._target
+
+    @property
+    def accept_assumed(self) -> bool:
+        """Whether ledgers for it must take events that are assumed to be private."""
+        return bool(self.parameters.get("accept_assumed", False))
 
     def made(self, **parameters: Any) -> PrivateEstimator:
         """An estimator with the example's parameters and these."""
-        return self.kind(**{**self.parameters, **parameters})
+        inner = {"estimator": Example(self.inner).made()} if self.inner else {}
+        return self.kind(**{**inner, **self.parameters, **parameters})
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -66,9 +84,23 @@ ESTIMATORS: tuple[Example, ...] = (
     Example("naive_bayes.GaussianNB", engines="all"),
     Example("naive_bayes.CategoricalNB", features="category", engines="all"),
     Example("naive_bayes.MixedNB", features="mixed", engines="all"),
+    Example(
+        "model_selection.PrivateSearch",
+        {"settings": {"alpha": [None, 20]}, "runs": 2},
+        inner="linear_model.LogisticRegression",
+    ),
     Example("cluster.KMeans", {"n_clusters": 3}, engines="all"),
     Example("cluster.KMeans", {"n_clusters": 3, "method": "sample_aggregate"}),
     Example("decomposition.PCA", {"n_components": 1}),
+    Example(
+        "decomposition.PCA", {"n_components": 1, "method": "exponential", "accept_assumed": True}
+    ),
+    Example("m_estimation.HistogramMEstimator", engines="all", refuses="cells in all"),
+    Example(
+        "m_estimation.HistogramMEstimator",
+        {"estimator": LinearRegression()},
+        refuses="cells in all",
+    ),
     Example("linear_model.LinearRegression", engines="all"),
     Example("linear_model.LinearRegression", {"method": "functional"}, engines="all"),
     Example("linear_model.LogisticRegression", {"method": "functional"}, engines="all"),
@@ -78,6 +110,8 @@ ESTIMATORS: tuple[Example, ...] = (
     Example("svm.LinearSVC", {"method": "output"}),
     Example("svm.LinearSVR"),
     Example("svm.LinearSVR", {"loss": "huber", "method": "output"}),
+    Example("svm.SVC", {"n_components": 16, "random_state": 0}),
+    Example("svm.SVR", {"n_components": 16, "random_state": 0}),
     Example("linear_model.Ridge", {"alpha": 0.5}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0, "method": "theil_sen"}),
@@ -93,6 +127,14 @@ ESTIMATORS: tuple[Example, ...] = (
     ),
     Example("tree.DecisionTreeClassifier"),
     Example("tree.DecisionTreeRegressor"),
+    Example(
+        "boosting.AdditiveBoostingClassifier", {"rounds": 2, "cells": 16}, "mixed", engines="all"
+    ),
+    Example(
+        "boosting.AdditiveBoostingRegressor", {"rounds": 2, "cells": 16}, "mixed", engines="all"
+    ),
+    Example("publish.MaskedData", {"samples": 40, "random_state": 0}),
+    Example("publish.MaskedData", {"samples": 32, "random_state": 0, "method": "greedy"}),
 )
 
 
@@ -106,10 +148,11 @@ def all_estimators_for_checks() -> Iterator[tuple[PrivateEstimator, dict[str, st
 
 
 def estimator_classes() -> list[type[PrivateEstimator]]:
-    """All estimators of `discreet.models`."""
+    """All estimators of `discreet.models` and `discreet.publish`."""
     models: Any = importlib.import_module("discreet.models")
-    for module in pkgutil.walk_packages(models.__path__, "discreet.models."):
-        importlib.import_module(module.name)
+    for home in (models, importlib.import_module("discreet.publish")):
+        for module in pkgutil.walk_packages(home.__path__, f"{home.__name__}."):
+            importlib.import_module(module.name)
     found: list[type[PrivateEstimator]] = []
     pending: list[Any] = [models.PrivateEstimator]
     while pending:
@@ -117,5 +160,6 @@ def estimator_classes() -> list[type[PrivateEstimator]]:
         pending += below
         found += [kind for kind in below if not kind.__subclasses__()]
     return sorted(
-        (k for k in found if k.__module__.startswith("discreet.models.")), key=lambda k: k.__name__
+        (k for k in found if k.__module__.startswith(("discreet.models.", "discreet.publish."))),
+        key=lambda k: k.__name__,
     )

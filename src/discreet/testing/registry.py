@@ -36,7 +36,9 @@ EVENTS: tuple[Event, ...] = (
     events.Compose(),
     events.Compose(_LEAF, events.Exponential("1/5")),
     events.Parallel([_LEAF, events.DiscreteLaplace(4)], reach=2),
+    events.OneOf([_LEAF, events.DiscreteLaplace(4)]),
     events.RepeatAndSelect(_LEAF, 1, "1/10"),
+    events.RepeatAndSelect(events.GaussianObjective(9, 2, "1/8", 1), 0, "1/10"),
     events.PermuteAndFlip(2, 1),
     events.PermuteAndFlip("3/2", 3, monotone=True),
     events.NoisyMax(4, 1),
@@ -99,6 +101,8 @@ QUERIES: tuple[Query, ...] = (
     queries.CentredSums("x", products="squares", count_weight="1/2"),
     queries.CentredSums("x", "y", products="all", bits=8),
     queries.WithColumns(queries.CentredSums("x", by="at"), {"at": Nearest("x", [(0,), (2,)])}),
+    queries.ClassResiduals("c", "c", [{"c": [3, -2]}], [1], classes=[0]),
+    queries.NumberResiduals("x", "c", {"c": [3, -2]}, 40, steps=3),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )

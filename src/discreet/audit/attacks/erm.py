@@ -1,4 +1,4 @@
-"""Attacks on risk minimisation: exact laws in one dimension, distances of minimisers, runs in two."""
+"""Attacks on risk minimisation: exact laws and densities, distances of minimisers, and many runs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from discreet import events
+from discreet.audit.attacks.erm_batches import Batch, Table, runs, table
 from discreet.audit.attacks.selection import worst
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
@@ -27,6 +28,7 @@ from discreet.models.erm.losses import (
     SmoothHinge,
     Softmax,
 )
+from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.objective import WEIGHT_STEP, Objective
 from discreet.models.erm.perturbation import (
     FINAL_SHARE,
@@ -39,8 +41,6 @@ from discreet.models.erm.solver import minimise
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 Floats = npt.NDArray[np.float64]
-#: Features and targets of some rows.
-Rows = tuple[Floats, Floats]
 
 UNITS = (
     Unit(ADD_REMOVE),
@@ -52,8 +52,11 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "smooth hinge": lambda: SmoothHinge(Fraction(1, 2)),
     "insensitive": lambda: Insensitive(Fraction(1, 10), Fraction(1, 4)),
     "Huber square": lambda: HuberSquare(Fraction(1, 2)),
+    "softmax": lambda: Softmax(3),
 }
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
+#: A Λ at which nearly all of ε is noise.
+STRONG_REGULARISER = Fraction(50)
 #: Cells of the exact laws.
 _CELLS = 400
 
@@ -66,31 +69,21 @@ def task_of(
     return Task(loss, width, ONE, length, measure, unit, alpha)
 
 
-def neighbours(unit: Unit, classes: bool) -> Iterator[tuple[Rows, Rows]]:
+def goals(loss: Loss) -> tuple[float, ...]:
+    """Targets that rows may have."""
+    if loss.has_zero:
+        return tuple(map(float, range(max(2, loss.outputs))))
+    return (-1.0, 1.0)
+
+
+def neighbours(loss: Loss, unit: Unit) -> Iterator[tuple[Table, Table]]:
     """Few rows of one feature at ±1, and one person's rows more, or others instead."""
-    targets = (0.0, 1.0) if classes else (-1.0, 1.0)
-    rows = list(itertools.product((1.0, -1.0), targets))
+    rows = list(itertools.product((1.0, -1.0), goals(loss)))
     count = unit.rows_per_person
     for common in ([], rows[:1], [rows[0], rows[1]]):
         for moved in rows:
             other = [(-moved[0], moved[1])] * count if unit.relation is REPLACE_ONE else []
             yield table([*common, *[moved] * count]), table([*common, *other])
-
-
-def table(rows: list[tuple[float, float]]) -> Rows:
-    """Rows (x, target) as arrays."""
-    found = np.array(rows, np.float64).reshape(-1, 2)
-    return found[:, :1], found[:, 1]
-
-
-def slopes(loss: Loss, rows: Rows, regulariser: float, at: Floats) -> Floats:
-    """The derivative of the objective without b, for one weight."""
-    x, target = rows
-    found = regulariser * at
-    for value, goal in zip(x[:, 0], target, strict=True):
-        goals = np.full(len(at), goal)
-        found = found + value * loss.gradient((value * at)[:, None], goals)[:, 0]
-    return np.asarray(found)
 
 
 def ideal_law(inner: events.Event, shift: Floats) -> Floats:
@@ -123,104 +116,194 @@ def exact_laws(
     edges = np.linspace(-reach, reach, _CELLS)
 
     def found() -> Iterator[AuditResult]:
-        for here, there in neighbours(unit, loss.has_zero):
-            p, q = (
-                ideal_law(inner, slopes(loss, rows, regulariser, edges) / weaken)
-                for rows in (here, there)
+        for pair in neighbours(loss, unit):
+            slopes = (
+                Batch(loss, rows, regulariser).gradient(edges[:, None, None]) for rows in pair
             )
+            p, q = (ideal_law(inner, slope[:, 0, 0] / weaken) for slope in slopes)
             yield exact(p, q, claim, error=1e-14)
 
     return worst(found(), f"ideal minimiser, {measure!r}, {unit}")
 
 
-def minimisers(loss: Loss, rows: Rows, regulariser: float, tilt: Floats) -> Floats:
-    """Minima for many b at once, by damped Newton; `tilt` has the shape (trials, outputs, width)."""
-    x, target = rows
-    trials, outputs, width = tilt.shape
-    goals = np.tile(target, trials)
-    w = np.zeros_like(tilt)
+def densities(
+    loss: Loss,
+    unit: Unit,
+    measure: PureDP,
+    alpha: Fraction | None = None,
+    weaken: float = 1.0,
+) -> AuditResult:
+    """log p(w)/p'(w) of the ideal minimiser where gradients and determinants differ most.
 
-    def gradient(w: Floats) -> Floats:
-        margins = np.einsum("tod,nd->tno", w, x).reshape(-1, outputs)
-        slope = loss.gradient(margins, goals).reshape(trials, len(x), outputs)
-        return np.asarray(np.einsum("tno,nd->tod", slope, x) + regulariser * w + tilt)
-
-    g = gradient(w)
-    for _ in range(200):
-        length = np.sqrt((g**2).sum(axis=(1, 2)))
-        if length.max() <= 1e-9:
-            break
-        margins = np.einsum("tod,nd->tno", w, x).reshape(-1, outputs)
-        bend = loss.curvature(margins, goals)
-        bend = bend.reshape(trials, len(x), outputs, outputs)
-        hessian = np.einsum("tnop,nd,ne->todpe", bend, x, x).reshape(
-            trials, outputs * width, outputs * width
-        ) + regulariser * np.eye(outputs * width)
-        step = -np.linalg.solve(hessian, g.reshape(trials, -1, 1)).reshape(w.shape)
-        share = np.ones(trials)
-        for _ in range(60):
-            trial = gradient(w + share[:, None, None] * step)
-            good = np.sqrt((trial**2).sum(axis=(1, 2))) <= (1 - share / 4) * length + 1e-12
-            if good.all():
-                break
-            share = np.where(good, share, share / 2)
-        w = w + share[:, None, None] * step
-        g = gradient(w)
-    return w
-
-
-def runs(plan: ObjectivePerturbation) -> Callable[..., Any]:
-    """The whole mechanism, many runs at once."""
-    loss, width = plan.task.loss, plan.task.width
-
-    def run(rows: Rows, trials: int) -> Any:
-        tilt = plan.draws(trials).astype(np.float64) * float(plan.step)
-        tilt = tilt.reshape(trials, loss.outputs, width)
-        w = minimisers(loss, rows, float(plan.regulariser), tilt).reshape(trials, -1)
-        return plan.law.run(np.rint(w / float(plan.grid)).astype(np.int64)) * float(plan.grid)
-
-    return run
+    p(w) = f(-G(w))·det ∇G(w): no chance is in it. It is told at single points, however rare they are.
+    """
+    plan = ObjectivePerturbation(task_of(loss, unit, measure, 2, alpha))
+    assert isinstance(plan.inner, events.LaplaceObjective)
+    scale, share = weaken * float(plan.inner.scale), float(measure.epsilon * (1 - FINAL_SHARE))
+    most = 0.0
+    for here, there, at in extremes(loss, unit, float(plan.regulariser)):
+        logs = []
+        for rows in (here, there):
+            batch = Batch(loss, rows, float(plan.regulariser))
+            size = np.abs(batch.gradient(at)).sum(axis=(1, 2)) / scale
+            logs.append(np.linalg.slogdet(batch.hessian(at))[1] - size)
+        most = max(most, float(np.abs(logs[0] - logs[1]).max()))
+    violated = most > share + 1e-6  # what float64 leaves at far weights
+    return AuditResult(
+        f"density of the minimiser, {measure!r}, {unit}",
+        PureDP(measure.epsilon * (1 - FINAL_SHARE)),
+        share,
+        most,
+        "violated" if violated else "consistent",
+        1.0,
+        "the density at one point",
+        "densities",
+        "ideal",
+        0,
+    )
 
 
-def found_minimum(plan: Perturbation, rows: Rows) -> list[int]:
+def extremes(loss: Loss, unit: Unit, regulariser: float) -> Iterator[tuple[Table, Table, Floats]]:
+    """Neighbours with two features, and weights to look at.
+
+    Alone, a row has its largest curvature and slope. Under replace-one, many rows in common draw weights to
+    where two rows that point nearly against one another both have their steepest slope.
+    """
+    goal_pairs = list(itertools.product(goals(loss), repeat=2))
+    sizes = np.array([0.3, 1.0, 4.0, 30.0, 1e4])
+    sizes = np.concatenate([-sizes, [0.0], sizes])[:, None, None, None]
+    ways = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=loss.outputs)))
+    count = float(unit.rows_per_person)
+    crowd = Batch(loss, table([(_ACROSS, goals(loss)[0])], 2, 2.0**28), regulariser)
+    for angle in (0.0, 0.01, 0.3):
+        one, other = _nearly_opposite(angle)
+        for goal, back in goal_pairs:
+            come = table([(one, goal)], 2, count)
+            gone = table([(other, back)] if unit.relation is REPLACE_ONE else [], 2, count)
+            for axis in (_ALONG, _ACROSS):
+                at = sizes * ways[None, :, :, None] * axis
+                yield come, gone, at.reshape(-1, loss.outputs, 2)
+            if unit.relation is REPLACE_ONE and angle:
+                pulls = np.array([-3.0, 3.0])[:, None, None, None] * ways[None, :, :, None] * _ALONG
+                at = crowd.minima(pulls.reshape(-1, loss.outputs, 2))
+                yield crowd.rows.joined(come), crowd.rows.joined(gone), at
+
+
+#: Directions of two features.
+_ALONG, _ACROSS = np.array([[1.0, 1.0], [1.0, -1.0]]) / math.sqrt(2)
+
+
+def _nearly_opposite(angle: float) -> tuple[Floats, Floats]:
+    """Rows of norm 1, both at this angle to `_ALONG`, one of them to its other end."""
+    lean = math.sin(angle) * _ACROSS
+    return lean + math.cos(angle) * _ALONG, lean - math.cos(angle) * _ALONG
+
+
+def found_minimum(plan: Perturbation, rows: Table) -> list[int]:
     """What the solver finds without b, in units of `WEIGHT_STEP`."""
     task = plan.task
-    features = np.trunc(rows[0] * ONE).reshape(-1, task.width)
+    features = np.trunc(rows.x * ONE).reshape(-1, task.width)
     tilt, step = [0] * task.size, Fraction(1)
-    objective = Objective(features, rows[1], task.loss, plan.regulariser, tilt, step)
+    objective = Objective(features, rows.target, task.loss, plan.regulariser, tilt, step)
     return minimise(objective, task.tolerance)
 
 
 def distances(loss: Loss, unit: Unit, measure: Measure, alpha: Fraction) -> AuditResult:
     """How far the rounded minimisers of neighbours are apart, against the sensitivity."""
     plan = OutputPerturbation(task_of(loss, unit, measure, alpha=alpha))
-    far = 0
-    for here, there in neighbours(unit, loss.has_zero):
+    far = far_squared = 0
+    for pair in neighbours(loss, unit):
         one, other = (
-            round(found_minimum(plan, rows)[0] * WEIGHT_STEP / plan.grid) for rows in (here, there)
+            [round(w * WEIGHT_STEP / plan.grid) for w in found_minimum(plan, rows)] for rows in pair
         )
-        far = max(far, abs(one - other))
-    holds = far <= plan.moved.l1 and far**2 <= plan.moved.l2_squared
+        far = max(far, sum(abs(a - b) for a, b in zip(one, other, strict=True)))
+        far_squared = max(far_squared, sum((a - b) ** 2 for a, b in zip(one, other, strict=True)))
+    holds = far <= plan.moved.l1 and far_squared <= plan.moved.l2_squared
     words = f"{far} steps apart, sensitivity {plan.moved.l1}"
     return statement(
         f"distance of minimisers, Λ = {float(alpha):g}, {unit}", "sensitivity", holds, words
     )
 
 
-def output_runs(plan: OutputPerturbation, weaken: int = 1) -> Callable[..., Any]:
-    """Output perturbation, many runs at once, with 1/`weaken` of the noise."""
+def steep_pair(loss: Loss, unit: Unit) -> tuple[Table, Table]:
+    """Neighbours whose gradients differ nearly as much as they can where the minimum is likely to be.
 
-    def run(rows: Rows, trials: int) -> Any:
-        found = found_minimum(plan, rows)
-        steps = [round(w * WEIGHT_STEP / plan.grid) for w in found]
-        at = np.tile(np.array(steps, np.int64), (trials, 1))
-        return at + (plan.law.run(np.zeros_like(at)) // weaken)
+    Many rows in common draw the minimum to where a row of another target is steepest; under replace-one, to
+    where both rows are, which point nearly against one another.
+    """
+    count = unit.rows_per_person
+    low, high = goals(loss)[0], goals(loss)[-1]
+    if unit.relation is not REPLACE_ONE:
+        # a residual of 1 is on the steep part by itself
+        common = table([(1.0, low)] if loss.has_zero else [], 1, 1000.0)
+        return common, common.joined(table([(1.0, high)], 1, count))
+    one, other = _nearly_opposite(0.3)
+    common = table([(_ACROSS, low)], 2, 2.0**28)
+    come, gone = table([(one, high)], 2, count), table([(other, high)], 2, count)
+    return common.joined(come), common.joined(gone)
 
-    return run
+
+def tiny_pair(loss: Loss, unit: Unit) -> tuple[Table, Table]:
+    """Neighbours of two or three rows."""
+    low, high = goals(loss)[0], goals(loss)[-1]
+    common = [(1.0, low)]
+    mine = [(1.0, high)] * unit.rows_per_person
+    other = [(-1.0, high)] * unit.rows_per_person if unit.relation is REPLACE_ONE else []
+    return table([*common, *mine]), table([*common, *other])
 
 
-#: A row more, on the side that the others are not on: the hinge's slope is 1 there.
-PAIR = (table([]), table([(1.0, 1.0)]))
+METHODS: dict[str, type[Perturbation]] = {
+    "output": OutputPerturbation,
+    "objective": ObjectivePerturbation,
+}
+
+
+def case(
+    method: str,
+    name: str,
+    unit: Unit,
+    measure: Measure,
+    trials: int,
+    *,
+    alpha: Fraction | None = None,
+    weaken: int = 1,
+    pairs: Callable[[Loss, Unit], tuple[Table, Table]] = tiny_pair,
+) -> Case:
+    """Many runs of a method with a loss on two or three rows (or the rows of `pairs`)."""
+    loss = LOSSES[name]()
+    pair = pairs(loss, unit)
+    plan = METHODS[method](task_of(loss, unit, measure, pair[0].x.shape[1], alpha))
+    title = f"{method}, {name}, {measure!r}, {unit}"
+    return Case(title, runs(plan, weaken), pair, measure, trials)
+
+
+def steep_case(
+    name: str,
+    unit: Unit,
+    measure: Measure,
+    trials: int,
+    weaken: int = 1,
+    method: str = "objective",
+) -> Case:
+    """Runs where almost all of ε is noise, on neighbours that show it."""
+    return case(
+        method,
+        name,
+        unit,
+        measure,
+        trials,
+        alpha=STRONG_REGULARISER,
+        weaken=weaken,
+        pairs=steep_pair,
+    )
+
+
+def whole_grid(trials: int) -> Iterator[Case]:
+    """Each loss, method and unit at three ε."""
+    for method, name in itertools.product(METHODS, LOSSES):
+        for unit, epsilon in itertools.product(UNITS, EPSILONS):
+            yield case(method, name, unit, PureDP(epsilon), trials)
+        yield case(method, name, UNITS[0], ApproxDP(1, "1/100"), trials)
 
 
 @attack("output-perturbation")
@@ -229,22 +312,35 @@ def output_perturbation() -> Iterator[Part]:
         for unit in UNITS:
             for alpha in (Fraction(1, 4), Fraction(8)):
                 yield distances(make(), unit, PureDP(1), alpha)
-    for measure in (PureDP("1/2"), PureDP(4), ApproxDP(1, "1/100")):
-        plan = OutputPerturbation(task_of(LOSSES["smooth hinge"](), UNITS[0], measure))
-        yield Case(f"smooth hinge, {measure!r}", output_runs(plan), PAIR, measure, 40_000)
+    for name in LOSSES:
+        yield case("output", name, UNITS[0], PureDP(1), 20_000)
+    for measure in (PureDP("1/2"), PureDP(4), ApproxDP(1, "1/10")):
+        yield case("output", "smooth hinge", UNITS[0], measure, 40_000)
 
 
 @attack("objective-perturbation")
 def objective_perturbation() -> Iterator[Part]:
-    for make in LOSSES.values():
-        for unit in UNITS:
-            for epsilon in EPSILONS:
-                for measure in (PureDP(epsilon), ApproxDP(epsilon, "1/1000")):
-                    yield exact_laws(make(), unit, measure)
-                    yield exact_laws(make(), unit, measure, alpha=Fraction(50))
-    for loss, measure in ((Softmax(3), PureDP(4)), (Softmax(3), ApproxDP(4, "1/100"))):
-        plan = ObjectivePerturbation(task_of(loss, UNITS[0], measure, 2))
-        few = np.array([[0.6, 0.8]])
-        here = few, np.array([1.0])
-        there = np.concatenate([few, [[-0.6, -0.8]]]), np.array([1.0, 1.0])
-        yield Case(f"three classes, {measure!r}", runs(plan), (here, there), measure, 20_000)
+    for name, make in LOSSES.items():
+        for unit, epsilon in itertools.product(UNITS, EPSILONS):
+            for alpha in (None, STRONG_REGULARISER):
+                yield densities(make(), unit, PureDP(epsilon), alpha)
+                if name != "softmax":
+                    yield exact_laws(make(), unit, PureDP(epsilon), alpha)
+                    yield exact_laws(make(), unit, ApproxDP(epsilon, "1/1000"), alpha)
+    for name in LOSSES:
+        yield case("objective", name, UNITS[0], PureDP(4), 10_000)
+    for measure in (PureDP(4), ApproxDP(4, "1/100")):
+        yield steep_case("smooth hinge", UNITS[0], measure, 10_000)
+
+
+@attack("norm-gamma-perturbation")
+def norm_gamma_perturbation() -> Iterator[Part]:
+    for kind in (NormGammaOutput, NormGammaObjective):
+        for unit in UNITS[:2]:
+            loss = LOSSES["smooth hinge"]()
+            pair = table([], 2), table([((1.0, 0.0), 1.0)], 2)
+            if unit.relation is REPLACE_ONE:
+                pair = steep_pair(loss, unit)
+            plan = kind(task_of(loss, unit, PureDP(2), 2, Fraction(20)))
+            title = f"{kind.__name__}, {unit}"
+            yield Case(title, runs(plan), pair, PureDP(2), 10_000, {"rounding": 1e-6})

@@ -1,6 +1,7 @@
 """Private empirical risk minimisation: output and objective perturbation of convex losses."""
 
-from discreet.models.erm.features import FeatureMap
+from discreet.models.erm.features import FeatureMap, RowMap
+from discreet.models.erm.fourier import FourierMap
 from discreet.models.erm.losses import (
     HuberSquare,
     Insensitive,
@@ -19,6 +20,7 @@ from discreet.models.erm.step import MinimisedRisk
 
 __all__ = [
     "FeatureMap",
+    "FourierMap",
     "HuberSquare",
     "Insensitive",
     "Logistic",
@@ -27,6 +29,7 @@ __all__ = [
     "ObjectivePerturbation",
     "OutputPerturbation",
     "Perturbation",
+    "RowMap",
     "SmoothHinge",
     "Softmax",
     "Task",

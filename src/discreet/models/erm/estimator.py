@@ -12,8 +12,9 @@ import numpy.typing as npt
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrepaidDoor
 from discreet.models.base import PrivateEstimator
-from discreet.models.erm.features import MOST_FEATURES, FeatureMap
+from discreet.models.erm.features import MOST_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
+from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.perturbation import (
     ObjectivePerturbation,
     OutputPerturbation,
@@ -26,10 +27,10 @@ from discreet.rational import positive, whole
 
 Floats = npt.NDArray[np.float64]
 
-#: Where noise goes.
-PERTURBATIONS: dict[str, type[Perturbation]] = {
-    "objective": ObjectivePerturbation,
-    "output": OutputPerturbation,
+#: Where noise goes, and how it is drawn.
+PERTURBATIONS: dict[str, dict[str, type[Perturbation]]] = {
+    "objective": {"exact": ObjectivePerturbation, "norm-gamma": NormGammaObjective},
+    "output": {"exact": OutputPerturbation, "norm-gamma": NormGammaOutput},
 }
 #: More classes are refused: the solver's error bound is proved for so many.
 MOST_CLASSES = 64
@@ -47,6 +48,7 @@ class RiskEstimator(PrivateEstimator):
     norm: Any
     fit_intercept: Any
     expected_rows: Any
+    noise: Any
     coef_: Any
     intercept_: Any
 
@@ -56,17 +58,30 @@ class RiskEstimator(PrivateEstimator):
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (f"{self.method}-perturbation",)
+        return (
+            f"{self.method}-perturbation" if self.noise == "exact" else "norm-gamma-perturbation",
+        )
+
+    def _features(self, facts: Facts) -> RowMap:
+        """From codes to features of bounded norm."""
+        return FeatureMap(facts.columns, bool(self.fit_intercept), self.norm)
+
+    @staticmethod
+    def _check_columns(facts: Facts) -> None:
+        for name, column in zip(facts.features, facts.columns, strict=True):
+            if not isinstance(column, Numeric | Categorical):
+                raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
 
     def _step(self, facts: Facts) -> MinimisedRisk:
         if self.method not in PERTURBATIONS:
             raise ValueError(
                 f"method must be {' or '.join(map(repr, PERTURBATIONS))}, got {self.method!r}."
             )
-        for name, column in zip(facts.features, facts.columns, strict=True):
-            if not isinstance(column, Numeric | Categorical):
-                raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
-        features = FeatureMap(facts.columns, bool(self.fit_intercept), self.norm)
+        kinds = PERTURBATIONS[self.method]
+        if self.noise not in kinds:
+            raise ValueError(f"noise must be {' or '.join(map(repr, kinds))}, got {self.noise!r}.")
+        self._check_columns(facts)
+        features = self._features(facts)
         if features.width > MOST_FEATURES:
             raise ValueError(
                 f"X has {features.width} features, categories counted; at most {MOST_FEATURES} are taken."
@@ -81,10 +96,13 @@ class RiskEstimator(PrivateEstimator):
             facts.unit,
             None if self.alpha is None else positive(self.alpha, "alpha"),
             facts.rows if rows is None else rows,
+            features.directions,
         )
         assert facts.target is not None
-        perturbation = PERTURBATIONS[self.method](task)
-        return MinimisedRisk((*facts.features, facts.target), features, perturbation)
+        perturbation = kinds[self.noise](task)
+        names = (*facts.features, facts.target)
+        declared = tuple(facts.schema.base[name] for name in names)
+        return MinimisedRisk(names, declared, features, perturbation)
 
     def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
         step = self._step(facts)

@@ -3,31 +3,69 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
 from discreet.columns import Base, Categorical, Numeric
-from discreet.engines.clipping import clip_rows
+from discreet.engines.clipping import MARGIN
 from discreet.rational import rational
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 
 #: A feature of size 1 is this integer.
 ONE = 2**15
 #: Beyond, products of features and weights would no longer be exact in float64.
 MOST_FEATURES = 2**13
 #: Rows are coded and clipped so many at a time.
-CHUNK = 2**13
+CHUNK = 2**12
 
 
+class RowMap(ABC):
+    """From codes of a row to integers over 2^15 of bounded norm, row by row."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many features there are."""
+
+    @property
+    @abstractmethod
+    def radius(self) -> int:
+        """No row is longer, in units of 1/ONE."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """No row has a larger sum of sizes, in units of 1/ONE."""
+
+    @property
+    def directions(self) -> int:
+        """In about how many directions rows vary: for the default Λ alone."""
+        return self.width
+
+    @abstractmethod
+    def block(self, codes: Integers) -> Floats:
+        """The features of some rows, integers in float64."""
+
+    def matrix(self, codes: Integers) -> Singles:
+        """The features of all rows; in float32, which holds integers of this size."""
+        found = np.empty((len(codes), self.width), np.float32)
+        for start in range(0, len(codes), CHUNK):
+            found[start : start + CHUNK] = self.block(codes[start : start + CHUNK])
+        return found
+
+
+@final
 @dataclass(frozen=True)
-class FeatureMap:
+class FeatureMap(RowMap):
     """Numbers as values in [-1, 1], categories as indicators, a constant 1; then clipped to a norm.
 
     Parameters
@@ -81,27 +119,67 @@ class FeatureMap:
             math.isqrt(self.width * self.radius**2) + 1,
         )
 
-    def integers(self, codes: Integers) -> Integers:
-        """The features of some rows; a category of no declared value has none."""
-        found = np.zeros((len(codes), self.width), np.int64)
+    @cached_property
+    def _numbers(self) -> tuple[Integers, Integers, Floats]:
+        """Of the columns that hold numbers of some width: places in codes, in features, and steps."""
+        found, at = [], 0
+        for place, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
+            if isinstance(column, Numeric) and column.steps(VALUE_BITS):
+                found.append((place, at, column.steps(VALUE_BITS)))
+            at += size
+        table = np.array(found, np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2].astype(np.float64)
+
+    @cached_property
+    def _halving(self) -> bool:
+        """Whether all steps are powers of two, as those of reals are: then dividing is multiplying."""
+        return all(math.frexp(size)[0] == 0.5 for size in self._numbers[2].tolist())
+
+    def block(self, codes: Integers) -> Floats:
+        """The features of some rows, integers in float64; a category of no declared value has none.
+
+        floor((2·code - steps)·2^15/steps): the quotient is right, since it is 2^-20 away from the next
+        integer or is one, and float64 errs by 2^-37.
+        """
+        places, numbers, steps = self._numbers
+        z = codes[:, places].astype(np.float64)
+        if self._halving:
+            z *= 2 * ONE / steps  # exact, as is what follows
+            z -= ONE
+        else:
+            z *= 2.0
+            z -= steps
+            z *= ONE
+            z /= steps
+        np.floor(z, out=z)
+        if len(numbers) < self.width:
+            found = np.zeros((len(codes), self.width))
+            if len(numbers) == len(self.columns):
+                found[:, : len(numbers)] = z
+            else:
+                found[:, numbers] = z
+            self._others(codes, found)
+            z = found
+        shrink(z, self.radius)
+        return z
+
+    def _others(self, codes: Integers, found: Floats) -> None:
+        """Write indicators and the constant."""
         at = 0
         for place, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
-            code = codes[:, place]
-            if isinstance(column, Numeric):
-                steps = column.steps(VALUE_BITS)
-                if steps:
-                    found[:, at] = ((2 * code - steps) * ONE) // steps
-            else:
+            if isinstance(column, Categorical):
+                code = codes[:, place]
                 known = np.flatnonzero((code >= 0) & (code < size))
                 found[known, at + code[known]] = ONE
             at += size
         if self.constant:
             found[:, at] = ONE
-        return clip_rows(found, self.radius)
 
-    def matrix(self, codes: Integers) -> Floats:
-        """The features of all rows, as integers in float64."""
-        found = np.empty((len(codes), self.width))
-        for start in range(0, len(codes), CHUNK):
-            found[start : start + CHUNK] = self.integers(codes[start : start + CHUNK])
-        return found
+
+def shrink(z: Floats, radius: int) -> None:
+    """`clip_rows` in place, for integers in float64 of at most 2^15: the same operations, the same result."""
+    squares = np.einsum("ij,ij->i", z, z)  # below 2^44: exact
+    scale = radius * MARGIN / np.sqrt(np.maximum(squares, 1.0))
+    scale[squares <= float(radius * radius)] = 1.0
+    z *= scale[:, None]
+    np.trunc(z, out=z)

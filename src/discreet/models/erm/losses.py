@@ -24,6 +24,8 @@ class Loss(ABC):
         Bounds on the L1 norm and the squared L2 norm of the gradient in m.
     rank, trace : int, Fraction
         Bounds on the rank and the trace of the Hessian in m, which is positive semi-definite.
+    bend : Fraction
+        A Lipschitz constant of the Hessian in m; only how long the solver can take depends on it.
     ways, has_zero : int, bool
         The gradient lies in a polytope of `ways` vertices besides 0, which is a vertex if `has_zero`.
     relative : bool
@@ -39,6 +41,7 @@ class Loss(ABC):
     slope_squared: Fraction = Fraction(1)
     rank: int = 1
     trace: Fraction
+    bend: Fraction
     ways: int = 1
     has_zero: bool = True
     relative: bool = False
@@ -75,6 +78,7 @@ class Logistic(Loss):
     """log(1 + exp(-sm)), s = ±1 the class: slope 1, ℓ'' ≤ 1/4."""
 
     trace = Fraction(1, 4)
+    bend = Fraction(1, 10)  # 1/(6√3)
 
     def gradient(self, margins: Floats, target: Floats) -> Floats:
         signs = _signs(target, 1)
@@ -94,6 +98,8 @@ class Softmax(Loss):
         self.outputs = classes
         self.slope, self.slope_squared = Fraction(2), Fraction(2)
         self.rank, self.trace = classes - 1, 1 - Fraction(1, classes)
+        # the third derivative along a unit u is the third central moment of u under p: at most 2^(-1/2)
+        self.bend = Fraction(1)
         self.ways = classes - 1
 
     def gradient(self, margins: Floats, target: Floats) -> Floats:
@@ -123,6 +129,7 @@ class SmoothHinge(Loss):
         self.outputs = 1 if classes == 2 else classes
         self.slope = self.slope_squared = Fraction(self.outputs)
         self.rank, self.trace = self.outputs, self.outputs / self.width
+        self.bend = 1 / self.width**2
         self.ways = 2**self.outputs - 1
 
     def gradient(self, margins: Floats, target: Floats) -> Floats:
@@ -145,6 +152,7 @@ class Insensitive(Loss):
         self.margin, self.width = Fraction(margin), Fraction(width)
         # two tents of height 1/width about ±margin, which overlap if margin < width
         self.trace = max(Fraction(1), 2 - 2 * self.margin / self.width) / self.width
+        self.bend = 2 / self.width**2
 
     def _places(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
         error = margins - target[:, None]
@@ -171,6 +179,7 @@ class HuberSquare(Loss):
         self.slope = self.width * 3 / 2
         self.slope_squared = self.slope**2
         self.trace = Fraction(1)
+        self.bend = 1 / self.width
 
     def gradient(self, margins: Floats, target: Floats) -> Floats:
         error, width = margins - target[:, None], float(self.width)

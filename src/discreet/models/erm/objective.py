@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.models.erm.features import ONE
 from discreet.models.erm.losses import Floats, Loss
@@ -15,8 +18,8 @@ from discreet.models.erm.losses import Floats, Loss
 WEIGHT_STEP = Fraction(1, 2**56)
 #: Digits of weights, so that a product with features sums up exactly in float64.
 _BASE = 24
-#: Rows that are looked at together.
-CHUNK = 2**12
+#: Rows, and numbers, that are looked at together: at most about what fits the cache of a core.
+CHUNK, _CELLS = 2**12, 2**17
 #: Residuals are summed in two parts: multiples of this, exactly, and the small rest.
 _COARSE = 2.0**16
 #: No data set has more rows: they are held in memory.
@@ -48,7 +51,7 @@ class Objective:
 
     Parameters
     ----------
-    features : array of shape (n, d)
+    features : array of shape (n, d), float32 or float64
         Integers: `ONE` times the features.
     target : array of shape (n,)
     loss : Loss
@@ -59,7 +62,7 @@ class Objective:
     tilt_step : Fraction
     """
 
-    features: Floats
+    features: npt.NDArray[Any]
     target: Floats
     loss: Loss
     regulariser: Fraction
@@ -71,28 +74,39 @@ class Objective:
         """Outputs and features."""
         return self.loss.outputs, self.features.shape[1]
 
+    def _blocks(self) -> Iterator[tuple[Floats, Floats]]:
+        """Features, in float64, and targets of some rows at a time."""
+        size = max(64, min(CHUNK, _CELLS // max(1, self.features.shape[1])))
+        for start in range(0, len(self.features), size):
+            block = np.asarray(self.features[start : start + size], np.float64)
+            yield block, self.target[start : start + size]
+
     def gradient(self, weights: Weights) -> Floats:
         """The gradient at exact weights, within `gradient_error` of the truth."""
         outputs, width = self.shape
         digits = _digits(weights, outputs, width)
         coarse = np.zeros((outputs, width), np.int64)
-        fine = np.zeros((outputs, width))
-        for start in range(0, len(self.features), CHUNK):
-            z = self.features[start : start + CHUNK]
+        fine, lost = np.zeros((outputs, width)), np.zeros((outputs, width))
+        for z, target in self._blocks():
             margins = _margins(z, digits, outputs, self.loss.relative)
-            slope = self.loss.gradient(margins, self.target[start : start + CHUNK])
+            slope = self.loss.gradient(margins, target)
             whole = np.rint(slope * _COARSE)
-            # |whole| ≤ 2^20, |z| ≤ 2^15, 2^12 rows: below 2^53, so this sum is exact
+            # |whole| ≤ 2^22, |z| ≤ 2^15, 2^12 rows: below 2^53, so this sum is exact
             sums = np.concatenate([whole, slope - whole / _COARSE], axis=1).T @ z
             coarse += sums[:outputs].astype(np.int64)
-            fine += sums[outputs:]
+            part = sums[outputs:]
+            total = fine + part
+            # what float64 drops of a sum of two (Knuth 1969): many blocks must not add an error each
+            back = total - fine
+            lost += (fine - (total - back)) + (part - back)
+            fine = total
         unit = WEIGHT_STEP * self.regulariser
         size = Fraction(1, int(_COARSE) * ONE)
         exact = [
             float(unit * w + self.tilt_step * b + size * c)
             for w, b, c in zip(weights, self.tilt, coarse.ravel().tolist(), strict=True)
         ]
-        return np.array(exact) + fine.ravel() / ONE
+        return np.array(exact) + (fine + lost).ravel() / ONE
 
     def quick(self, weights: Floats) -> Floats:
         """The gradient in plain float64, to come near the minimum fast."""
@@ -102,9 +116,8 @@ class Objective:
         )
         table = weights.reshape(outputs, width).T / ONE
         sums = np.zeros((outputs, width))
-        for start in range(0, len(self.features), CHUNK):
-            z = self.features[start : start + CHUNK]
-            sums += self.loss.gradient(z @ table, self.target[start : start + CHUNK]).T @ z
+        for z, target in self._blocks():
+            sums += self.loss.gradient(z @ table, target).T @ z
         return np.asarray(found + sums.ravel() / ONE)
 
     def hessian(self, weights: Floats) -> Floats:
@@ -112,11 +125,11 @@ class Objective:
         outputs, width = self.shape
         table = weights.reshape(outputs, width).T / ONE
         found = np.zeros((outputs, width, outputs, width))
-        for start in range(0, len(self.features), CHUNK):
-            z = self.features[start : start + CHUNK]
-            bend = self.loss.curvature(z @ table, self.target[start : start + CHUNK])
+        for z, target in self._blocks():
+            bend = self.loss.curvature(z @ table, target)
             if bend.ndim == 1:
-                found[0, :, 0, :] += z.T @ (z * bend[:, None])
+                z = z * np.sqrt(bend)[:, None]
+                found[0, :, 0, :] += z.T @ z
                 continue
             for one in range(outputs):
                 for other in range(one, outputs):
@@ -130,8 +143,18 @@ class Objective:
 
     def steepest(self) -> float:
         """A bound on the largest eigenvalue of the Hessian."""
-        squares = float(np.einsum("ij,ij->", self.features, self.features)) / ONE**2
+        squares = sum(float(np.einsum("ij,ij->", z, z)) for z, _ in self._blocks()) / ONE**2
         return float(self.regulariser) + float(self.loss.trace) * squares
+
+    def thinned(self, every: int) -> Objective:
+        """About this objective over `every`: each so-many-th row, and that share of Λ and b."""
+        return replace(
+            self,
+            features=np.ascontiguousarray(self.features[::every]),
+            target=np.ascontiguousarray(self.target[::every]),
+            regulariser=self.regulariser / every,
+            tilt_step=self.tilt_step / every,
+        )
 
 
 def _digits(weights: Weights, outputs: int, width: int) -> list[tuple[int, Floats]]:
@@ -152,7 +175,11 @@ def _margins(z: Floats, digits: list[tuple[int, Floats]], outputs: int, relative
     Where only their differences count (`relative`), less that of the largest output, subtracted digit by
     digit. Every product and difference is one of integers below 2^53: exact.
     """
-    scaled = [(math.ldexp(1.0, _BASE * power - 56 - 15), z @ table) for power, table in digits]
+    products = z @ np.concatenate([table for _, table in digits], axis=1) if digits else z[:, :0]
+    scaled = [
+        (math.ldexp(1.0, _BASE * power - 56 - 15), products[:, at * outputs : (at + 1) * outputs])
+        for at, (power, _) in enumerate(digits)
+    ]
     total = np.zeros((len(z), outputs))
     for size, part in scaled:
         total += size * part

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from discreet.queries import Sensitivity
 from discreet.rational import above, square_root_above
 from discreet.unit import REPLACE_ONE, Unit
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: The share of ε that pays for the solver's tolerance and the rounding of b.
@@ -37,7 +38,9 @@ LEAST_REGULARISER = Fraction(1, 8)
 PLAIN_REGULARISER = Fraction(1)
 #: Weights without noise are rounded to multiples of this.
 PLAIN_GRID = Fraction(1, 2**30)
-#: Rows that a default Λ of output perturbation is made for.
+#: How much the default Λ of objective perturbation shrinks, to make noise smaller: the larger, the less.
+BALANCE = 5
+#: Rows that a default Λ is made for.
 GUESSED_ROWS = 10_000
 
 
@@ -58,6 +61,8 @@ class Task:
         Λ as asked for.
     rows : int or None
         A public guess of their number.
+    directions : int or None
+        In about how many directions features vary; all of them by default.
     """
 
     loss: Loss
@@ -68,6 +73,7 @@ class Task:
     unit: Unit
     alpha: Fraction | None = None
     rows: int | None = None
+    directions: int | None = None
 
     @property
     def size(self) -> int:
@@ -170,27 +176,70 @@ class Perturbation(ABC):
     def event(self) -> events.Event:
         """What it is for the accountant."""
 
-    @abstractmethod
     def tilt(self) -> tuple[list[int], Fraction]:
         """b, as integers and their unit."""
+        if isinstance(self.task.epsilon, float):
+            return [0] * self.task.size, Fraction(1)
+        return self.draws(1)[0].tolist(), self.step
+
+    @property
+    def step(self) -> Fraction:
+        """The unit of `draws`."""
+        return Fraction(1)
+
+    def draws(self, count: int) -> Integers:
+        """So many b, rounded: whole multiples of the step."""
+        return np.zeros((count, self.task.size), np.int64)
+
+    def finish(self, weights: list[int]) -> Floats:
+        """The weights to be released, from those that the solver found (in units of `WEIGHT_STEP`)."""
+        if isinstance(self.task.epsilon, float):
+            return plain(weights)
+        each = self.grid / WEIGHT_STEP
+        units = [round(Fraction(w) / each) for w in weights]
+        # beyond 2^61 they are clamped, which moves no two of them farther apart
+        return self.released(np.array([max(-(2**61), min(u, 2**61)) for u in units], np.int64))
 
     @abstractmethod
-    def finish(self, weights: Any) -> Any:
-        """The weights to be released, from those that the solver found (in units of `WEIGHT_STEP`)."""
+    def released(self, units: Integers) -> Floats:
+        """Weights on the grid, given as integers, with noise."""
+
+    @property
+    @abstractmethod
+    def grid(self) -> Fraction:
+        """Weights are rounded to whole multiples of this."""
 
     @abstractmethod
     def spread(self) -> float:
         """About the standard deviation of noise: of b, or of a weight."""
 
-    def _released(self, weights: list[int], grid: Fraction, law: Law) -> Any:
-        step = grid / WEIGHT_STEP
-        units = [round(Fraction(w) / step) for w in weights]
-        # beyond 2^61 they are clamped, which moves no two of them farther apart
-        integers = np.array([max(-(2**61), min(u, 2**61)) for u in units], np.int64)
-        return law.run(integers).astype(np.float64) * float(grid)
+
+def output_regulariser(task: Task) -> Fraction:
+    """Λ for noise on the minimiser, from public constants."""
+    if task.alpha is not None:
+        return _short(task.alpha)
+    if isinstance(task.epsilon, float):
+        return PLAIN_REGULARISER
+    rows = task.rows or GUESSED_ROWS
+    wide = math.sqrt(task.size) * (1 if isinstance(task.measure, ApproxDP) else 2)
+    # a rule of thumb, its constants set by accuracy on Adult (public)
+    wide *= math.sqrt(float(task.loss.slope_squared))
+    found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
+    found *= min(float(task.epsilon), 1e3) ** -0.75
+    return _short(max(Fraction(found), LEAST_REGULARISER))
 
 
-def plain(weights: list[int]) -> npt.NDArray[np.float64]:
+def objective_regulariser(task: Task, rest: Fraction) -> Fraction:
+    """Λ for noise in the objective, which has the share `rest` of ε."""
+    if isinstance(task.epsilon, float):
+        return PLAIN_REGULARISER if task.alpha is None else _short(task.alpha)
+    if task.alpha is not None:  # raised rather than refused, so that there is no cliff
+        return _short(max(task.alpha, task.least_regulariser(JACOBIAN_SHARE * rest)))
+    share = GAUSSIAN_SHARE if isinstance(task.measure, ApproxDP) else JACOBIAN_SHARE
+    return max(task.least_regulariser(share * rest), LEAST_REGULARISER)
+
+
+def plain(weights: list[int]) -> Floats:
     """Weights without noise, rounded so that the order of rows does not show."""
     step = PLAIN_GRID / WEIGHT_STEP
     return np.array([float(round(Fraction(w) / step) * PLAIN_GRID) for w in weights])
@@ -218,18 +267,7 @@ class OutputPerturbation(Perturbation):
     """
 
     def _regulariser(self) -> Fraction:
-        task = self.task
-        if task.alpha is not None:
-            return _short(task.alpha)
-        if isinstance(task.epsilon, float):
-            return PLAIN_REGULARISER
-        rows = task.rows or GUESSED_ROWS
-        wide = math.sqrt(task.size) * (1 if isinstance(task.measure, ApproxDP) else 2)
-        # a rule of thumb, its constants set by accuracy on Adult (public)
-        wide *= math.sqrt(float(task.loss.slope_squared))
-        found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
-        found *= min(float(task.epsilon), 1e3) ** -0.75
-        return _short(max(Fraction(found), LEAST_REGULARISER))
+        return output_regulariser(self.task)
 
     @cached_property
     def _distance(self) -> Fraction:
@@ -238,7 +276,6 @@ class OutputPerturbation(Perturbation):
 
     @cached_property
     def grid(self) -> Fraction:
-        """Weights are rounded to whole multiples of this."""
         return _power_below(float(self._distance) / (16 * math.sqrt(self.task.size)))
 
     @cached_property
@@ -251,18 +288,13 @@ class OutputPerturbation(Perturbation):
         """The noise on them."""
         return mechanism_for(self.task.measure, self.moved).law(self.moved)
 
+    def released(self, units: Integers) -> Floats:
+        return np.asarray(self.law.run(units).astype(np.float64) * float(self.grid))
+
     def event(self) -> events.Event:
         if isinstance(self.task.epsilon, float):
             return events.Compose()
         return self.law.event(self.moved)
-
-    def tilt(self) -> tuple[list[int], Fraction]:
-        return [0] * self.task.size, Fraction(1)
-
-    def finish(self, weights: Any) -> Any:
-        if isinstance(self.task.epsilon, float):
-            return plain(weights)
-        return self._released(weights, self.grid, self.law)
 
     def spread(self) -> float:
         return self.law.expected_error() * float(self.grid)
@@ -281,18 +313,35 @@ class ObjectivePerturbation(Perturbation):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        if not isinstance(task.epsilon, float):
+        if isinstance(task.epsilon, float):
+            return
+        self._calibrate()
+        if task.alpha is None and (ridge := self._balanced()) > self.regulariser:
+            self.regulariser = ridge
             self._calibrate()
 
-    def _regulariser(self) -> Fraction:
+    def _balanced(self) -> Fraction:
+        """The Λ at which noise and shrinkage are about even, for the guessed number of rows.
+
+        With a Hessian of about h in every direction, the error N·σ²/(h + Λ)² + (Λ‖w‖/(h + Λ))² is least at
+        Λ = N·σ²/(h‖w‖²); h is rows·trace·R²/d, and the factor (for ‖w‖ and margins that are not 0) is a rule
+        of thumb, as is the bound by rows/16.
+        """
         task = self.task
-        if isinstance(task.epsilon, float):
-            return PLAIN_REGULARISER if task.alpha is None else _short(task.alpha)
-        rest = 1 - FINAL_SHARE
-        if task.alpha is not None:  # raised rather than refused, so that there is no cliff
-            return _short(max(task.alpha, task.least_regulariser(JACOBIAN_SHARE * rest)))
-        share = GAUSSIAN_SHARE if isinstance(task.measure, ApproxDP) else JACOBIAN_SHARE
-        return max(task.least_regulariser(share * rest), LEAST_REGULARISER)
+        inner = self.inner
+        if isinstance(inner, events.LaplaceObjective):
+            variance = 2 * inner.scale**2
+        else:
+            variance = inner.sigma**2
+        rows = task.rows or GUESSED_ROWS
+        squared = Fraction(task.radius, ONE) ** 2
+        flat = (
+            rows * task.loss.trace / task.loss.outputs * squared / (task.directions or task.width)
+        )
+        return _short(min(task.size * variance / (BALANCE * flat), Fraction(rows, 16)))
+
+    def _regulariser(self) -> Fraction:
+        return objective_regulariser(self.task, 1 - FINAL_SHARE)
 
     def _calibrate(self) -> None:
         task = self.task
@@ -308,13 +357,13 @@ class ObjectivePerturbation(Perturbation):
             if sigma is not None and sigma**2 < 2 * self.inner.scale**2:
                 self.inner = self._gaussian(sigma, whole, jacobian)
         # b's rounding moves the minimum no farther than the tolerance does
-        self.step = _power_below(task.tolerance / math.sqrt(task.size))
+        self._step = _power_below(task.tolerance / math.sqrt(task.size))
         distance = 2 * (
-            self._far + self.step * square_root_above(Fraction(task.size)) / self.regulariser
+            self._far + self._step * square_root_above(Fraction(task.size)) / self.regulariser
         )
-        self.grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
-        self.moved = _sensitivity(distance, self.grid, task.size)
-        self.law = LaplaceLaw(self.moved.l1 / (task.epsilon * FINAL_SHARE))
+        self._grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
+        self.moved = _sensitivity(distance, self._grid, task.size)
+        self._law = LaplaceLaw(self.moved.l1 / (task.epsilon * FINAL_SHARE))
 
     def _gaussian(
         self, sigma: Fraction, epsilon: Fraction, jacobian: Fraction
@@ -353,16 +402,26 @@ class ObjectivePerturbation(Perturbation):
             low, high = (low, middle) if enough(middle) else (middle, high)
         return high
 
+    @property
+    def step(self) -> Fraction:
+        return self._step
+
+    @property
+    def grid(self) -> Fraction:
+        return self._grid
+
+    @property
+    def law(self) -> Law:
+        """The noise for what float64 leaves over."""
+        return self._law
+
+    def released(self, units: Integers) -> Floats:
+        return np.asarray(self.law.run(units).astype(np.float64) * float(self.grid))
+
     def event(self) -> events.Event:
         if isinstance(self.task.epsilon, float):
             return events.Compose()
         return events.Compose(self.inner, self.law.event(self.moved))
-
-    def tilt(self) -> tuple[list[int], Fraction]:
-        size = self.task.size
-        if isinstance(self.task.epsilon, float):
-            return [0] * size, Fraction(1)
-        return self.draws(1)[0].tolist(), self.step
 
     def draws(self, count: int) -> Integers:
         """So many b, rounded: whole multiples of the step."""
@@ -373,11 +432,6 @@ class ObjectivePerturbation(Perturbation):
         sizes = noise.geometric(self.inner.scale / self.step, shape)
         signs = 1 - 2 * (noise.random_words(sizes.size) >> np.uint64(63)).astype(np.int64)
         return sizes * signs.reshape(shape)
-
-    def finish(self, weights: Any) -> Any:
-        if isinstance(self.task.epsilon, float):
-            return plain(weights)
-        return self._released(weights, self.grid, self.law)
 
     def spread(self) -> float:
         if isinstance(self.task.epsilon, float):

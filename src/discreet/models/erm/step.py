@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from discreet import events
 from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric
-from discreet.models.erm.features import FeatureMap
+from discreet.columns import Base, Numeric
+from discreet.models.erm.features import RowMap
 from discreet.models.erm.objective import Objective
 from discreet.models.erm.perturbation import Perturbation
 from discreet.models.erm.solver import minimise
@@ -30,7 +30,9 @@ class MinimisedRisk(Step):
     ----------
     names : tuple of str
         Feature columns, then the target.
-    features : FeatureMap
+    declared : tuple of declarations
+        Of these columns.
+    features : RowMap
     perturbation : Perturbation
 
     Privacy
@@ -40,14 +42,20 @@ class MinimisedRisk(Step):
     """
 
     def __init__(
-        self, names: tuple[str, ...], features: FeatureMap, perturbation: Perturbation
+        self,
+        names: tuple[str, ...],
+        declared: tuple[Base, ...],
+        features: RowMap,
+        perturbation: Perturbation,
     ) -> None:
-        self.columns = names
+        self.columns, self._declared = names, declared
         self._features, self._perturbation = features, perturbation
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._perturbation.task.unit:
             raise ValueError("unit: this step was made for another unit.")
+        if tuple(schema.base.get(name) for name in self.columns or ()) != self._declared:
+            raise ValueError("schema: this step was made for other columns.")
         return self._perturbation.event()
 
     def run(self, rows: CodedRows) -> Floats:

@@ -48,15 +48,20 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
     alpha : number, optional
         The ridge Λ, of features scaled to [-1, 1]; not for ``"functional"``. By default what the budget
         asks for: with ``"objective"`` the least Λ at which the determinants take half of ε (a third
-        with δ > 0); a smaller `alpha` is raised to that of half. With ``"output"`` it also grows
-        with `expected_rows`.
+        with δ > 0), or more where that leaves too much noise for `expected_rows`; a smaller `alpha` is
+        raised to that of half.
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
         d numbers and a categories and constants.
     fit_intercept : bool
         Whether there is a constant feature (it counts in the norm); always for ``"functional"``.
     expected_rows : int, optional
-        A public guess of the number of rows, for the default `alpha` of ``"output"``.
+        A public guess of the number of rows, for the default `alpha`; the number itself where it is
+        public, else 10 000. With few rows it is worth telling.
+    noise : {"exact", "norm-gamma"}
+        ``"exact"`` noise is Laplace or Gaussian, with its rounding paid for. ``"norm-gamma"`` is that of
+        papers, in float64: its event is `Assumed`, which only public rows or a ledger opened with
+        ``accept_assumed=True`` take; not for ``"functional"``.
 
     Attributes
     ----------
@@ -85,7 +90,7 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
         if self.method == "functional":
             return ("functional-logistic-regression",)
-        return (f"{self.method}-perturbation",)
+        return super()._claims
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
         norm: Any = None,
         fit_intercept: bool = True,
         expected_rows: int | None = None,
+        noise: str = "exact",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -115,6 +121,7 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.expected_rows = expected_rows
+        self.noise = noise
 
     def _loss(self, facts: Facts) -> Loss:
         count = self._class_count(facts)
@@ -139,6 +146,8 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
             )
         if self.method != "functional":
             return super()._plan(facts, rows)
+        if self.noise != "exact":
+            raise ValueError(f"noise must be 'exact' with method='functional', got {self.noise!r}.")
         query = self._query(facts)
         answerer = facts.asked(query, self._measure())
         noise = {}

@@ -12,6 +12,7 @@ from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet.models.base import PrivateEstimator
+from discreet.models.decomposition.exponential import ExponentialPlan
 from discreet.models.facts import Blueprint, Facts
 from discreet.models.scaled import finest, scaled_moments
 from discreet.queries import CentredSums
@@ -21,22 +22,33 @@ from discreet.rational import whole
 
 @final
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
-    """Principal components with a private covariance matrix.
+    """Principal components, privately.
 
-    One noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1] gives
-    mean and covariance; everything else is post-processing.
+    By default one noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1]
+    gives mean and covariance, and everything else is post-processing. With ``method="exponential"`` no
+    matrix is noised: the components themselves are drawn, one after the other.
 
     Parameters
     ----------
     n_components : int, optional
         All by default.
-    method : {"auto", "sulq", "analyze_gauss"}
+    method : {"auto", "sulq", "analyze_gauss", "exponential"}
         ``"sulq"``: independent Laplace noise on each entry of the symmetric matrix, which is pure DP and
         never needs a delta (SuLQ of Blum et al. 2005, made symmetric). ``"analyze_gauss"``: Gaussian
         noise, for delta > 0 (Dwork et al. 2014). ``"auto"`` is ``"analyze_gauss"`` where there is a
-        delta, else ``"sulq"``.
+        delta, else ``"sulq"``. ``"exponential"``: each component is an exact draw of the exponential
+        mechanism (PPCA: Chaudhuri, Sarwate & Sinha 2013), pure DP whatever the delta; for many columns
+        and few components. It reads rows instead of sums.
     whiten : bool
         Whether `transform` divides each component by its standard deviation.
+    norm : number, optional
+        For ``"exponential"``: rows farther from the noised mean are moved to this distance, in the units
+        of the columns. By default a third of the way from the middle of the box of bounds to a corner. A
+        smaller one means less noise and more bias.
+    accept_assumed : bool
+        ``"exponential"`` is private in real arithmetic, which floating point only approximates: whether the
+        ledger that a fit opens may take that. A `ledger` that is given must itself have been opened
+        with ``accept_assumed=True``.
     epsilon, delta : number
         The budget.
     bounds, schema, unit, ledger
@@ -48,7 +60,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         Orthonormal rows, the largest variance first; in each the entry largest in size (the first of
         them) is positive.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
-        From the noised covariance (divisor n), at least 0; the ratio is to the sum of all.
+        From the noised covariance (divisor n), at least 0; the ratio is to the sum of all. With
+        ``"exponential"`` from noised sums of squares of the rows as moved, made to fall.
     mean_ : array of shape (n_features,)
     n_components_ : int
     privacy_ : FitPrivacy
@@ -57,7 +70,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     -------
     The vector's joint sensitivity is an exact integer: no separate share for the mean, and the diagonal
     is noised like every other entry. No eigenvalue is looked at before the noise. Null and NaN count as
-    the column's fill; with no rows the matrix is noise. Proof page: ``docs/proofs/pca.md``.
+    the column's fill; with no rows the matrix is noise. ``"exponential"`` composes a noised mean, the
+    draws (an `Assumed` event) and noised sums of squares; its running time depends on the rows.
+    Proof page: ``docs/proofs/pca.md``.
 
     Examples
     --------
@@ -66,7 +81,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     PureDP(epsilon=1)
     """
 
-    _claims = ("pca",)
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("pca-exponential",) if self.method == "exponential" else ("pca",)
 
     def __init__(
         self,
@@ -74,6 +91,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         *,
         method: str = "auto",
         whiten: bool = False,
+        norm: Any = None,
+        accept_assumed: bool = False,
         epsilon: Any = 1.0,
         delta: Any = 0.0,
         bounds: Any = None,
@@ -84,6 +103,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         self.n_components = n_components
         self.method = method
         self.whiten = whiten
+        self.norm = norm
+        self.accept_assumed = accept_assumed
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
@@ -93,9 +114,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
 
     def _how(self) -> Measure | Mechanism:
         measure = self._measure()
-        if self.method not in ("auto", "sulq", "analyze_gauss"):
+        if self.method not in ("auto", "sulq", "analyze_gauss", "exponential"):
             raise ValueError(
-                f"method must be 'auto', 'sulq' or 'analyze_gauss', got {self.method!r}."
+                "method must be 'auto', 'sulq', 'analyze_gauss' or 'exponential', "
+                f"got {self.method!r}."
             )
         gaussian = isinstance(measure, ApproxDP) and bool(measure.delta)
         if self.method == "analyze_gauss" and not gaussian:
@@ -121,7 +143,24 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
             )
         return count
 
+    def _exponential(self, facts: Facts) -> ExponentialPlan:
+        return ExponentialPlan(
+            facts, facts.numeric("PCA"), self._components(facts), self._measure(), self.norm
+        )
+
+    def _check_own_ledger(self) -> None:
+        if self.method == "exponential" and self.accept_assumed is not True:
+            raise ValueError(
+                "method='exponential' is private in real arithmetic, and floating point only comes near it: "
+                "say accept_assumed=True, give a ledger opened with accept_assumed=True, or use "
+                "method='sulq', which is proved."
+            )
+
     def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        self._how()
+        if self.method == "exponential":
+            plan = self._exponential(facts)
+            return Blueprint(plan.event(), self._measure(), plan.noise(rows), (plan.mean_query,))
         self._components(facts)
         query = self._query(facts)
         asked = facts.asked(query, self._how())
@@ -133,24 +172,33 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         return Blueprint(asked.event, asked.measure, noise, (query,))
 
     def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        if self.method == "exponential":
+            found = self._exponential(facts).run(door)
+            self.n_components_ = len(found.components)
+            self.mean_ = found.mean
+            self.components_ = signed(found.components)
+            self._set_variances(found.variances, found.total)
+            return
         query = self._query(facts)
         release = door.release(query, self._how())
         columns = facts.numeric("PCA")
         lower = np.array([float(column.lower) for column in columns])
         half = np.array([column.width / 2 for column in columns])
-        found = scaled_moments(release.value, release.stderr, len(columns), squares=False)
-        covariance = found.second - np.outer(found.mean, found.mean)
+        moments = scaled_moments(release.value, release.stderr, len(columns), squares=False)
+        covariance = moments.second - np.outer(moments.mean, moments.mean)
         values, vectors = np.linalg.eigh(covariance * np.outer(half, half))
         count = self._components(facts)
         values = np.maximum(values[::-1], 0.0)
         self.n_components_ = count
         self.mean_ = np.clip(
-            lower + half * (found.mean + query.shift(facts.schema) + 1), lower, lower + 2 * half
+            lower + half * (moments.mean + query.shift(facts.schema) + 1), lower, lower + 2 * half
         )
         self.components_ = signed(vectors.T[::-1][:count])
-        self.explained_variance_ = values[:count]
-        total = values.sum()
-        self.explained_variance_ratio_ = values[:count] / (total if total > 0 else 1.0)
+        self._set_variances(values[:count], float(values.sum()))
+
+    def _set_variances(self, values: Floats, total: float) -> None:
+        self.explained_variance_ = values
+        self.explained_variance_ratio_ = values / (total if total > 0 else 1.0)
 
     def transform(self, X: Any) -> Floats:
         """The coordinates of rows along the components."""

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from typing import Any, final
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
-from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
-from discreet.models.erm.losses import HuberSquare, Insensitive, Loss, SmoothHinge
+from discreet.models.erm.estimator import RiskClassifier
+from discreet.models.erm.losses import Loss, SmoothHinge
 from discreet.models.facts import Facts
-from discreet.rational import rational
-
-__all__ = ["LinearSVC", "LinearSVR"]
-
-Floats = npt.NDArray[np.float64]
-
-
-def _width(value: Any, least: str = "1/64") -> Any:
-    width = rational(value, "width")
-    if not rational(least, "least") <= width <= 1:
-        raise ValueError(f"width must be between {least} and 1, got {value!r}.")
-    return width
+from discreet.models.svm.residuals import ResidualRegressor, checked_width
 
 
 @final
@@ -40,7 +25,7 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
     epsilon, delta, bounds, classes, schema, unit, ledger
         As for `discreet.models.linear_model.LogisticRegression`.
     method : {"objective", "output"}
-    alpha, norm, fit_intercept, expected_rows
+    alpha, norm, fit_intercept, expected_rows, noise
         As there.
     width : number
         Half the width of the smoothed corner, between 1/64 and 1; a small one needs a large `alpha`.
@@ -70,6 +55,7 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
         norm: Any = None,
         fit_intercept: bool = True,
         expected_rows: int | None = None,
+        noise: str = "exact",
         width: Any = 0.5,
     ) -> None:
         self.epsilon = epsilon
@@ -84,15 +70,16 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.expected_rows = expected_rows
+        self.noise = noise
         self.width = width
 
     def _loss(self, facts: Facts) -> Loss:
         count = self._class_count(facts)
-        return SmoothHinge(_width(self.width), count)
+        return SmoothHinge(checked_width(self.width), count)
 
 
 @final
-class LinearSVR(RegressorMixin, RiskEstimator):
+class LinearSVR(RegressorMixin, ResidualRegressor):
     """Linear support-vector regression: Σ loss of the residuals + (alpha/2)·‖w‖².
 
     Parameters
@@ -102,7 +89,7 @@ class LinearSVR(RegressorMixin, RiskEstimator):
     target_bounds : pair (lower, upper)
         Public bounds of the target, which is scaled to [-1, 1] by them.
     method : {"objective", "output"}
-    alpha, norm, fit_intercept, expected_rows
+    alpha, norm, fit_intercept, expected_rows, noise
         As there.
     loss : {"epsilon_insensitive", "huber"}
         Sizes of residuals beyond `margin`, with corners smoothed over ± `width`; or squares of residuals up
@@ -124,8 +111,6 @@ class LinearSVR(RegressorMixin, RiskEstimator):
     without ids. Proof page: ``docs/proofs/erm.md``.
     """
 
-    _target = "number"
-
     def __init__(
         self,
         *,
@@ -141,6 +126,7 @@ class LinearSVR(RegressorMixin, RiskEstimator):
         norm: Any = None,
         fit_intercept: bool = True,
         expected_rows: int | None = None,
+        noise: str = "exact",
         loss: str = "epsilon_insensitive",
         margin: Any = 0.0,
         width: Any = 0.25,
@@ -157,29 +143,7 @@ class LinearSVR(RegressorMixin, RiskEstimator):
         self.norm = norm
         self.fit_intercept = fit_intercept
         self.expected_rows = expected_rows
+        self.noise = noise
         self.loss = loss
         self.margin = margin
         self.width = width
-
-    def _loss(self, facts: Facts) -> Loss:
-        if self.loss == "huber":
-            return HuberSquare(_width(self.width))
-        if self.loss != "epsilon_insensitive":
-            raise ValueError(f"loss must be 'epsilon_insensitive' or 'huber', got {self.loss!r}.")
-        margin = rational(self.margin, "margin")
-        if not 0 <= margin <= 1:
-            raise ValueError(f"margin must be between 0 and 1, got {self.margin!r}.")
-        return Insensitive(margin, _width(self.width))
-
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        super()._train(facts, door)
-        assert facts.target is not None
-        column = facts.schema.base[facts.target]
-        assert isinstance(column, Numeric)
-        half = column.width / 2
-        self.coef_ = self.coef_[0] * half
-        self.intercept_ = float(self.intercept_[0]) * half + float(column.lower) + half
-
-    def predict(self, X: Any) -> Floats:
-        """The target of each row."""
-        return np.asarray(self._scores(X))

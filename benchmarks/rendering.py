@@ -1,0 +1,292 @@
+"""The benchmark page as text, from the figures alone.
+
+Sentences about method are in ``page_template.md``; those about results are all made from the figures, also
+those about where others are better.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from comparing import (
+    Duel,
+    at,
+    best_with_best,
+    clear,
+    figures_of,
+    floors,
+    is_better,
+    like_with_like,
+    times,
+    worse_than_floor,
+)
+from contest import CLUSTERS, COMPONENTS, ENOUGH, FEWEST_SEEDS, METRICS, PATIENCE
+from ours import NOT_MEASURED
+from tables import TABLES, Table
+
+Line = dict[str, Any]
+TEMPLATE = Path(__file__).parent / "page_template.md"
+
+TASKS = {
+    "classes": "Classes",
+    "number": "A number, from the other numbers",
+    "line": "A number, from one other",
+    "clusters": f"{CLUSTERS} clusters of the numbers, scaled by their bounds",
+    "components": f"{COMPONENTS} components of the numbers, scaled by their bounds",
+}
+WORDS = {
+    "auc": "area under the ROC curve",
+    "accuracy": "accuracy",
+    "r2": "R²",
+    "inertia": "mean squared distance to the nearest centre (less is better)",
+    "variance": "share of the variance captured",
+}
+SHORT = {**WORDS, "auc": "AUC", "inertia": "inertia", "variance": "variance"}
+
+
+def number(value: float) -> str:
+    """A figure with as many digits as one reads."""
+    if abs(value) >= 10:
+        return f"{value:.0f}".replace("-", "−")
+    return f"{value:.2f}".replace("-", "−") if value < -1 else f"{value:.3f}".replace("-", "−")
+
+
+def shown(figure: Sequence[float] | None) -> str:
+    """Mean ± standard error."""
+    if figure is None:
+        return "–"
+    mean, error = figure
+    spread = f"{error:.1f}" if error >= 1 else f"{error:.3f}"
+    return number(mean) + (f" ± {spread}" if error else "")
+
+
+def named(line: Line) -> str:
+    """The library, if it isn't ours, and the model."""
+    model = f"`{line['model']}`" if line["model"] not in ("larger class", "mean") else line["model"]
+    return model if line["library"] == "discreet" else f"{line['library']} {model}"
+
+
+def seconds(value: float | None) -> str:
+    """Processor seconds of a fit."""
+    if value is None:
+        return "–"
+    return "< 0.01" if value < 0.01 else f"{value:.2g}"
+
+
+def rows_of(cells: Sequence[Sequence[str]], head: Sequence[str]) -> list[str]:
+    """A Markdown table."""
+    return [
+        "| " + " | ".join(head) + " |",
+        "| " + " | ".join("---" for _ in head) + " |",
+        *("| " + " | ".join(row) + " |" for row in cells),
+        "",
+    ]
+
+
+def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
+    """The figures of one task on one table: pure, with δ, and without privacy."""
+    here = [line for line in lines if line["task"] == task]
+    private = [line for line in here if line["delta"] is not None]
+    if not private:
+        return
+    epsilons = sorted({epsilon for line in private for epsilon in line["epsilons"]})
+    floor = floors(here, metric)
+    groups = (
+        ("**pure**", [line for line in private if line["delta"] == 0]),
+        ("**δ = 1e-6**", [line for line in private if line["delta"]]),
+    )
+    cells: list[list[str]] = []
+    for title, group in groups:
+        if not group:
+            continue
+        cells.append([title, *[""] * (len(epsilons) + 2)])
+        best = [
+            _best([at(line, metric, epsilon) for line in group], metric) for epsilon in epsilons
+        ]
+        for line in group:
+            found = []
+            for place, epsilon in enumerate(epsilons):
+                figure = at(line, metric, epsilon)
+                text = shown(figure)
+                if figure is not None and floor is not None and figure[0] <= floor:
+                    text += " †"
+                found.append(f"**{text}**" if figure and figure[0] == best[place] else text)
+            middle = line["seconds"][line["epsilons"].index(1.0)]
+            cells.append([named(line), line["columns"], *found, seconds(middle)])
+    plain = [line for line in here if line["delta"] is None]
+    if plain:
+        cells.append(["**without privacy**", *[""] * (len(epsilons) + 2)])
+    for line in plain:
+        figure = shown(line[metric][0])
+        cells.append(
+            [
+                named(line),
+                line["columns"],
+                *[""] * (len(epsilons) - 1),
+                figure,
+                seconds(line["seconds"][0]),
+            ]
+        )
+    head = ["", "columns", *(f"ε = {epsilon:g}" for epsilon in epsilons), "seconds"]
+    yield from (f"{TASKS[task]}: {WORDS[metric]}.", "")
+    yield from rows_of(cells, head)
+
+
+def _best(figures: list[Sequence[float] | None], metric: str) -> float | None:
+    there = [figure[0] for figure in figures if figure is not None]
+    choose: Callable[[list[float]], float] = min if metric == "inertia" else max
+    return choose(there) if there else None
+
+
+def about(table: Table) -> str:
+    """What the table is."""
+    parts = (
+        "published training and test part" if len(table.files) == 2 else "30 % held out, by seed"
+    )
+    target = f", and the number `{table.number}`" if table.number else ""
+    one = f" (from one other: `{table.feature}`)" if table.feature else ""
+    few = ", ".join(f"`{name}`" for name in table.few)
+    counted = f"{len(table.numbers)} numbers, {len(table.categories)} categories"
+    return (
+        f"{counted}; few: {few}; classes `{table.label}`{target}{one}; {parts}; "
+        f"means of up to {table.seeds} fits. "
+        f"Guessed: {table.guessed}."
+    )
+
+
+def summary(duels: list[Duel]) -> list[str]:
+    """How the comparisons of like with like ended, by library."""
+    cells = []
+    for library in dict.fromkeys(duel.theirs["library"] for duel in duels):
+        mine = [duel for duel in duels if duel.theirs["library"] == library]
+        lost = [duel for duel in mine if clear(duel) and not is_better(duel)]
+        won = [duel for duel in mine if clear(duel) and is_better(duel)]
+        rest = len(mine) - len(lost) - len(won)
+        cells.append([library, *(str(n) for n in (len(mine), len(won), rest, len(lost)))])
+    return rows_of(
+        cells,
+        ["", "comparisons", "ours clearly better", "no clear difference", "theirs clearly better"],
+    )
+
+
+def lost(duels: list[Duel], nothing: str) -> list[str]:
+    """Those that a peer clearly wins, as a table; or a sentence that there are none."""
+    cells = [
+        [
+            TABLES[duel.theirs["table"]].title,
+            SHORT[duel.metric],
+            f"{duel.epsilon:g}",
+            f"{named(duel.theirs)}, {duel.theirs['columns']}",
+            shown(duel.their_figure),
+            f"{named(duel.ours)}, {duel.ours['columns']}",
+            shown(duel.our_figure),
+        ]
+        for duel in duels
+        if clear(duel) and not is_better(duel)
+    ]
+    if not cells:
+        return [nothing, ""]
+    return rows_of(cells, ["", "", "ε", "better", "", "ours", ""])
+
+
+def slower(lines: list[Line]) -> list[str]:
+    """Where a peer's fit takes less time than that of ours."""
+    cells = [
+        [
+            TABLES[theirs["table"]].title,
+            f"{named(theirs)}, {theirs['columns']}",
+            seconds(their),
+            f"{named(ours)}",
+            seconds(our),
+            f"{our / their:.1f}" if their >= 0.001 else "–",
+        ]
+        for theirs, ours, their, our in times(lines)
+        if our > 1.5 * their and our >= 0.05
+    ]
+    if not cells:
+        return ["Nowhere.", ""]
+    return rows_of(cells, ["", "faster", "seconds", "ours", "seconds", "times as long"])
+
+
+def below(lines: list[Line]) -> list[str]:
+    """Ours that are clearly worse than the larger class or the mean."""
+    cells = [
+        [TABLES[table].title, model, SHORT[metric], ", ".join(f"{e:g}" for e in epsilons)]
+        for (table, model, metric), epsilons in worse_than_floor(lines).items()
+    ]
+    if not cells:
+        return ["Nowhere.", ""]
+    return rows_of(cells, ["", "ours", "", "at ε ="])
+
+
+def failures(lines: list[Line]) -> list[str]:
+    """What didn't finish, and what wasn't tried."""
+    from contest import contestants
+
+    keys = ("table", "library", "model", "task", "columns", "delta")
+    there = {tuple(line[key] for key in keys) for line in lines}
+    found = [
+        f"- {TABLES[line['table']].title}, {named(line)}, ε = {epsilon:g}: {why}."
+        for line in lines
+        for epsilon, why in zip(line["epsilons"], line["failed"], strict=False)
+        if why
+    ]
+    for library in dict.fromkeys(line["library"] for line in lines):
+        for one in contestants(library):
+            for table, why in one.left_out.items():
+                found.append(
+                    f"- {TABLES[table].title}, {library} `{one.model}`, {one.view} columns: {why}."
+                )
+            for table in TABLES.values() if library != "scikit-learn" else ():
+                for delta in one.deltas if one.suits(table) else ():
+                    if (table.name, library, one.model, one.task, one.view, delta) not in there:
+                        told = f"`{one.model}`, {one.view} columns, δ = {delta:g}"
+                        found.append(f"- {table.title}, {library} {told}: no figures yet.")
+    for path, why in NOT_MEASURED.items():
+        found.append(f"- `{path}`: {why}.")
+    for table in TABLES.values():
+        if table.number is None:
+            found.append(f"- {table.title}: no column of numbers that the others tell much about.")
+    return found
+
+
+def page(figures: dict[str, Any]) -> str:
+    """The whole page."""
+    lines: list[Line] = figures_of(figures)
+    duels = like_with_like(lines)
+    dates = sorted({line["date"] for line in lines})
+    versions = sorted(figures["versions"].items(), key=lambda pair: pair[0].lower())
+    found = {
+        "when": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
+        "versions": ", ".join(f"{name} {value}" for name, value in versions),
+        "minutes": str(math.ceil(sum(line["spent"] for line in lines) / 60)),
+        "summary": summary(duels),
+        "like": lost(duels, "Nowhere, clearly."),
+        "best": lost(best_with_best(lines), "Nowhere, clearly."),
+        "slower": slower(lines),
+        "below": below(lines),
+        "enough": f"{ENOUGH:g}",
+        "fewest": str(FEWEST_SEEDS),
+        "patience": f"{PATIENCE:.0f}",
+        "tables": [text for table in TABLES.values() for text in section(table, lines)],
+        "absent": failures(lines),
+    }
+    parts = {
+        name: text if isinstance(text, str) else "\n".join(text).strip()
+        for name, text in found.items()
+    }
+    return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(parts)
+
+
+def section(table: Table, lines: list[Line]) -> Iterator[str]:
+    """What there is about one table."""
+    here = [line for line in lines if line["table"] == table.name]
+    if here:
+        yield from (f"## {table.title}", "", about(table), "")
+        for task, metrics in METRICS.items():
+            for metric in metrics:
+                yield from scoreboard(here, task, metric)

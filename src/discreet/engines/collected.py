@@ -1,0 +1,53 @@
+"""The codes of rows, collected for steps that need rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import Code
+from discreet.engines.base import Integers
+
+if TYPE_CHECKING:
+    from discreet.engines.arrays import Chunk
+
+#: Rows whose codes are collected at once.
+ROWS_TILE = 2**11
+
+Mask = npt.NDArray[np.bool_]
+Chunks = Iterable[tuple["Chunk", Mask]]
+
+
+def rows_of(codes: tuple[Code, ...], chunks: Chunks, most: int | None = None) -> Integers:
+    """The codes of the rows that count; of `most` rows at most, if that is known."""
+    if most is None:
+        parts = [np.zeros((0, len(codes)), np.int64)]
+        for chunk, mask in chunks:
+            parts.append(np.empty((int(mask.sum()), len(codes)), np.int64))
+            _write_rows(parts[-1], codes, chunk, mask)
+        return np.concatenate(parts)
+    result, at = np.empty((most, len(codes)), np.int64), 0
+    for chunk, mask in chunks:
+        count = int(mask.sum())
+        _write_rows(result[at : at + count], codes, chunk, mask)
+        at += count
+    return result[:at]
+
+
+def _write_rows(out: Integers, codes: tuple[Code, ...], chunk: Chunk, mask: Mask) -> None:
+    """Write the codes of a chunk's rows that count, a tile at a time: columns are made where cache is."""
+    everyone = len(out) == chunk.length
+    writers = [chunk.writer(code) for code in codes]
+    tile = np.empty((len(codes), ROWS_TILE))
+    at = 0
+    for start in range(0, chunk.length, ROWS_TILE):
+        rows = slice(start, min(start + ROWS_TILE, chunk.length))
+        part = tile[:, : rows.stop - start]
+        for index, write in enumerate(writers):
+            write(part[index], rows)
+        kept = part.T if everyone else part.T[mask[rows]]
+        out[at : at + len(kept)] = kept  # integers below 2^53: the cast is exact
+        at += len(kept)

@@ -1,0 +1,123 @@
+"""An engine that keeps the codes of one plan, so that its rounds need not make them again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from discreet.coding import Code, Condition, Grid, Leaf, Linear, Lookup, leaves
+from discreet.engines.arrays import CHUNK, Chunk, totals_of
+from discreet.engines.base import Engine, Integers, Tally, quietly
+from discreet.queries import CodedQuery, Term
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+#: The most numbers that are kept: 128 megabytes.
+MOST_KEPT = 2**24
+#: The most codes that are kept besides those of cells.
+MOST_CODES = 2**12
+#: Plans of fewer rounds read their rows anew in each.
+FEWEST_ROUNDS = 3
+_EVERY_ROW = CodedQuery((), (), None, (), None)
+
+
+def remembered(engine: Engine, rounds: int) -> Engine:
+    """An engine for a plan of so many rounds: the same integers, from kept codes where that pays.
+
+    A plan on public rows has none that cost anything, and is taken to have many.
+    """
+    length = engine.length()
+    if length is None or length > CHUNK or 0 < rounds < FEWEST_ROUNDS:
+        return engine
+    return Remembering(engine)
+
+
+@final
+class Remembering(Engine):
+    """Another engine's rows, whose codes are kept as long as this object: for the time of one plan.
+
+    Codes of cells are fetched once; codes made of them are kept until others need the room. Rows that
+    must be limited by person are left to the other engine.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._leaves: dict[Code, Integers] = {}
+        self._chunk = Chunk({})
+        # Codes may be made of hundreds of others, so they are known by identity while they are held
+        # here, and a small code of the same values stands for each.
+        self._stands: dict[int, tuple[Code, Grid]] = {}
+        self._values: dict[Code, Integers] = {}
+        self._rows = 0
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        self._engine.check(schema, unit)
+
+    def length(self) -> int | None:
+        return self._engine.length()
+
+    def totals(self, query: CodedQuery) -> Integers:
+        needed: list[Code | Condition] = [
+            *query.by,
+            *(code for term in query.terms for code in term.codes),
+            *query.known,
+            *(() if query.where is None else (query.where,)),
+        ]
+        if query.keep is not None or not needed or not self._fetch(needed):
+            return self._engine.totals(query)
+        return quietly(lambda: self._totals(query))
+
+    def _fetch(self, needed: list[Code | Condition]) -> bool:
+        """Whether the codes of cells are here, after those that fit have been fetched."""
+        new = {id(code): code for code in needed if id(code) not in self._stands}
+        missing = tuple(code for code in leaves(*new.values()) if code not in self._leaves)
+        if missing:
+            length = self._engine.length() or 0
+            if (len(self._leaves) + len(missing)) * length > MOST_KEPT // 2:
+                return False
+            rows = self._engine.rows(_EVERY_ROW, missing)
+            self._rows = len(rows)
+            for place, code in enumerate(missing):
+                self._leaves[code] = np.ascontiguousarray(rows[:, place])
+            self._forget()
+        return True
+
+    def _forget(self) -> None:
+        """Keep the codes of cells alone."""
+        self._chunk = Chunk({"": np.zeros(self._rows, np.bool_)}, self._leaves)
+        self._stands, self._values = {}, {}
+
+    def _totals(self, query: CodedQuery) -> Integers:
+        if len(self._stands) > min(MOST_CODES, MOST_KEPT // (4 * max(1, self._rows))):
+            self._forget()
+        mask = self._chunk.counted(query)
+        query = replace(
+            query,
+            by=tuple(map(self._stand, query.by)),
+            terms=tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms),
+        )
+        chunk = Chunk({"": np.zeros(self._rows, np.bool_)}, {**self._leaves, **self._values})
+        return totals_of(query, [(chunk, mask)])
+
+    def _stand(self, code: Code) -> Code:
+        """A small code with the same values; engines have their own ways with the simplest codes."""
+        if isinstance(code, Leaf | Linear) or (isinstance(code, Lookup) and len(code.sources) == 1):
+            return code
+        if id(code) not in self._stands:
+            low, high = float(code.low), float(code.high)
+            # a lone surrogate is no text, so that no column has this name
+            stand = Grid(f"\ud800{len(self._stands)}", low, high, low, 0.0, 1.0, 0.0)
+            self._values[stand] = self._chunk.code(code)
+            self._stands[id(code)] = code, stand
+        return self._stands[id(code)][1]
+
+    def tally(self, query: CodedQuery) -> Tally:
+        return self._engine.tally(query)
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._engine.rows(query, codes)
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return self._engine.keys(query, column, groups)

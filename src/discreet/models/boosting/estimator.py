@@ -1,0 +1,336 @@
+"""What additive boosting of classes and of numbers share: the plan, the rounds, the scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import events
+from discreet.columns import Base, Categorical
+from discreet.dataset import PrepaidDoor
+from discreet.measures import Measure, PureDP
+from discreet.models.base import PrivateEstimator
+from discreet.models.boosting.export import read_into, text_of
+from discreet.models.boosting.layout import Layout, cells_joined, joined, public_layout
+from discreet.models.boosting.learning import LAG, Learned, Start, boosted, stretched
+from discreet.models.boosting.pairs import (
+    ROUNDS,
+    SHARES,
+    Pair,
+    PairQueries,
+    candidate_pairs,
+    learned_pairs,
+    number_of_candidates,
+)
+from discreet.models.boosting.plots import drawn
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.shares import split, together
+from discreet.queries import Additive, Cells, Joint, Residuals, WithColumns
+from discreet.rational import whole
+from discreet.release import Release
+
+Floats = npt.NDArray[np.float64]
+
+#: Rounds of residuals where nobody says: with Gaussian noise, and with Laplace noise, of which each round
+#: takes its part of ε rather than of ε².
+USUAL_ROUNDS, PURE_ROUNDS = 8, 3
+#: What the first answer, from which cells and first shapes are made, costs of the whole.
+START_SHARE = "1/4"
+#: Public cells of a numeric column.
+USUAL_CELLS = 128
+
+
+class AdditiveBoosting(PrivateEstimator):
+    """Cyclic boosting of shapes by cells from noised sums of residuals."""
+
+    rounds: Any
+    cells: Any
+    interactions: Any
+    pairs_: list[Pair]
+
+    @abstractmethod
+    def _first_query(self, by: str | None, facts: Facts) -> Additive:
+        """What is asked of the target, in each cell of a column or of all rows."""
+
+    @abstractmethod
+    def _residuals(
+        self, values: dict[str, Floats], intercept: Floats, clip: float, cells: Cells, facts: Facts
+    ) -> tuple[Residuals, float]:
+        """What is asked of residuals in the cells of a column, and what one unit of the answer is."""
+
+    @abstractmethod
+    def _counts(self, answer: Floats) -> Floats:
+        """Numbers of rows by cell in a first answer."""
+
+    @abstractmethod
+    def _start(
+        self, answers: list[Floats], cells: list[Floats], errors: Floats, facts: Facts
+    ) -> Start:
+        """The first shapes, from first answers in joined cells."""
+
+    @abstractmethod
+    def _outputs(self, facts: Facts) -> int:
+        """How many scores a row has."""
+
+    @abstractmethod
+    def _usual_clip(self) -> float:
+        """About where residuals will be clipped."""
+
+    def _number_of_rounds(self) -> int:
+        if self.rounds is not None:
+            return whole(self.rounds, "rounds", least=0)
+        return PURE_ROUNDS if isinstance(self._measure(), PureDP) else USUAL_ROUNDS
+
+    def _public_layout(self, facts: Facts) -> Layout:
+        most = whole(self.cells, "cells", least=2)
+        if most > 1024:
+            raise ValueError(f"cells must be at most 1024, got {self.cells!r}.")
+        return public_layout(facts, most)
+
+    def _first(self, layout: Layout, facts: Facts) -> Joint:
+        """One vector: the target in the cells of every column; of all rows, if no column has cells."""
+        if not layout.cuts:
+            return Joint(self._first_query(None, facts))
+        blocks: list[Additive] = []
+        for name in layout.cuts:
+            query, cells = self._first_query(layout.by[name], facts), layout.by[name]
+            derived = layout.cells.columns
+            blocks.append(
+                WithColumns(query, {cells: derived[cells]}) if cells in derived else query
+            )
+        return Joint(*blocks)
+
+    def _round(
+        self, values: Sequence[Floats], intercept: Floats, clip: float, layout: Layout, facts: Facts
+    ) -> tuple[Joint, float]:
+        """One vector: the residuals in the cells of every column; and its unit."""
+        tables = {layout.by[n]: value for n, value in zip(layout.cuts, values, strict=True)}
+        query, unit = self._residuals(tables, intercept, clip, layout.cells, facts)
+        return Joint(*(query.at(layout.by[name]) for name in layout.cuts)), unit
+
+    def _number_of_pairs(self, layout: Layout) -> int:
+        asked = whole(self.interactions, "interactions", least=0)
+        return min(asked, number_of_candidates(len(layout.cuts)))
+
+    def _schedule(self, layout: Layout) -> tuple[Measure, ...]:
+        """What each answer may cost: the first, each round; search, counts and rounds of pairs."""
+        rounds = self._number_of_rounds() if layout.cuts else 0
+        first, later, *pairs = SHARES if self._number_of_pairs(layout) else (START_SHARE, "3/4")
+        weights = [Fraction(first), *([Fraction(later) / rounds] * rounds if rounds else ())]
+        if pairs:
+            weights += [*map(Fraction, pairs[:-1]), *([Fraction(pairs[-1]) / ROUNDS] * ROUNDS)]
+        return split(self._measure(), weights)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        layout = self._public_layout(facts)
+        measures = iter(self._schedule(layout))
+        first = self._first(layout, facts)
+        asked = facts.asked(first, next(measures))
+        parts, queries = [asked.event], [first]
+        noise: dict[str, Any] = {}
+        if rows is not None:
+            noise["first_answer"] = float(np.max(asked.expected_error(rows)[0]))
+
+        def ask(query: Joint, times: int) -> float:
+            asked = [facts.asked(query, how) for how in islice(measures, times)]
+            if asked[0].event != events.Compose():  # nothing costs on public rows
+                parts.append(events.Repeat(asked[0].event, times) if times > 1 else asked[0].event)
+            queries.append(query)
+            return float(np.max(asked[0].expected_error(1 if rows is None else rows)[0]))
+
+        rounds = self._number_of_rounds() if layout.cuts else 0
+        nothing, clip = np.zeros(self._outputs(facts)), self._usual_clip()
+        zeros = [np.zeros((n, len(nothing))) for n in layout.sizes.values()]
+        if rounds:
+            query, unit = self._round(zeros, nothing, clip, layout, facts)
+            noise["residual_sums"] = ask(query, rounds) * unit
+            noise["term_scores_"] = self._expected_noise(noise["residual_sums"], rows or 1)
+        if most := self._number_of_pairs(layout):
+            pairs = PairQueries(self, layout, Learned(zeros, zeros, nothing), clip, facts)
+            for query, times in zip(pairs.planned(most), (1, 1, ROUNDS), strict=True):
+                ask(query, times)
+        event = together(parts)
+        return Blueprint(event, self._measure(), noise if rows is not None else {}, tuple(queries))
+
+    @abstractmethod
+    def _expected_noise(self, residual: float, rows: int) -> float:
+        """About the noise of a shape's value in a cell with a twentieth of the rows."""
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        layout = self._public_layout(facts)
+        measures = self._schedule(layout)
+        told = door.release(self._first(layout, facts), measures[0])
+        answers = [np.asarray(value, np.float64) for value in told.value]
+        errors = np.asarray(told.stderr[0], np.float64)
+        if not layout.cuts:
+            answers = [np.reshape(answers[0], (1, -1))]
+            errors = np.reshape(errors, (1, -1))
+        answers = [answer.reshape(-1, *self._shape(facts)) for answer in answers]
+        noise = errors.reshape(-1, *self._shape(facts))[0]
+        layout, answers, cells = self._joined(layout, answers, noise, facts)
+        start = self._start(answers, cells, noise, facts)
+        self._set_layout(layout)
+        if not layout.cuts:
+            self._set(start.intercept, [], [], [])
+            return
+        further = iter(measures[1:])
+
+        def release(query: Joint) -> Release:
+            return door.release(query, next(further))
+
+        def ask(values: Sequence[Floats], intercept: Floats) -> tuple[list[Floats], float]:
+            query, unit = self._round(values, intercept, start.clip, layout, facts)
+            found = release(query)
+            deviation = float(np.max(found.stderr[0])) * unit
+            return [np.asarray(part, np.float64) * unit for part in found.value], deviation
+
+        learned, counts = boosted(start, self._number_of_rounds(), ask), list(start.rows)
+        if most := self._number_of_pairs(layout):
+            candidates = candidate_pairs(layout, start.rows, learned.values)
+            queries = PairQueries(self, layout, learned, start.clip, facts)
+            bend = float(
+                np.mean([c.sum() for c in start.curvature]) / np.mean([r.sum() for r in start.rows])
+            )
+            pairs, more, rows = learned_pairs(queries, candidates, start, most, bend, release)
+            self.pairs_ = pairs
+            self.term_names_ += [pair.name for pair in pairs]
+            learned = Learned(
+                learned.values + more.values, learned.errors + more.errors, learned.intercept
+            )
+            counts += rows
+        if not start.intercept_is_known:
+            learned = stretched(learned, 1.0 + LAG / max(1, self._number_of_rounds()))
+        self._set(learned.intercept, learned.values, learned.errors, counts)
+
+    @abstractmethod
+    def _shape(self, facts: Facts) -> tuple[int, ...]:
+        """The shape of a first answer in one cell."""
+
+    def _joined(
+        self, layout: Layout, answers: list[Floats], noise: Floats, facts: Facts
+    ) -> tuple[Layout, list[Floats], list[Floats]]:
+        """Fewer cells for numeric columns: where to cut is decided by noised counts."""
+        if not layout.cuts:
+            return layout, answers, [np.ones(1)]
+        cuts: dict[str, tuple[float, ...] | None] = {}
+        found, cells = [], []
+        for (name, points), answer in zip(layout.cuts.items(), answers, strict=True):
+            if points is None:
+                cuts[name] = None
+                found.append(answer)
+                cells.append(np.ones(len(answer)))
+                continue
+            deviation = float(self._counts(noise[None])[0])
+            kept = joined(self._counts(answer), deviation)
+            places = cells_joined(kept, len(answer))
+            cuts[name] = tuple(points[cell] for cell in kept)
+            sums = np.zeros((len(kept) + 1, *answer.shape[1:]))
+            np.add.at(sums, places, answer)
+            found.append(sums)
+            cells.append(np.bincount(places).astype(np.float64))
+        return Layout.of(facts.schema.base, cuts), found, cells
+
+    def _set_layout(self, layout: Layout) -> None:
+        self.cuts_ = dict(layout.cuts)
+        self.pairs_ = []
+        self.term_names_ = list(layout.cuts)
+
+    def _set(
+        self, intercept: Floats, values: list[Floats], errors: list[Floats], rows: list[Floats]
+    ) -> None:
+        """Set what was learned."""
+        self.intercept_ = intercept
+        self.term_scores_ = values
+        self.term_errors_ = errors
+        self.term_counts_ = rows
+
+    def _layout(self) -> Layout:
+        return Layout.of(self.columns_, self.cuts_)
+
+    def _scores(self, X: Any) -> Floats:
+        """Intercept and shapes, added up: an array (rows, outputs)."""
+        rows = self._rows(X)
+        scores = np.tile(self.intercept_, (rows.length, 1))
+        places = self._layout().places(rows) if self.cuts_ else {}
+        found = [*places.values(), *(pair.places(places) for pair in self.pairs_)]
+        for at, values in zip(found, self.term_scores_, strict=True):
+            table = np.vstack([values, np.zeros(values.shape[1])])
+            scores += table[at]  # no declared value: the zeros behind the last
+        return np.asarray(scores)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The fitted model as JSON: for each column its cells, what they add, and the noise in that.
+
+        Parameters
+        ----------
+        path : optional
+            A file to write it to as well.
+        """
+        check_is_fitted(self, "privacy_")
+        return text_of(self, path)
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """A fitted model from JSON text, or from a file; it predicts what the written one did."""
+        model = cls()
+        read_into(model, source)
+        return model
+
+    def plot(self, feature: str, ax: Any = None) -> Any:
+        """Draw what a column adds to the score, with a band of two standard deviations of the noise.
+
+        Parameters
+        ----------
+        feature : str
+            The name of a column.
+        ax : matplotlib Axes, optional
+            Where to draw; new axes by default. Needs ``discreet[report]``.
+
+        Returns
+        -------
+        Axes
+        """
+        check_is_fitted(self, "privacy_")
+        return drawn(self, feature, ax)
+
+    @abstractmethod
+    def _exported(self) -> dict[str, Any]:
+        """What is known of the target, as plain data."""
+
+    @abstractmethod
+    def _imported(self, data: Mapping[str, Any]) -> None:
+        """The inverse of `_exported`."""
+
+    @abstractmethod
+    def _output_names(self) -> list[str]:
+        """What the scores are of."""
+
+    @abstractmethod
+    def _score_name(self) -> str:
+        """What a score is."""
+
+    def _found_features(
+        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
+    ) -> Mapping[str, Base]:
+        found: dict[str, Base] = {}
+        for name, values in zip(names, cells, strict=True):
+            texts = {cell for cell in values.ravel().tolist() if isinstance(cell, str)}
+            if texts:
+                found[name] = Categorical(*sorted(texts))
+            else:
+                found |= super()._found_features([name], [values])
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

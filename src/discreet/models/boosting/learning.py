@@ -1,0 +1,205 @@
+"""From noised answers to shapes: everything here is post-processing.
+
+A shape is what each cell of a term adds to a score, for each output (one for two classes and for numbers,
+else one for each class).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+#: From shapes and intercepts to noised sums of residuals in each cell, and the deviation of their noise.
+Ask = Callable[[Sequence[Floats], Floats], tuple[list[Floats], float]]
+
+#: What is expected of a shape's values: their spread about 0, in units of a score.
+SPREAD = 0.5
+#: The part of the first shapes, each of which explains all it can alone, that is kept.
+START = 0.3
+#: The part of a Newton step that is taken: columns say much the same, and all take their steps at once.
+RATE = 0.6
+INTERCEPT_RATE = 0.7
+#: Scores of classes lag behind what residuals ask for by about this over the number of rounds: measured on
+#: two tables, where it makes probabilities about right (``benchmarks/bench_boosting.py``, log loss).
+LAG = 1.5
+#: Less curvature than this, per row, is not believed.
+LEAST_CURVATURE = 0.02
+#: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
+CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
+#: The least standard deviation of a target that is believed, as a share of half its width.
+LEAST_DEVIATION = 0.02
+#: The variance of a target scaled to [-1, 1] that is expected before anything is measured.
+USUAL_VARIANCE = 1 / 16
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where boosting starts.
+
+    Attributes
+    ----------
+    rows : list of arrays of shape (cells,)
+        Noised numbers of rows, at least as large as their noise.
+    curvature : list of arrays of shape (cells, outputs)
+        About how much the sum of residuals in a cell falls when its value rises by one.
+    values, errors : lists of arrays of shape (cells, outputs)
+        The first shapes, and the standard deviation of the noise in them.
+    intercept : array of shape (outputs,)
+    spread : float
+        What is expected of the values' spread about 0.
+    clip : float
+        The largest residual that counts.
+    intercept_is_known : bool
+        Whether residuals leave the intercept as it is.
+    """
+
+    rows: list[Floats]
+    curvature: list[Floats]
+    values: list[Floats]
+    errors: list[Floats]
+    intercept: Floats
+    spread: float
+    clip: float
+    intercept_is_known: bool
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Shapes, the standard deviation of the noise in them, and intercepts."""
+
+    values: list[Floats]
+    errors: list[Floats]
+    intercept: Floats
+
+
+def class_start(
+    counts: Sequence[Floats], cells: Sequence[Floats], noise: float, places: Sequence[int]
+) -> Start:
+    """Shrunk log-odds of the classes at `places`, from noised counts of shape (cells, classes).
+
+    Each of the counts is a sum of so many `cells` with noise of deviation `noise`.
+    """
+    labels = counts[0].shape[1]
+    total = max(float(np.mean([count.sum() for count in counts])), 1.0)
+    sums = np.mean([count.sum(axis=0) for count in counts], axis=0)
+    base = np.clip(sums[list(places)] / total, 1e-3, 1 - 1e-3)
+    rows, curvature, values, errors = [], [], [], []
+    for count, joined in zip(counts, cells, strict=True):
+        own = noise * np.sqrt(joined)
+        here = np.maximum(count.sum(axis=1), np.maximum(own * np.sqrt(labels), 1e-9))
+        share = (count[:, list(places)] + 4 * base) / (here[:, None] + 4)
+        share = np.clip(share, 0.01, 0.99)
+        bend = here[:, None] * share * (1 - share)
+        odds = np.log(share / (1 - share)) - np.log(base / (1 - base))
+        noisy = own[:, None] / bend
+        kept = START * SPREAD**2 / (SPREAD**2 + noisy**2 + 1 / bend)
+        rows.append(here)
+        curvature.append(np.maximum(bend, LEAST_CURVATURE * here[:, None]))
+        values.append(kept * odds)
+        errors.append(kept * noisy)
+    intercept = np.log(base / (1 - base))
+    return Start(rows, curvature, values, errors, intercept, SPREAD, CLASS_CLIP, False)
+
+
+def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floats) -> Start:
+    """Shrunk means of the target u in [-1, 1], from noised counts, sums and squares by cell."""
+    total = max(float(np.mean([a[:, 0].sum() for a in answers])), 1.0)
+    mean = float(np.clip(np.mean([a[:, 1].sum() for a in answers]) / total, -1, 1))
+    square = float(np.mean([a[:, 2].sum() for a in answers]) / total)
+    # what noise leaves of the measured variance, and of what is usual
+    error = float(noise[2]) * np.sqrt(np.mean([c.sum() for c in cells]) / len(cells)) / total
+    kept = USUAL_VARIANCE**2 / (USUAL_VARIANCE**2 + error**2)
+    variance = kept * (square - mean**2) + (1 - kept) * USUAL_VARIANCE
+    deviation = float(np.sqrt(np.clip(variance, LEAST_DEVIATION**2, 1.0)))
+    spread = SPREAD * deviation
+    rows, values, errors = [], [], []
+    for answer, joined in zip(answers, cells, strict=True):
+        own = noise[:, None] * np.sqrt(joined)
+        here = np.maximum(answer[:, 0], np.maximum(own[0], 1e-9))
+        found = np.clip(answer[:, 1] / here, -1, 1) - mean
+        noisy = np.hypot(own[1], own[0] * (found + mean)) / here
+        kept = START * spread**2 / (spread**2 + noisy**2 + deviation**2 / here)
+        rows.append(here)
+        values.append((kept * found)[:, None])
+        errors.append((kept * noisy)[:, None])
+    curvature = [here[:, None] for here in rows]
+    clip = NUMBER_CLIP * deviation
+    return Start(rows, curvature, values, errors, np.array([mean]), spread, clip, True)
+
+
+def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
+    """Shapes after so many rounds of noised residuals, averaged over the later half of them.
+
+    A step towards what is left over in a cell is that of Newton, times `RATE`, times what a prior of the
+    values' spread leaves of it beside the noise (Wiener's filter): steps of size a leave a share of about a
+    of one round's variance in the values.
+    """
+    values, intercept = [value.copy() for value in start.values], start.intercept.copy()
+    later: list[tuple[list[Floats], Floats]] = []
+    response = _Responses(start)
+    for number in range(rounds):
+        sums, noise = ask(values, intercept)
+        left = np.mean([part.sum(axis=0) for part in sums], axis=0)
+        for at, part in enumerate(sums):
+            bend, here = start.curvature[at], start.rows[at]
+            gradient = part - left * (here / here.sum())[:, None]
+            signal = (start.spread * bend) ** 2
+            step = RATE * signal / (signal + RATE * noise**2)
+            values[at] = centred(values[at] + step * gradient / bend, here)
+            response.add(at, step, step * noise / bend)
+        if not start.intercept_is_known:
+            bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
+            intercept = intercept + INTERCEPT_RATE * left / bend
+        if number >= rounds // 2:
+            later.append(([value.copy() for value in values], intercept.copy()))
+            response.take()
+    shapes, errors = values, start.errors
+    if later:
+        shapes = [np.mean([kept[at] for kept, _ in later], axis=0) for at in range(len(values))]
+        errors, intercept = response.errors(), np.mean([at for _, at in later], axis=0)
+    return Learned(shapes, errors, intercept)
+
+
+def stretched(learned: Learned, by: float) -> Learned:
+    """Shapes and intercepts, and the noise in them, times a number."""
+    values, errors = ([by * part for part in parts] for parts in (learned.values, learned.errors))
+    return Learned(values, errors, by * learned.intercept)
+
+
+def centred(values: Floats, rows: Floats) -> Floats:
+    """Values with mean 0 over the rows."""
+    return np.asarray(values - (rows[:, None] * values).sum(axis=0) / rows.sum())
+
+
+class _Responses:
+    """How much of each answer's noise is in the average of the later shapes.
+
+    Each cell is taken alone: what a step adds, later residuals take back in part.
+    """
+
+    def __init__(self, start: Start) -> None:
+        self._now: list[list[Floats]] = [[error] for error in start.errors]
+        self._sums: list[list[Floats]] = [[] for _ in start.errors]
+        self._taken = 0
+
+    def add(self, at: int, step: Floats, noise: Floats) -> None:
+        self._now[at] = [*(part * (1 - step) for part in self._now[at]), noise]
+
+    def take(self) -> None:
+        self._taken += 1
+        for now, sums in zip(self._now, self._sums, strict=True):
+            sums += [np.zeros_like(now[0]) for _ in range(len(now) - len(sums))]
+            for place, part in enumerate(now):
+                sums[place] = sums[place] + part
+
+    def errors(self) -> list[Floats]:
+        return [np.sqrt(np.sum(np.square(sums), axis=0)) / self._taken for sums in self._sums]
+
+
+def whole_steps(values: Floats) -> npt.NDArray[np.int64]:
+    """The nearest whole numbers, kept within what engines add up."""
+    return np.rint(np.clip(values, -(2.0**30), 2.0**30)).astype(np.int64)

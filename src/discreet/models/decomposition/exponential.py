@@ -1,0 +1,123 @@
+"""The plan of components drawn by the exponential mechanism: mean, directions, variances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from discreet import events
+from discreet.columns import Numeric
+from discreet.dataset import PrepaidDoor
+from discreet.measures import Measure, PureDP
+from discreet.models.decomposition.ball import Ball
+from discreet.models.decomposition.directions import PrincipalDirections, SquaresAlong
+from discreet.models.facts import Facts
+from discreet.models.shares import split, together
+from discreet.queries import CentredSums
+from discreet.queries.base import Floats
+from discreet.rational import positive
+
+__all__ = ["ExponentialPlan", "FoundComponents"]
+
+#: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/pca.md``).
+SHARES = (1, 8, 1)
+#: The usual radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
+USUAL_RADIUS = 1 / 3
+#: The grid of the mean, in bits.
+_BITS = 15
+
+
+@final
+@dataclass(frozen=True)
+class FoundComponents:
+    """What was learned, in the units of the columns; `total` is the sum of all variances."""
+
+    mean: Floats
+    components: Floats
+    variances: Floats
+    total: float
+
+
+@final
+class ExponentialPlan:
+    """What will be asked, in order: all of it decided by public facts and the answers before.
+
+    Privacy
+    -------
+    Pure ε by basic composition of three answers; a delta is not needed. Proof page: ``docs/proofs/pca.md``.
+    """
+
+    def __init__(
+        self, facts: Facts, columns: tuple[Numeric, ...], count: int, measure: Measure, norm: Any
+    ) -> None:
+        assert hasattr(measure, "epsilon")
+        self._facts, self._columns, self._count = facts, columns, count
+        self._half = np.array([column.width / 2 for column in columns])
+        self._lower = np.array([float(column.lower) for column in columns])
+        self._norm = self._usual_norm() if norm is None else float(positive(norm, "norm"))
+        if not 1e-300 < self._norm < 1e300:
+            raise ValueError(f"norm must lie between 1e-300 and 1e300, got {norm!r}.")
+        self.mean_query = CentredSums(*facts.features, bits=_BITS)
+        drawn = min(count, int((self._half > 0).sum()) - 1) > 0
+        weights = SHARES if drawn else (SHARES[0], SHARES[2])
+        parts = split(PureDP(measure.epsilon), weights)
+        self._mean_how, self._squares_how = parts[0], parts[-1]
+        self._directions_how = parts[1] if drawn else PureDP(measure.epsilon)
+
+    def _usual_norm(self) -> float:
+        """A public share of the distance from the middle of the box to a corner."""
+        largest = float(self._half.max())
+        if not largest > 0:
+            return 1.0
+        return USUAL_RADIUS * largest * float(np.sqrt(((self._half / largest) ** 2).sum()))
+
+    def _ball(self, mean: Floats) -> Ball:
+        return Ball(self._columns, mean, self._norm)
+
+    def _directions(self, ball: Ball) -> PrincipalDirections:
+        assert isinstance(self._directions_how, PureDP)
+        epsilon = self._directions_how.epsilon
+        return PrincipalDirections(
+            self._facts.features, ball, self._count, epsilon, self._facts.unit
+        )
+
+    def _squares(self, ball: Ball, directions: Floats) -> SquaresAlong:
+        assert isinstance(self._squares_how, PureDP)
+        return SquaresAlong(
+            self._facts.features, ball, directions, self._squares_how, self._facts.unit
+        )
+
+    def event(self) -> events.Event:
+        """All that is asked; the centre of the ball plays no part in it."""
+        facts, ball = self._facts, self._ball(self._lower)
+        steps = (self._directions(ball), self._squares(ball, np.eye(len(self._lower))))
+        mean = facts.asked(self.mean_query, self._mean_how).event
+        return together([mean, *(step.event(facts.schema, facts.unit) for step in steps)])
+
+    def noise(self, rows: int | None) -> dict[str, Any]:
+        """The expected noise of what is learned."""
+        if rows is None:
+            return {}
+        spread = self._squares(self._ball(self._lower), np.eye(len(self._lower))).spread()
+        asked = self._facts.asked(self.mean_query, self._mean_how)
+        means = np.asarray(asked.expected_error(rows)).ravel()[1:] * self._half
+        n = max(rows, 1)
+        return {"mean_": means / n, "explained_variance_": spread / n}
+
+    def run(self, door: PrepaidDoor) -> FoundComponents:
+        """Ask, in the order of the plan."""
+        answer = np.asarray(door.release(self.mean_query, self._mean_how).value).ravel()
+        count = max(float(answer[0]), 1.0)
+        middle = np.clip(answer[1:] / count, -1.0, 1.0) + self.mean_query.shift(self._facts.schema)
+        mean = np.clip(
+            self._lower + self._half * (middle + 1), self._lower, self._lower + 2 * self._half
+        )
+        ball = self._ball(mean)
+        components = door.run(self._directions(ball))
+        sums = np.maximum(door.run(self._squares(ball, components)) / count, 0.0)
+        # components come in the order in which they were drawn: the variances are made to fall like them
+        variances = np.asarray(isotonic_regression(sums[:-1], increasing=False))
+        return FoundComponents(mean, components, variances, float(sums.sum()))

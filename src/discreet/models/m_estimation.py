@@ -1,0 +1,360 @@
+"""Any estimator with sample weights, fitted to a noised histogram."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from discreet.columns import Categorical, Numeric
+from discreet.dataset import PrepaidDoor
+from discreet.models.base import PrivateEstimator
+from discreet.models.cells import Axis, Cells, axis_of, declared_bins, usual_bins
+from discreet.models.facts import Blueprint, Facts
+from discreet.queries import CentredSums, Count, WithColumns
+from discreet.queries.base import Additive, Floats
+from discreet.rational import rational, whole
+from discreet.release import Release
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Cells of features and target together, at most; more are refused.
+MOST_CELLS = 2**17
+#: What is assumed of the number of rows where nothing is known of it.
+USUAL_ROWS = 10_000
+#: How many rows with the mean of all each cell gets, as a share of the threshold (measured).
+PULL = 0.25
+
+
+def _if_inner_has(name: str) -> Callable[[F], F]:
+    """A method that is there if the inner estimator has one of this name."""
+
+    def has(estimator: Any) -> bool:
+        return hasattr(getattr(estimator, "estimator_", estimator._inner()), name)
+
+    found: Callable[[F], F] = available_if(has)
+    return found
+
+
+@final
+class HistogramMEstimator(PrivateEstimator):
+    """A scikit-learn estimator, fitted to the cells of a noised histogram instead of the rows.
+
+    The table is cut into public cells, their counts are noised once, and the estimator is fitted to the
+    middles of the cells, weighted by what the noise left of the counts (Lei 2011). Whatever the estimator
+    does is post-processing. Numbers reach it scaled by their bounds to [-1, 1], categories as indicators.
+    For few columns: cells multiply.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor whose ``fit`` takes ``sample_weight``
+        ``LogisticRegression()`` by default. It is cloned, never fitted itself.
+    bins : int, sequence or mapping, optional
+        How numbers are cut: one number of even bins for all, or for each feature (in order, or by name) a
+        number or the cuts themselves, which suit amounts that are mostly small. 1 leaves a column out. By
+        default up to 16, from the budget, the number of columns and `expected_rows`.
+    target_bins : int or sequence of cuts, optional
+        For regressors: cut the target as well, and fit to the middles of its bins, as any loss but squares
+        needs. By default each cell has its noised mean of the target instead.
+    expected_rows : int, optional
+        A public guess of the number of rows, for the default of `bins`; 10000 if nobody knows.
+    epsilon, delta : number
+        The budget.
+    bounds, classes, target_bounds, schema, unit, ledger
+        As in every estimator.
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone
+    classes_ : array
+        For classifiers.
+    weights_ : array of shape (n_cells_,)
+        What the cells weigh: noised counts, those within the noise set to 0.
+    n_cells_ : int
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One person moves `max_rows` counts by one each (add/remove), twice as many under replace-one. One
+    noised vector, one event. The cells are public: bins are declared, or follow from public facts. A
+    row with an undeclared category or class is left out; NaN counts as the column's fill; without rows the
+    weights are what noise leaves. Proof page: ``docs/proofs/m_estimation.md``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from discreet.models.m_estimation import HistogramMEstimator
+    >>> model = HistogramMEstimator(LinearRegression(), bounds=(0, 1), target_bounds=(0, 9))
+    >>> model.plan(n_features=2).measure
+    PureDP(epsilon=1)
+    """
+
+    _claims = ("histogram-m-estimator",)
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        bins: Any = None,
+        target_bins: Any = None,
+        expected_rows: int | None = None,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.bins = bins
+        self.target_bins = target_bins
+        self.expected_rows = expected_rows
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+
+    def _inner(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    @property
+    def _target(self) -> Literal["none", "class", "number"]:  # type: ignore[override]
+        return "class" if is_classifier(self._inner()) else "number"
+
+    def _checked_inner(self) -> Any:
+        inner = self._inner()
+        if not (is_classifier(inner) or is_regressor(inner)):
+            raise TypeError(
+                "estimator must be a classifier or a regressor of scikit-learn, as in "
+                f"LogisticRegression(), not {inner!r}."
+            )
+        if isinstance(inner, PrivateEstimator):
+            raise TypeError("estimator must be a plain one: the histogram is private already.")
+        if not has_fit_parameter(inner, "sample_weight"):
+            raise TypeError(
+                f"estimator must take sample_weight in fit, which {type(inner).__name__} doesn't: a cell "
+                "counts as often as it has rows. Give a model itself, not a pipeline: numbers are scaled "
+                "already."
+            )
+        return inner
+
+    def _cells(self, facts: Facts) -> tuple[Cells, Axis | None]:
+        """The cells of the features, and of the target if it is cut."""
+        declared = self._bins(facts)
+        axes = [
+            axis_of(name, column, declared.get(name, 1))
+            for name, column in zip(facts.features, facts.columns, strict=True)
+        ]
+        cells, target = Cells(tuple(axes)), self._target_axis(facts)
+        total = cells.count * (1 if target is None else target.size)
+        if total > MOST_CELLS:
+            shown = f"{total:,}" if total < 10**15 else f"about 10^{len(str(total)) - 1}"
+            raise ValueError(
+                f"bins: the columns make {shown} cells in all (the target among them), more than "
+                f"{MOST_CELLS:,}, and most of them would hold noise alone. Name fewer columns in the schema, "
+                "or fewer bins, as in bins=2, or bins=1 for a column that matters little."
+            )
+        return cells, target
+
+    def _bins(self, facts: Facts) -> dict[str, Any]:
+        numbers = [
+            name
+            for name, column in zip(facts.features, facts.columns, strict=True)
+            if isinstance(column, Numeric) and column.width
+        ]
+        found = {} if self.bins is None else dict(declared_bins(self.bins, facts.features))
+        left = [name for name in numbers if name not in found]
+        if left:
+            target = self._target_axis(facts)
+            others = 1 if target is None else target.size
+            for name, column in zip(facts.features, facts.columns, strict=True):
+                if name not in left:
+                    others *= axis_of(name, column, found.get(name, 1)).size
+            usual = usual_bins(self._signal(facts), len(left), others)
+            while usual > 2 and others * usual ** len(left) > MOST_CELLS:
+                usual -= 1
+            found |= dict.fromkeys(left, usual)
+        return found
+
+    def _signal(self, facts: Facts) -> float:
+        """ε times the expected number of rows, for one row of each person."""
+        rows = facts.rows
+        if self.expected_rows is not None:
+            rows = whole(self.expected_rows, "expected_rows", least=1)
+        elif rows is None:
+            rows = USUAL_ROWS
+        epsilon = 1e9 if self.epsilon == math.inf else float(rational(self.epsilon, "epsilon"))
+        asked = (
+            2 if self._target == "number" and self.target_bins is None else 1
+        )  # counts, and sums
+        return epsilon * rows / facts.unit.rows_per_person / asked
+
+    def _target_axis(self, facts: Facts) -> Axis | None:
+        assert facts.target is not None
+        column = facts.schema.base[facts.target]
+        if self._target == "class":
+            if not isinstance(column, Categorical):
+                raise ValueError(f"the target {facts.target!r} must be dp.Categorical.")
+            if len(column.values) < 2:
+                raise ValueError("classes: a classifier needs more than one class.")
+            return axis_of(facts.target, column, 1)
+        if not isinstance(column, Numeric):
+            raise ValueError(
+                f"the target {facts.target!r} must be dp.Real or dp.Integer: the estimator is a regressor."
+            )
+        if self.target_bins is None:
+            return None
+        (cuts,) = declared_bins([self.target_bins], [facts.target]).values()
+        return axis_of(facts.target, column, cuts)
+
+    def _query(self, facts: Facts) -> Additive:
+        cells, target = self._cells(facts)
+        assert facts.target is not None
+        if target is None:
+            asked: Additive = CentredSums(facts.target, by=cells.by or None)
+        else:
+            cells = Cells((*cells.axes, target))
+            asked = Count(by=cells.by or None)
+        return WithColumns(asked, cells.derived) if cells.derived else asked
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        self._checked_inner()
+        query = self._query(facts)
+        asked = facts.asked(query, self._measure())
+        noise = {}
+        if rows is not None:
+            noise = {"weights_": float(np.max(np.asarray(asked.expected_error(rows))[..., 0]))}
+        return Blueprint(asked.event, asked.measure, noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        cells, target = self._cells(facts)
+        release = door.release(self._query(facts), self._measure())
+        points = cells.points()
+        if target is None:
+            counts, sums = np.asarray(release.value, np.float64).reshape(-1, 2).T
+            noise = threshold(release, counts)
+            self.weights_ = kept(counts, noise)
+            answers = self._unscaled(facts, means(counts, sums, noise * PULL))
+        else:
+            counts = np.asarray(release.value, np.float64).reshape(-1, target.size)
+            at_least = threshold(release, counts)
+            if self._target == "class":
+                counts = counts[:, self._by_class(facts)]
+                by_class = [kept(column, at_least) for column in counts.T]
+                self.weights_ = np.stack(by_class, axis=1).ravel()
+                answers = np.tile(self.classes_, cells.count)
+            else:
+                self.weights_ = kept(counts.ravel(), at_least)
+                answers = np.tile(self._unscaled(facts, target.points[:, 0]), cells.count)
+            points = np.repeat(points, target.size, axis=0)
+        self.n_cells_ = len(self.weights_)
+        used = np.flatnonzero(self.weights_)
+        self._layout, self._cases = cells, (points[used], answers[used], self.weights_[used])
+        self._fit_inner()
+
+    def _fit_inner(self) -> None:
+        points, answers, weights = self._cases
+        self.estimator_ = clone(self._checked_inner()).fit(points, answers, sample_weight=weights)
+
+    def refitted(self, estimator: Any) -> HistogramMEstimator:
+        """Another estimator on the same noised cells: post-processing, so nothing is charged.
+
+        Parameters
+        ----------
+        estimator : classifier or regressor
+            Of the same kind as the one that was fitted.
+        """
+        check_is_fitted(self, "privacy_")
+        other = copy.copy(self)
+        other.estimator = estimator
+        if other._target != self._target:
+            raise ValueError(
+                "estimator must be a classifier where a classifier was fitted, a regressor where a regressor "
+                "was: the cells hold what that one needs."
+            )
+        other._fit_inner()
+        return other
+
+    def _unscaled(self, facts: Facts, values: Floats) -> Floats:
+        assert facts.target is not None
+        column = facts.schema.base[facts.target]
+        assert isinstance(column, Numeric)
+        return np.asarray(float(column.lower) + (values + 1.0) / 2.0 * column.width)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """What the fitted estimator says of rows."""
+        design = self._design(X)
+        return np.asarray(self.estimator_.predict(design))
+
+    @_if_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Floats:
+        """The chances of the classes, in the order of ``classes_``."""
+        design = self._design(X)
+        return np.asarray(self.estimator_.predict_proba(design))
+
+    @_if_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Floats:
+        """The scores of the fitted estimator."""
+        design = self._design(X)
+        return np.asarray(self.estimator_.decision_function(design))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of a classifier, R² of a regressor."""
+        judge = accuracy_score if self._target == "class" else r2_score
+        return float(judge(y, self.predict(X), sample_weight=sample_weight))
+
+    def _design(self, X: Any) -> Floats:
+        rows = self._rows(X)  # raises first if there was no fit
+        return self._layout.design(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._inner())
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = copy.deepcopy(inner.classifier_tags)
+        tags.regressor_tags = copy.deepcopy(inner.regressor_tags)
+        return tags
+
+
+def threshold(release: Release, counts: Floats) -> float:
+    """What an empty cell's noisy count exceeds once in two tables: noise at the level of 1/cells."""
+    if counts.size < 2:
+        return 0.0
+    interval = release.noise_interval(1 - 1 / counts.size)
+    upper = np.asarray(interval.upper, np.float64).reshape(counts.size, -1)[:, 0]
+    return float(upper[0] - counts.ravel()[0])
+
+
+def kept(counts: Floats, at_least: float) -> Floats:
+    """Weights of cells from noisy counts: those above the threshold, scaled so that the total is unbiased.
+
+    If none is above, all cells weigh the same. The total is at least 1.
+    """
+    total = max(float(counts.sum()), 1.0)
+    large = np.where(counts > max(at_least, 0.0), counts, 0.0)
+    found = large if large.any() else np.ones_like(counts)
+    return np.asarray(found * (total / found.sum()))
+
+
+def means(counts: Floats, sums: Floats, pull: float) -> Floats:
+    """The mean of each cell from noisy counts and sums, as if `pull` more rows had the mean of all."""
+    middle = float(np.clip(sums.sum() / max(counts.sum(), 1.0), -1.0, 1.0))
+    rows = np.maximum(counts, 0.0) + pull
+    found = np.where(rows > 0, (sums + middle * pull) / np.where(rows > 0, rows, 1.0), middle)
+    return np.asarray(np.clip(found, -1.0, 1.0))

@@ -1,0 +1,282 @@
+"""Noised qualities: the step on rows, and the score of a model on its own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from discreet import events
+from discreet.coding import MIX_PRIME, VALUE_BITS
+from discreet.columns import Numeric
+from discreet.dataset import PrivateDataset
+from discreet.doors import unobserved
+from discreet.measures import Measure
+from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
+from discreet.models.base import PrivateEstimator
+from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
+from discreet.release import NoiseInterval
+from discreet.schema import Schema
+from discreet.step import CodedRows, Step
+from discreet.unit import Unit
+
+_NAMES = "feature_names_in_"
+#: Rows are predicted so many at a time, always.
+BLOCK = 256
+
+
+@final
+class ScoredRows(Step):
+    """The noised sums of a metric: a model's predictions for rows against their targets.
+
+    Rows are read as their codes and decoded to the middle of their cells. Those of no declared class are
+    left out; for models that are not of this toolkit, those with an undeclared category too.
+
+    Parameters
+    ----------
+    metric : Metric
+    model : fitted estimator
+        It may be published: learned privately, or from other rows. It predicts each row from its own
+        cells, and must have an answer for all cells that the schema allows; rows are given to it in
+        blocks of one size, each at a place that its codes decide.
+    features : tuple of str
+    target : str
+    law : Law
+        The noise on each sum.
+
+    Privacy
+    -------
+    That of the noise, for the metric's sensitivity. It needs rows in Python, on every engine. Proof page:
+    ``docs/proofs/search.md``.
+    """
+
+    def __init__(
+        self, metric: Metric, model: Any, features: tuple[str, ...], target: str, law: Law
+    ) -> None:
+        self.columns = (*features, target)
+        self.metric, self.model, self.law = metric, model, law
+
+    def event(self, schema: Schema, unit: Unit) -> events.Event:
+        return score_event(self.metric, self.law, unit)
+
+    def run(self, rows: CodedRows) -> Integers:
+        columns = [rows.schema.base[name] for name in rows.names]
+        # models of this toolkit take unknown categories; others might raise because of one
+        first = len(columns) - 1 if isinstance(self.model, PrivateEstimator) else 0
+        needed = [j for j in range(first, len(columns)) if not isinstance(columns[j], Numeric)]
+        codes = rows.codes[(rows.codes[:, needed] >= 0).all(axis=1)]
+        found = np.zeros(self.metric.size, np.int64)
+        with unobserved(), np.errstate(all="ignore"):
+            for block, counts in blocks(codes):
+                cells = [_cells(column, block[:, j]) for j, column in enumerate(columns)]
+                x = self._features(rows.names[:-1], cells[:-1])
+                found += self.metric.totals(self.model, x, cells[-1], counts)
+        return self.law.run(found)
+
+    def _features(self, names: tuple[str, ...], cells: list[npt.NDArray[Any]]) -> Any:
+        """Features in a form that the model takes."""
+        if isinstance(self.model, PrivateEstimator) and hasattr(self.model, _NAMES):
+            return dict(zip(names, cells, strict=True))
+        kind = np.float64 if all(c.dtype.kind == "f" for c in cells) else object
+        return np.column_stack([c.astype(kind) for c in cells])
+
+    def __repr__(self) -> str:
+        return f"{self.metric!r} of {type(self.model).__name__}"
+
+
+@lru_cache(maxsize=64)
+def mixers(count: int) -> tuple[int, ...]:
+    """Public multipliers, one for each column."""
+    return tuple(
+        1 + int.from_bytes(hashlib.sha256(b"place %d" % i).digest()[:8]) % (MIX_PRIME - 1)
+        for i in range(count)
+    )
+
+
+def blocks(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Different rows in blocks of `BLOCK`, each at a place that its own codes decide, and how often each is.
+
+    Places that are left over hold a row of zeros, which counts 0 times. Float64 may round a row's scores
+    differently by its place and by the number of rows, but then it does so whatever rows are beside it.
+    """
+    if not len(codes):  # the model is asked all the same, so that it fails for all rows or for none
+        yield np.zeros((BLOCK, codes.shape[1]), np.int64), np.zeros(BLOCK, np.int64)
+        return
+    distinct, counts = np.unique(codes, axis=0, return_counts=True)
+    mix = np.zeros(len(distinct), np.int64)
+    for column, mixer in zip(distinct.T, mixers(distinct.shape[1]), strict=True):
+        mix += (column + 1) * mixer % MIX_PRIME
+    place = mix % MIX_PRIME % BLOCK
+    order = np.argsort(place, kind="stable")
+    # which of the rows with its place a row is: that is its block
+    number = np.arange(len(order)) - np.searchsorted(place[order], place[order])
+    ends = np.cumsum(np.bincount(number))
+    for here in np.split(order[np.argsort(number, kind="stable")], ends[:-1]):
+        block = np.zeros((BLOCK, distinct.shape[1]), np.int64)
+        often = np.zeros(BLOCK, np.int64)
+        block[place[here]], often[place[here]] = distinct[here], counts[here]
+        yield block, often
+
+
+def score_event(metric: Metric, law: Law, unit: Unit) -> events.Event:
+    """What a noised metric is, for the accountant."""
+    if isinstance(law, NoNoise):
+        if not unit.is_public:
+            raise ValueError("how: an infinite budget (no noise) is accepted with dp.PUBLIC only.")
+        return events.Compose()
+    return law.event(metric.sensitivity(unit))
+
+
+def score_law(metric: Metric, how: Measure | Mechanism, unit: Unit) -> Law:
+    """The noise that a budget asks for."""
+    sensitivity = metric.sensitivity(unit)
+    mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
+    if not isinstance(mechanism, AdditiveMechanism):
+        raise TypeError(f"how: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
+    return mechanism.law(sensitivity)
+
+
+def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
+    """Values that have these codes: the middles of grid cells, or declared categories."""
+    if not isinstance(column, Numeric):
+        values = np.array([*column.values, None], dtype=object)
+        return values[np.where(codes < len(column.values), codes, -1)]
+    steps = column.steps(VALUE_BITS)
+    if not steps:
+        return np.full(len(codes), float(column.lower))
+    half = 0.0 if column.is_exact(VALUE_BITS) else 0.5
+    found = float(column.lower) + column.width * ((codes + half) / steps)
+    return np.clip(found, float(column.lower), float(column.upper))
+
+
+@dataclass(frozen=True, repr=False)
+class Score:
+    """A noised quality of a model.
+
+    Attributes
+    ----------
+    value : float
+    stderr : float
+        The standard deviation that the noise gives it, to first order.
+    metric : Metric
+    event, measure : what ran, and what was charged for it
+    entry : the ledger's entry; None on public rows
+    is_private : bool
+        False on rows declared public, and when noise was drawn from a fixed seed.
+    """
+
+    value: float
+    stderr: float
+    metric: Metric
+    event: events.Event
+    measure: Measure
+    entry: Any
+    is_private: bool
+    _totals: Floats = field(repr=False)
+    _law: Law = field(repr=False)
+
+    def noise_interval(self, level: float = 0.95) -> NoiseInterval:
+        """Where the quality on *these* rows lies, with probability at least `level`."""
+        _checked_level(level)
+        width = self._law.half_width(1 - (1 - level) / self.metric.size)
+        return NoiseInterval(*self.metric.bounds(self._totals, width), level, "value")
+
+    def interval(self, level: float = 0.95) -> NoiseInterval:
+        """About where the quality on rows of the same kind lies: noise and sampling, as if normal."""
+        _checked_level(level)
+        far = math.hypot(self.stderr, self.metric.sampling(self._totals))
+        far *= float(ndtri((1 + level) / 2))
+        most = math.inf if not self.metric.is_better_if_larger else 1.0
+        low, high = max(0.0, self.value - far), min(most, self.value + far)
+        return NoiseInterval(low, high, level, "value")
+
+    def __repr__(self) -> str:
+        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        return f"{self.metric!r}  {self.measure!r}{mark}\n  {self.value:.6g} ± {self.stderr:.4g}"
+
+
+def _checked_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+
+
+def private_score(
+    model: Any,
+    data: PrivateDataset,
+    metric: Metric | str,
+    how: Measure | Mechanism,
+    *,
+    target: str | None = None,
+) -> Score:
+    """How good a model is on private rows, noised, and charged before a row is read.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        It may be published: learned privately, or from other rows.
+    data : PrivateDataset
+        Whose schema declares the model's features and the target.
+    metric : Metric or str
+        ``"accuracy"``, ``"log_loss"``, ``"auc"``, ``"mean_squared_error"``, ``"mean_absolute_error"``.
+    how : Measure or Mechanism
+        As in ``data.release``.
+    target : str, optional
+        The name of the target's column; the schema's last column by default.
+
+    Privacy
+    -------
+    One charge of the noise on the metric's sums, for the data set's unit: see `Metric` and `ScoredRows`.
+    n = 0 gives a value like any other.
+    """
+    if not isinstance(data, PrivateDataset):
+        raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
+    if not isinstance(how, Measure | Mechanism):
+        raise TypeError(f"how must be a measure such as dp.PureDP(0.1), not {type(how).__name__}.")
+    schema, unit = data.schema, data.unit
+    goal = target
+    if goal is None:
+        goal = [name for name in schema.base if name != unit.id_column][-1]
+    features = _features(model, schema, goal, unit)
+    chosen = metric_of(metric).bound(model, schema, goal)
+    law = score_law(chosen, how, unit)
+    measure = how if isinstance(how, Measure) else how.measure
+    step = ScoredRows(chosen, model, features, goal, law)
+    with data.prepaid(step.event(schema, unit), measure) as door:
+        totals = door.run(step).astype(np.float64)
+        entry = door.entry
+    return Score(
+        chosen.value(totals),
+        chosen.error(totals, law.expected_error()),
+        chosen,
+        step.event(schema, unit),
+        measure,
+        entry,
+        data._is_private(),
+        totals,
+        law,
+    )
+
+
+def _features(model: Any, schema: Schema, target: str, unit: Unit) -> tuple[str, ...]:
+    """The columns that a model predicts from, in its order."""
+    schema[target]  # raises if it is not declared
+    names = tuple(name for name in schema.base if name not in (target, unit.id_column))
+    named = getattr(model, _NAMES, None)
+    if named is not None:
+        missing = [name for name in named if name not in names]
+        if missing:
+            raise ValueError(
+                f"model was fitted on column {missing[0]!r}, which data does not have."
+            )
+        names = tuple(named)
+    width = getattr(model, "n_features_in_", len(names))
+    if width != len(names):
+        raise ValueError(f"model was fitted on {width} features, but data has {len(names)}.")
+    return names

@@ -1,0 +1,330 @@
+"""The best of a random number of fits with random settings, paid for once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from discreet.coding import Between, Condition, Part
+from discreet.columns import Base
+from discreet.dataset import PrepaidDoor, PrivateDataset
+from discreet.doors import Selection
+from discreet.measures import Measure
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.inputs import Opened
+from discreet.models.metrics.kinds import Metric, metric_of
+from discreet.models.metrics.scoring import ScoredRows, score_event, score_law
+from discreet.models.model_selection.budget import (
+    Division,
+    SearchBudget,
+    checked_share,
+    described,
+    divided,
+    gamma_of,
+)
+from discreet.models.model_selection.settings import candidates_of, listed_settings, whole_weights
+from discreet.rational import non_negative, rational
+from discreet.schema import Schema, order_codes
+from discreet.unit import REPLACE_ONE
+
+Self = TypeVar("Self", bound="PrivateSearch")
+F = TypeVar("F", bound=Callable[..., Any])
+#: Rows are dealt to so many parts; some of these validate.
+_PARTS = 1024
+
+
+class _TargetOfEstimator:
+    """What the target of a search is: that of its estimator; classes, asked of the class itself."""
+
+    def __get__(self, search: Any, kind: Any = None) -> Any:
+        estimator = None if search is None else search.estimator
+        return getattr(estimator, "_target", "class")
+
+
+def _where_estimator_has(name: str) -> Callable[[F], F]:
+    """A method that is there if the estimator has one of this name."""
+
+    def has(search: Any) -> bool:
+        return hasattr(getattr(search, "best_estimator_", search.estimator), name)
+
+    found: Callable[[F], F] = available_if(has)
+    return found
+
+
+def _declared_by_estimator(name: str) -> property:
+    return property(lambda search: getattr(search.estimator, name, None))
+
+
+@final
+class PrivateSearch(PrivateEstimator):
+    """The best setting of a private model: many fits, one charge.
+
+    A run draws a setting at random, fits the estimator privately, and scores it with a noised metric. The
+    number of runs is random and stays secret, as do all runs but the best: so the whole search costs about
+    two or three times as much as one of its runs, however many there are (Liu & Talwar 2019; Papernot
+    & Steinke 2022). The best model is released as it is; there is no refit.
+
+    Parameters
+    ----------
+    estimator : estimator of `discreet.models`
+        Its `epsilon`, `delta`, `schema`, `unit` and `ledger` are the search's; what else declares
+        its columns (`bounds`, `classes`, ...) is read from it.
+    settings : mapping of names to lists, or list of mappings
+        A grid, or the settings themselves; ``"estimator"`` may be one of the names. Public.
+    epsilon, delta : number
+        The budget of the whole search; with ``delta=0`` pure DP.
+    schema, unit, ledger
+        As for every estimator.
+    scoring : Metric or str, optional
+        Of `discreet.models.metrics`; by default ``"accuracy"`` or ``"mean_squared_error"``.
+    validation : number, optional
+        The share of rows that validate and don't train, by a public hash of the row: rows that are equal
+        fall into one part. By default all rows do both. Not under ``dp.REPLACE_ONE``.
+    runs : number, optional
+        The mean of the number of runs; by default twice that of the settings.
+    shape : number
+        η of the law of that number: 1 is geometric; 0 (logarithmic) costs a third less, but one run in
+        five searches or so is all there is.
+    weights : sequence of numbers, optional
+        How likely each setting is drawn; equally by default.
+    score_share : number
+        The part of a run's ε that pays for its score, where it adds to that of the fit.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+    best_params_ : dict
+        Its setting.
+    best_score_ : float
+        Its noised score, which is biased to the good side, as the best of several is.
+    budget_ : SearchBudget
+        How the budget was divided, and what the same runs would cost otherwise.
+    classes_ : array
+        For classes.
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    One charge of `events.RepeatAndSelect`; a run is a mixture of the settings by public weights. The
+    setting, the model and its noised score are released; the number of runs, the other runs and the time
+    that the fit takes are not covered and must stay secret. Runs are checked against the plan and can't
+    read rows otherwise. With `validation` under add/remove without ids, fit and score see different
+    persons, so their costs do not add up. Predictions must be made row by row; an estimator that hands
+    rows on to another library's model vouches for that one. With ``dp.PUBLIC`` and an infinite budget
+    every setting is tried once. Proof page: ``docs/proofs/search.md``.
+    """
+
+    _target = _TargetOfEstimator()
+
+    bounds = _declared_by_estimator("bounds")
+    classes = _declared_by_estimator("classes")
+    target_bounds = _declared_by_estimator("target_bounds")
+    categories = _declared_by_estimator("categories")
+    accept_assumed = property(
+        lambda search: bool(getattr(search.estimator, "accept_assumed", False)),
+        doc="Whether a ledger opened for the fit takes events that are assumed to be private.",
+    )
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        settings: Any = None,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        scoring: Any = None,
+        validation: Any = None,
+        runs: Any = None,
+        shape: Any = 1,
+        weights: Any = None,
+        score_share: Any = 0.2,
+    ) -> None:
+        self.estimator = estimator
+        self.settings = settings
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.scoring = scoring
+        self.validation = validation
+        self.runs = runs
+        self.shape = shape
+        self.weights = weights
+        self.score_share = score_share
+
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        found = [name for each in self._candidates() for name in each._claims]
+        return ("private-search", *dict.fromkeys(found))
+
+    def _candidates(self) -> list[PrivateEstimator]:
+        if not isinstance(self.estimator, PrivateEstimator):
+            raise TypeError(
+                "estimator must be an estimator of discreet.models, "
+                f"not {type(self.estimator).__name__}."
+            )
+        return candidates_of(self.estimator, listed_settings(self.settings))
+
+    def _metric(self, candidate: PrivateEstimator, facts: Facts) -> Metric:
+        default = "accuracy" if self._target == "class" else "mean_squared_error"
+        assert facts.target is not None
+        chosen = metric_of(default if self.scoring is None else self.scoring)
+        return chosen.bound(candidate, facts.schema, facts.target)
+
+    def _split(self, facts: Facts) -> Condition | None:
+        if self.validation is None:
+            return None
+        share = rational(self.validation, "validation")
+        if not 0 < share < 1:
+            raise ValueError(f"validation must be between 0 and 1, got {self.validation!r}.")
+        if facts.unit.relation is REPLACE_ONE:
+            raise ValueError(
+                "validation: under dp.REPLACE_ONE rows are not split, since the number of rows in a part "
+                "would be private: leave it None, or use dp.ADD_REMOVE."
+            )
+        return hashed_share(facts.schema, share)
+
+    def _divided(self, facts: Facts) -> tuple[Measure, Measure, Selection]:
+        """The budgets of a fit and of its score, and the whole plan: from public facts alone."""
+        candidates = self._candidates()
+        metrics = [self._metric(each, facts) for each in candidates]
+        weights = whole_weights(self.weights, len(candidates))
+        shape = non_negative(self.shape, "shape")
+        runs = 2 * len(candidates) if self.runs is None else self.runs
+        gamma = gamma_of(shape, runs)
+        split = self._split(facts)
+
+        def selecting(fit: Measure, score: Measure) -> Selection:
+            planned = []
+            for each, metric in zip(candidates, metrics, strict=True):
+                event = with_budget(each, fit)._plan(facts, None).event
+                law = score_law(metric, score, facts.unit)
+                planned.append((event, score_event(metric, law, facts.unit)))
+            return Selection(tuple(planned), weights, shape, gamma, split)
+
+        apart = split is not None and facts.unit.id_column is None
+        division = Division(checked_share(self.score_share), apart, shape, gamma)
+        fit, score = divided(self._measure(), selecting, facts.unit, division)
+        return fit, score, selecting(fit, score)
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        _, score, selection = self._divided(facts)
+        noise = {}
+        if rows is not None and self.epsilon != math.inf:
+            share = 1 if self.validation is None else float(rational(self.validation, "validation"))
+            metric = self._metric(self._candidates()[0], facts)
+            deviation = score_law(metric, score, facts.unit).expected_error()
+            noise = {"best_score_": metric.expected_error(rows * share, deviation)}
+        return Blueprint(selection.event(facts.unit), self._measure(), noise)
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        fit, score, selection = self._divided(facts)
+        settings = listed_settings(self.settings)
+        candidates = [with_budget(each, fit) for each in self._candidates()]
+        assert facts.target is not None
+        target, named = facts.target, hasattr(self, "feature_names_in_")
+
+        def run(
+            at: int, views: tuple[PrivateDataset, ...]
+        ) -> tuple[float, tuple[int, PrivateEstimator, float]]:
+            to_fit, to_score = views
+            model = clone(candidates[at])._fit_source(Opened(to_fit, facts, named, False))
+            metric = self._metric(model, facts)
+            law = score_law(metric, score, facts.unit)
+            step = ScoredRows(metric, model, facts.features, target, law)
+            value = metric.value(np.asarray(to_score.run(step), np.float64))
+            return metric.score(value), (at, model, value)
+
+        _, (at, model, value) = door.select(selection, run)
+        self.best_estimator_, self.best_score_ = model, value
+        self.best_params_ = settings[at]
+        self.budget_: SearchBudget = described(self._measure(), fit, score, selection, facts.unit)
+
+    def _fit_source(self: Self, source: Opened) -> Self:
+        super()._fit_source(source)
+        # what was paid for the model is the price of the search, not that of its own fit
+        self.best_estimator_.privacy_ = self.privacy_
+        return self
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "privacy_")
+        return self.best_estimator_
+
+    @_where_estimator_has("predict")
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """What the best model predicts for each row."""
+        return np.asarray(self._best().predict(X))
+
+    @_where_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The classes' probabilities for each row, by the best model."""
+        return np.asarray(self._best().predict_proba(X))
+
+    @_where_estimator_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The logarithms of the classes' probabilities for each row, by the best model."""
+        return np.asarray(self._best().predict_log_proba(X))
+
+    @_where_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """The best model's scores for each row."""
+        return np.asarray(self._best().decision_function(X))
+
+    @_where_estimator_has("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The best model's own score on rows that may be seen: exact, not private."""
+        return float(self._best().score(X, y, sample_weight=sample_weight))
+
+    def _declared_width(self) -> int | None:
+        return None if self.estimator is None else self.estimator._declared_width()
+
+    def _declared_features(self, names: Sequence[str]) -> Mapping[str, Base] | None:
+        self._candidates()
+        found: Mapping[str, Base] | None = self.estimator._declared_features(names)
+        return found
+
+    def _found_features(
+        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
+    ) -> Mapping[str, Base]:
+        found: Mapping[str, Base] = self.estimator._found_features(names, cells)
+        return found
+
+    def _undeclared(self) -> str:
+        return super()._undeclared() if self.estimator is None else self.estimator._undeclared()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            inner = get_tags(self.estimator)
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags = inner.classifier_tags
+            tags.regressor_tags = inner.regressor_tags
+            tags.input_tags = inner.input_tags
+            tags.target_tags = inner.target_tags
+        return tags
+
+
+def with_budget(candidate: PrivateEstimator, measure: Any) -> PrivateEstimator:
+    """The candidate with the budget of a fit."""
+    candidate.set_params(epsilon=measure.epsilon, delta=getattr(measure, "delta", 0))
+    return candidate
+
+
+def hashed_share(schema: Schema, share: Fraction) -> Condition:
+    """Holds for about this share of rows, by a public hash of all codes of a row."""
+    upto = min(max(1, round(share * _PARTS)), _PARTS - 1)
+    return Between(Part(order_codes(schema), _PARTS), 0, upto - 1)

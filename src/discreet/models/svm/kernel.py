@@ -1,0 +1,237 @@
+"""Support-vector machines with a Gaussian kernel, by random Fourier features."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+
+from discreet.dataset import PrepaidDoor
+from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
+from discreet.models.erm.features import MOST_FEATURES, ONE, FeatureMap
+from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
+from discreet.models.erm.losses import Loss, SmoothHinge
+from discreet.models.facts import Facts
+from discreet.models.svm.residuals import ResidualRegressor, checked_width
+from discreet.rational import positive, whole
+
+Floats = npt.NDArray[np.float64]
+#: γ times the number of columns, by default; and the largest γ.
+SHARPNESS, SHARPEST = 4.0, 10_000
+
+
+class KernelEstimator(RiskEstimator):
+    """A `RiskEstimator` on random Fourier features of its columns."""
+
+    kernel: Any
+    gamma: Any
+    n_components: Any
+    random_state: Any
+    frequencies_: Any
+
+    def _features(self, facts: Facts) -> FourierMap:
+        if self.kernel != "rbf":
+            raise ValueError(f"kernel must be 'rbf', got {self.kernel!r}.")
+        count = whole(self.n_components, "n_components", least=1)
+        if 2 * count >= MOST_FEATURES:
+            raise ValueError(f"n_components must be below {MOST_FEATURES // 2}, got {count}.")
+        inner = _plain(facts.columns)
+        if inner.width > MOST_FEATURES:
+            raise ValueError(
+                f"X has {inner.width} features, categories counted; at most {MOST_FEATURES} are taken."
+            )
+        self._sharpness(facts)
+        shape = inner.width, count
+        found = getattr(self, "frequencies_", None)
+        if found is None or found.shape != shape:
+            found = np.zeros(shape)  # a plan is the same for all frequencies, so it needs none
+        return FourierMap(inner, found, bool(self.fit_intercept))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        count, gamma = whole(self.n_components, "n_components"), self._sharpness(facts)
+        draw = check_random_state(self.random_state)
+        self.frequencies_ = orthogonal_frequencies(_plain(facts.columns).width, count, gamma, draw)
+        self.gamma_ = gamma
+        super()._train(facts, door)
+
+    def _sharpness(self, facts: Facts) -> float:
+        """γ, from parameters and the number of columns."""
+        if self.gamma is None:
+            return SHARPNESS / len(facts.columns)
+        gamma = positive(self.gamma, "gamma")
+        if gamma > SHARPEST:
+            raise ValueError(
+                f"gamma must be at most {SHARPEST}, for columns scaled to [-1, 1], got {self.gamma!r}."
+            )
+        return float(gamma)
+
+    def _set_weights(self, facts: Facts, weights: Floats) -> None:
+        constant = bool(self.fit_intercept)
+        self.coef_ = weights[:, : weights.shape[1] - constant].copy()
+        self.intercept_ = weights[:, -1] / 2 if constant else np.zeros(len(weights))
+
+    def _scores(self, X: Any) -> Floats:
+        rows = self._rows(X)
+        features = FourierMap(_plain(rows.columns), self.frequencies_, False)
+        codes = rows.codes()
+        parts = [
+            features.block(codes[start : start + 4096]) @ self.coef_.T / ONE
+            for start in range(0, max(1, len(codes)), 4096)
+        ]
+        return np.asarray(np.concatenate(parts) + self.intercept_)
+
+
+def _plain(columns: tuple[Any, ...]) -> FeatureMap:
+    """Numbers in [-1, 1] and indicators, not clipped."""
+    return FeatureMap(columns, False, 2 * len(columns))
+
+
+@final
+class SVC(ClassifierMixin, RiskClassifier, KernelEstimator):
+    """A support-vector machine with the kernel exp(-gamma·‖x - x'‖²), by random Fourier features.
+
+    Columns are scaled to [-1, 1] by their bounds, categories become indicators; the kernel is replaced by the
+    inner product of cosines and sines along `n_components` random directions (Rahimi & Recht 2007; orthogonal
+    ones: Yu et al. 2016), on which `LinearSVC` is learned. Their norm is 1, so nothing is clipped.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, classes, schema, unit, ledger
+        As for `discreet.models.linear_model.LogisticRegression`.
+    kernel : {"rbf"}
+    gamma : number, optional
+        How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns).
+    n_components : int
+        Random directions. The more, the smaller the kernel's error and the larger the noise (as the root
+        of their number with δ > 0, faster without).
+    random_state : int, RandomState or None
+        For the directions, which are public.
+    method, alpha, fit_intercept, expected_rows, noise, width
+        As for `LinearSVC`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1 or classes, 2·n_components)
+        Of the cosines, then of the sines.
+    intercept_, classes_, alpha_, gamma_, privacy_
+    frequencies_ : array of shape (columns, n_components)
+        The random directions; a category has a row for each of its values.
+
+    Privacy
+    -------
+    One `MinimisedRisk` step on features that depend on one row and public randomness; as private as
+    (epsilon, delta) says, for add/remove and replace-one, with or without ids. Rows of no declared class are
+    left out. Proof page: ``docs/proofs/erm.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        kernel: str = "rbf",
+        gamma: Any = None,
+        n_components: int = 50,
+        random_state: Any = None,
+        method: str = "objective",
+        alpha: Any = None,
+        fit_intercept: bool = True,
+        expected_rows: int | None = None,
+        noise: str = "exact",
+        width: Any = 0.5,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.random_state = random_state
+        self.method = method
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.expected_rows = expected_rows
+        self.noise = noise
+        self.width = width
+
+    def _loss(self, facts: Facts) -> Loss:
+        return SmoothHinge(checked_width(self.width), self._class_count(facts))
+
+
+@final
+class SVR(RegressorMixin, ResidualRegressor, KernelEstimator):
+    """Support-vector regression with the kernel exp(-gamma·‖x - x'‖²), by random Fourier features.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, target_bounds, schema, unit, ledger, loss, margin, width
+        As for `LinearSVR`; `epsilon` is the privacy budget.
+    kernel, gamma, n_components, random_state, method, alpha, fit_intercept, expected_rows, noise
+        As for `SVC`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (2·n_components,)
+    intercept_ : float
+    alpha_, gamma_, frequencies_, privacy_
+        As for `SVC`.
+
+    Privacy
+    -------
+    As for `SVC`. Proof page: ``docs/proofs/erm.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        kernel: str = "rbf",
+        gamma: Any = None,
+        n_components: int = 50,
+        random_state: Any = None,
+        method: str = "objective",
+        alpha: Any = None,
+        fit_intercept: bool = True,
+        expected_rows: int | None = None,
+        noise: str = "exact",
+        loss: str = "epsilon_insensitive",
+        margin: Any = 0.0,
+        width: Any = 0.25,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_components = n_components
+        self.random_state = random_state
+        self.method = method
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.expected_rows = expected_rows
+        self.noise = noise
+        self.loss = loss
+        self.margin = margin
+        self.width = width

@@ -1,0 +1,440 @@
+"""Masked data: made-up rows on which a logistic regression gives the private one."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from discreet import events
+from discreet.columns import Numeric
+from discreet.dataset import PrepaidDoor
+from discreet.measures import Measure, PureDP
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Blueprint, Facts
+from discreet.models.linear_model import LogisticRegression
+from discreet.publish.greedy import greedy
+from discreet.publish.mask import (
+    ROWS_PER_CLASS,
+    Filling,
+    Generator,
+    Mask,
+    Noisy,
+    Start,
+    joint,
+    mask,
+)
+from discreet.publish.true_labels import TrueLabels
+from discreet.queries import Count
+from discreet.rational import positive, rational, whole
+
+Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+METHODS: dict[str, Filling] = {"joint": joint, "greedy": greedy}
+#: Rows of a mask where nothing public says how many.
+ROWS = 1000
+#: Wider problems are left to scikit-learn's limited-memory solver.
+_MOST_WEIGHTS = 2000
+
+
+@final
+class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Made-up rows with labels, for which privately learned logistic weights are stationary.
+
+    A logistic regression is learned privately; then rows are made up whose regularised logistic gradient
+    vanishes at its weights (Pham, Ghosh & Yegneswaran, algorithm 1). Whoever trains a logistic regression on
+    them finds the private one: `classifier` is scikit-learn's, set up for that. No row and no label
+    of the data is published.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of everything.
+    bounds, classes, schema, unit, ledger
+        As for every estimator; all features must be numbers.
+    method : {"joint", "greedy"}
+        ``"joint"`` moves all rows at once until the gradient is 0 but for rounding; ``"greedy"`` finds
+        rows one by one by descent, as published: slower, and the gradient is only small.
+    samples : int, optional
+        How many rows to make up, those of `start` counted; by default the number of rows where it is
+        public (replace-one), else 1000. At least 8 for each class.
+    labels : {"model", "noisy", "true"}, or shares
+        ``"model"``: as the private weights label rows spread evenly between the bounds, which costs nothing.
+        Shares of the classes, in the order of ``classes_`` or by class: public ones. ``"noisy"``: shares
+        from noised counts, for `label_share` of ε. ``"true"``: the true labels, as published; they are
+        refused unless the unit is ``dp.PUBLIC``.
+    label_share : number
+        Between 0 and 1: the share of ε for ``labels="noisy"``.
+    start : pair (X, y), optional
+        *Public* rows that the masked ones begin with, such as decoys of a sensitive class.
+    C : number, optional
+        The C of scikit-learn's logistic regression for which the rows are made. By default 1, or more if so
+        few rows could not hold the ridge. Infinite: no ridge, so that columns may be rescaled before.
+    perturbation, alpha, norm, fit_intercept, expected_rows
+        How the weights are learned: ``method`` and the others of `discreet.models` ``LogisticRegression``
+        (``"objective"`` or ``"output"``).
+    random_state : int or RandomState, optional
+        For the made-up rows alone; it has no part in privacy.
+
+    Attributes
+    ----------
+    X_, y_ : arrays
+        The masked rows, in the units of the columns, and their labels; `masked_` is the pair.
+    coef_, intercept_ : arrays
+        The private weights, in the units of the columns.
+    C_ : float
+        scikit-learn's C for which the rows were made.
+    scale_ : float
+        The minimiser on the masked rows is ``scale_`` times the weights (intercept included): 1, or less
+        where scores would be huge, a class too rare or a given C too small. It predicts the same classes.
+    gradient_ : float
+        The length of the mean gradient at that point, of features scaled to [-1, 1]. It is 0 but for rounding
+        with ``"joint"``, unless there are fewer features than classes less one, or weights of exactly 0.
+    classes_, alpha_, privacy_
+
+    Privacy
+    -------
+    Unit: any. Measure: PureDP(ε) or ApproxDP(ε, δ). Event: that of the weights' perturbation and, with
+    noisy labels, one noised count by class. Everything else is post-processing of released numbers, public
+    parameters and random numbers; nothing is assumed of the gradient. Rows of no declared class are
+    left out; n = 0 gives rows that follow the noise. Proof page: ``docs/proofs/masked_data.md``.
+    """
+
+    _target = "class"
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0.0,
+        bounds: Any = None,
+        classes: Any = None,
+        schema: Any = None,
+        unit: Any = None,
+        ledger: Any = None,
+        method: str = "joint",
+        samples: int | None = None,
+        labels: Any = "model",
+        label_share: Any = 0.1,
+        start: Any = None,
+        C: Any = None,
+        perturbation: str = "objective",
+        alpha: Any = None,
+        norm: Any = None,
+        fit_intercept: bool = True,
+        expected_rows: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.schema = schema
+        self.unit = unit
+        self.ledger = ledger
+        self.method = method
+        self.samples = samples
+        self.labels = labels
+        self.label_share = label_share
+        self.start = start
+        self.C = C
+        self.perturbation = perturbation
+        self.alpha = alpha
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+        self.expected_rows = expected_rows
+        self.random_state = random_state
+
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        return "masked-data", f"{self.perturbation}-perturbation"
+
+    def _parts(self) -> tuple[Measure, Measure | None]:
+        """What the weights and the noisy counts may cost."""
+        whole_budget = self._measure()
+        if not self._is("noisy"):
+            return whole_budget, None
+        share = rational(self.label_share, "label_share")
+        if not 0 < share < 1:
+            raise ValueError(f"label_share must lie between 0 and 1, got {self.label_share!r}.")
+        if self.epsilon == math.inf:
+            return whole_budget, PureDP(math.inf)
+        epsilon = rational(self.epsilon, "epsilon")
+        return self._measure_of(epsilon * (1 - share)), PureDP(epsilon * share)
+
+    def _measure_of(self, epsilon: Any) -> Measure:
+        return LogisticRegression(epsilon=epsilon, delta=self.delta)._measure()
+
+    def _is(self, word: str) -> bool:
+        return isinstance(self.labels, str) and self.labels == word
+
+    def _model(self) -> LogisticRegression:
+        if self.perturbation not in ("objective", "output"):
+            raise ValueError(
+                f"perturbation must be 'objective' or 'output', got {self.perturbation!r}."
+            )
+        weights, _ = self._parts()
+        return LogisticRegression(
+            epsilon=weights.epsilon,  # type: ignore[attr-defined]
+            delta=self.delta,
+            method=self.perturbation,
+            alpha=self.alpha,
+            norm=self.norm,
+            fit_intercept=self.fit_intercept,
+            expected_rows=self.expected_rows,
+        )
+
+    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+        self._check(facts)
+        made = self._model()._plan(facts, rows)
+        _, counts = self._parts()
+        if counts is None:
+            return Blueprint(made.event, self._measure(), made.noise)
+        assert facts.target is not None
+        query = Count(by=facts.target)
+        asked = facts.asked(query, counts)
+        noise = dict(made.noise)
+        if rows is not None:
+            noise["counts"] = asked.expected_error(rows)
+        parts = [part for part in (made.event, asked.event) if part != events.Compose()]
+        return Blueprint(events.Compose(*parts), self._measure(), noise, (query,))
+
+    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
+        model = self._model()
+        model._remember(facts, False)
+        model._train(facts, door)
+        self.coef_, self.intercept_, self.alpha_ = model.coef_, model.intercept_, model.alpha_
+        self._shares, self._labels = self._declared_shares(), None
+        _, counts = self._parts()
+        if counts is not None:
+            assert facts.target is not None
+            noisy = door.release(Count(by=facts.target), counts).value
+            noisy = np.maximum(np.asarray(noisy, np.float64)[self._by_class(facts)], 1.0)
+            self._shares = noisy / noisy.sum()
+        if self._is("true"):  # on public rows alone: `_check`
+            assert facts.target is not None
+            places = np.argsort(self._by_class(facts))
+            self._labels = places[door.run(TrueLabels(facts.target))]
+        self._names = (*facts.features, str(facts.target))
+        self._samples = self._row_count(facts)
+        made = self._masked(self._samples, self.random_state, self._strength())
+        self.X_, self.y_ = self._published(made)
+        self.C_, self.scale_, self.gradient_ = made.strength, made.scale, made.gradient
+
+    # what is public about the rows to be made
+
+    def _check(self, facts: Facts) -> None:
+        facts.numeric("MaskedData")
+        if self.method not in METHODS:
+            raise ValueError(f"method must be 'joint' or 'greedy', got {self.method!r}.")
+        if isinstance(self.labels, str) and self.labels not in ("model", "noisy", "true"):
+            raise ValueError(
+                "labels must be 'model', 'noisy', 'true' or the public shares of the classes, got "
+                f"{self.labels!r}."
+            )
+        if self._is("true"):
+            if not facts.unit.is_public:
+                raise ValueError(
+                    "labels='true' publishes the labels of the data, which no noise protects: it is for "
+                    "rows declared public (unit=dp.PUBLIC). Use 'model', 'noisy' or public shares."
+                )
+            if self.samples is not None:
+                raise ValueError("samples must not be given with labels='true': there are as many.")
+        self._strength()
+        classes = np.unique(np.asarray(facts.labels))
+        self._shares_of(classes.tolist())
+        self._start_of(facts.columns, classes)
+        self._row_count(facts)
+
+    def _strength(self) -> float | None:
+        return self.C if self.C in (None, math.inf) else float(positive(self.C, "C"))
+
+    def _row_count(self, facts: Facts) -> int:
+        begun = 0 if self.start is None else len(self.start[1])
+        least = begun + ROWS_PER_CLASS * max(2, len(facts.labels))
+        if self.samples is None:
+            return max(ROWS if facts.rows is None else facts.rows, least, 2 * begun)
+        samples = whole(self.samples, "samples")
+        if samples < least:
+            raise ValueError(
+                f"samples must be at least {least} here: {ROWS_PER_CLASS} rows for each class, beside "
+                f"those of start. Got {samples}."
+            )
+        return samples
+
+    def _declared_shares(self) -> Floats | None:
+        return self._shares_of(self.classes_.tolist())
+
+    def _shares_of(self, classes: list[Any]) -> Floats | None:
+        if isinstance(self.labels, str):
+            return None
+        given = self.labels
+        if isinstance(given, Mapping):
+            if set(given) != set(classes):
+                raise ValueError("labels must have a share for each of the classes, and no other.")
+            given = [given[label] for label in classes]
+        try:
+            shares = np.asarray(given, np.float64)
+        except (TypeError, ValueError):
+            raise TypeError("labels must be a word, or the shares of the classes.") from None
+        if (
+            shares.shape != (len(classes),)
+            or not (shares > 0).all()
+            or not np.isfinite(shares).all()
+        ):
+            raise ValueError(
+                f"labels must be one share greater than 0 for each of the {len(classes)} classes."
+            )
+        return np.asarray(shares / shares.sum())
+
+    def _start_of(self, columns: tuple[Any, ...], classes: Array) -> Start | None:
+        if self.start is None:
+            return None
+        try:
+            rows, labels = self.start
+            x = np.asarray(rows, np.float64)
+        except (TypeError, ValueError):
+            raise TypeError("start must be a pair (X, y) of public rows of numbers.") from None
+        y = np.asarray(labels)
+        if x.ndim != 2 or x.shape[1] != len(columns) or y.shape != x.shape[:1]:
+            raise ValueError(
+                f"start must hold rows of {len(columns)} features, and one label for each row."
+            )
+        if not np.isfinite(x).all() or not np.isin(y, classes).all():
+            raise ValueError("start must hold finite numbers, and labels that are declared.")
+        lower, half, wide = _ranges(columns)
+        z = (x[:, wide] - (lower + half)[wide]) / half[wide]
+        return Start(z, np.searchsorted(classes, y))
+
+    # from weights to rows: nothing below has seen the data
+
+    def _masked(self, samples: int, random_state: Any, strength: float | None) -> Mask:
+        seed = check_random_state(random_state).randint(2**31 - 1)
+        generator: Generator = np.random.default_rng(seed)
+        columns = tuple(self.columns_.values())
+        lower, half, wide = _ranges(columns)
+        if len(self.classes_) == 1:
+            z = generator.uniform(-1.0, 1.0, (samples, int(wide.sum())))
+            return Mask(z, np.zeros(samples, np.int64), 1.0, 1.0, 0.0)
+        with np.errstate(all="ignore"):
+            weights = np.nan_to_num(self.coef_ * half)[:, wide]
+            intercept = np.nan_to_num(self.intercept_ + self.coef_ @ (lower + half))
+        start = self._start_of(columns, self.classes_)
+        if self._labels is not None:
+            samples = len(self._labels) + (0 if start is None else len(start.y))
+        return mask(
+            Noisy.of(weights, intercept, half[wide]),
+            samples,
+            generator,
+            shares=self._shares,
+            labels=self._labels,
+            strength=strength,
+            start=start,
+            fill=METHODS[self.method],
+        )
+
+    def _published(self, made: Mask) -> tuple[Floats, Array]:
+        lower, half, wide = _ranges(tuple(self.columns_.values()))
+        x = np.empty((len(made.z), len(half)))
+        x[:] = lower
+        x[:, wide] = (lower + half)[wide] + half[wide] * made.z
+        if self.start is not None:  # as they were given, to the last bit
+            x[: len(self.start[1])] = np.asarray(self.start[0], np.float64)
+        return x, self.classes_[made.y]
+
+    @property
+    def masked_(self) -> tuple[Floats, Array]:
+        """The masked rows and their labels."""
+        check_is_fitted(self, "privacy_")
+        return self.X_, self.y_
+
+    def sample(self, samples: int | None = None, random_state: Any = None) -> tuple[Floats, Array]:
+        """Other masked rows for the same weights and the same ``C_``. It costs nothing.
+
+        Fewer rows may only hold a smaller multiple of the weights than ``scale_``.
+        """
+        check_is_fitted(self, "privacy_")
+        least = ROWS_PER_CLASS * max(2, len(self.classes_))
+        least += 0 if self.start is None else len(self.start[1])
+        count = self._samples if samples is None else whole(samples, "samples", least=least)
+        return self._published(self._masked(count, random_state, self.C_))
+
+    def classifier(self) -> Any:
+        """scikit-learn's logistic regression, not yet fitted, with the C that the rows were made for.
+
+        ``masked.classifier().fit(masked.X_, masked.y_)`` has coefficients ``scale_ * coef_``; with
+        more than two classes up to a vector that is the same for all classes, which changes no prediction.
+        """
+        check_is_fitted(self, "privacy_")
+        narrow = self.coef_.size <= _MOST_WEIGHTS
+        return PlainLogisticRegression(
+            C=self.C_,
+            solver="newton-cholesky" if narrow else "lbfgs",
+            tol=1e-9,
+            max_iter=1000 if narrow else 20_000,
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The masked rows and labels as a data frame of pandas, Polars, PyArrow or Modin."""
+        import narwhals as nw
+
+        return nw.from_dict(self._columns(), backend=backend).to_native()  # type: ignore[arg-type]
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the masked rows and labels, with a header; reading gives the same numbers again."""
+        columns = self._columns()
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            write = csv.writer(file)
+            write.writerow(columns)
+            write.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def _columns(self) -> dict[str, Array]:
+        x, y = self.masked_
+        parts = [*(x[:, place] for place in range(x.shape[1])), y]
+        return dict(zip(self._names, parts, strict=True))
+
+    # the private weights as a classifier
+
+    def decision_function(self, X: Any) -> Floats:
+        """The private weights' score of the second class, or of each class."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _scores(self, X: Any) -> Floats:
+        return np.asarray(self._rows(X).numbers() @ self.coef_.T + self.intercept_)
+
+    def predict(self, X: Any) -> Array:
+        """The class that the private weights give to each row."""
+        scores = self._scores(X)
+        place = scores.argmax(axis=1)
+        if len(self.classes_) == 2:
+            place = (scores[:, 0] > 0).astype(np.intp)
+        return np.asarray(self.classes_[place])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The classes' probabilities by the private weights."""
+        scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        if len(self.classes_) == 2:
+            scores = np.concatenate([-scores / 2, scores / 2], axis=1)
+        return np.asarray(np.exp(log_softmax(scores, axis=1)))
+
+
+def _ranges(columns: tuple[Any, ...]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Lower bounds, half widths, and which columns have a width."""
+    assert all(isinstance(column, Numeric) for column in columns)
+    lower = np.array([float(column.lower) for column in columns])
+    half = np.array([column.width / 2 for column in columns])
+    return lower, half, half > 0

@@ -1,0 +1,124 @@
+"""Input perturbation by a curator: all rows of a data set, each blurred, in a random order."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import events, noise
+from discreet.coding import VALUE_BITS
+from discreet.columns import Numeric
+from discreet.dataset import PrivateDataset
+from discreet.publish.rows import RowPerturbation
+from discreet.schema import Schema
+from discreet.step import CodedRows, Step
+from discreet.unit import Unit
+
+Array = npt.NDArray[Any]
+
+
+def perturb(
+    data: PrivateDataset,
+    *,
+    epsilon: Any,
+    delta: Any = 0,
+    target: str | None = None,
+    norm: Any = None,
+    label_share: Any = None,
+    kind: Literal["grid", "norm-gamma"] = "grid",
+) -> dict[str, Array]:
+    """All rows of a data set, each blurred by `RowPerturbation`, in a random order.
+
+    Parameters
+    ----------
+    data : PrivateDataset
+        Its unit must be replace-one, with one row per person: as many rows are published as there are.
+    epsilon, delta, target, norm, label_share, kind
+        As for `RowPerturbation`.
+
+    Returns
+    -------
+    mapping of columns to arrays
+        The columns of the schema; numbers are not clamped.
+
+    Privacy
+    -------
+    (ε, δ) for the whole row, label included: a row's report depends on that row alone. It is refused under
+    add/remove, and with ids, since the number of published rows would tell the number of rows. The order is
+    random, so that the engine's own order tells nothing. Proof page: ``docs/proofs/input_perturbation.md``.
+    """
+    if not isinstance(data, PrivateDataset):
+        raise TypeError(
+            f"data must be a dp.PrivateDataset, not {type(data).__name__}; each person who blurs the own row "
+            "uses RowPerturbation."
+        )
+    channel = RowPerturbation(
+        data.schema,
+        epsilon=epsilon,
+        delta=delta,
+        target=target,
+        norm=norm,
+        label_share=label_share,
+        kind=kind,
+    )
+    found: dict[str, Array] = data.run(PerturbedRows(channel, data.rows), channel.measure)
+    return found
+
+
+@final
+class PerturbedRows(Step):
+    """Every row, blurred, in a random order.
+
+    Parameters
+    ----------
+    channel : RowPerturbation
+    rows : int or None
+        The public number of rows: so many are published, whatever there is. None on public rows.
+
+    Privacy
+    -------
+    What one row's report costs, under replace-one with one row per person.
+    Proof page: ``docs/proofs/input_perturbation.md``.
+    """
+
+    def __init__(self, channel: RowPerturbation, rows: int | None) -> None:
+        self._channel, self._rows = channel, rows
+        self.columns = tuple(channel.schema.base)
+
+    def event(self, schema: Schema, unit: Unit) -> events.Event:
+        if not unit.is_public and (not unit.length_is_public or self._rows is None):
+            raise ValueError(
+                "rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise the "
+                "number of rows is private, and as many published rows would tell it. Use "
+                "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
+                "under any unit."
+            )
+        if dict(schema.base) != dict(self._channel.schema.base):
+            raise ValueError("schema: this step was made for other columns.")
+        return self._channel.event()
+
+    def run(self, rows: CodedRows) -> dict[str, Array]:
+        codes = rows.codes
+        if self._rows is not None:  # a declared number is a constant, whatever there is
+            lacking = max(0, self._rows - len(codes))
+            # if there are more, which ones are left out must not depend on an engine's order
+            codes = codes[noise.permutation(len(codes))][: self._rows]
+            codes = np.concatenate([codes, np.tile(_middle(self._channel.schema), (lacking, 1))])
+        reports = self._channel.blurred(codes)
+        return self._channel.decoded(reports[noise.permutation(len(reports))])
+
+    def __repr__(self) -> str:
+        return f"PerturbedRows{self.columns}"
+
+
+def _middle(schema: Schema) -> npt.NDArray[np.int64]:
+    """The codes of a row that stands for a missing one."""
+    return np.array(
+        [
+            column.steps(VALUE_BITS) // 2 if isinstance(column, Numeric) else 0
+            for column in schema.base.values()
+        ],
+        np.int64,
+    )

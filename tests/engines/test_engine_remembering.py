@@ -1,0 +1,109 @@
+"""An engine that keeps the codes of a plan gives the integers of the engine that it wraps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dp
+from discreet.engines import Engine
+from discreet.engines.arrays import Arrays
+from discreet.engines.frames import Frames
+from discreet.engines.remembering import CHUNK, Remembering, remembered
+from discreet.queries import Cells, CentredSums, ClassResiduals, Marginals, NumberResiduals
+from discreet.queries.base import CodedQuery
+
+SCHEMA = dp.Schema(
+    x=dp.Real(0, 1), n=dp.Integer(0, 9), c=dp.Categorical("a", "b", "c"), y=dp.Categorical(0, 1)
+).derive(
+    half=dp.Bins("x", [0.5]),
+    near=dp.Nearest(["x", "n"], [(0.1, 1), (0.9, 8)]),
+    tree=dp.schema.Tree([("x", 0.3), ("c", ["a"]), None]),
+)
+CELLS = Cells({"fives": dp.Bins("n", [5])})
+QUERIES = [
+    dp.Count(),
+    dp.Count(by=("half", "c")),
+    dp.Count(by=["tree", "y"], where="n >= 3 and c in ['a', 'b']"),
+    dp.Sum("x", where="x > 0.2"),
+    dp.Gram("x", "n"),
+    dp.Moments("x", "n", by="c"),
+    CentredSums("x", "n", by="near"),
+    Marginals("x", "c", by="y"),
+    ClassResiduals("y", "c", [{"c": [3, 0, -9], "fives": [5, 1]}], [2], classes=[1], cells=CELLS),
+    NumberResiduals("x", "fives", {"c": [3, 0, -9]}, 40, steps=2, cells=CELLS),
+]
+
+
+def table(rows: int) -> dict[str, Any]:
+    draw = np.random.default_rng(rows)
+    x = draw.random(rows) * 1.4 - 0.2
+    x[::7] = np.nan
+    letters = draw.choice(np.array(["a", "b", "c", "other"], dtype=object), rows)
+    return {
+        "x": x,
+        "n": draw.integers(-3, 14, rows),
+        "c": letters,
+        "y": draw.integers(0, 3, rows),
+        "id": draw.integers(0, max(1, rows // 3), rows),
+    }
+
+
+def engines(rows: int) -> list[Engine]:
+    return [Arrays(table(rows)), Frames(pl.DataFrame(table(rows), strict=False))]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 500])
+def test_the_same_integers(rows: int) -> None:
+    for unit in (dp.Unit(), dp.Unit(id_column="id", max_rows=2)):
+        for engine in engines(rows):
+            kept = Remembering(engine)
+            coded = [query.coded(SCHEMA, unit) for query in QUERIES]
+            for query in (*coded, *reversed(coded)):  # once new, once remembered
+                assert np.array_equal(kept.totals(query), engine.totals(query))
+
+
+def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.engines.remembering.MOST_CODES", 2)
+    engine = Arrays(table(200))
+    kept = Remembering(engine)
+    for start in range(12):  # equal numbers of objects, none of them the same for long
+        cells = Cells({"part": dp.Bins("n", [1 + start % 8])})
+        by = ClassResiduals("y", "part", [{"part": [start, -5]}], [0], classes=[0], cells=cells)
+        coded = by.coded(SCHEMA, dp.Unit())
+        assert np.array_equal(kept.totals(coded), engine.totals(coded))
+        assert len(kept._values) <= 5
+
+
+def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Arrays(table(100))
+    assert isinstance(remembered(engine, 3), Remembering)
+    assert isinstance(remembered(engine, 0), Remembering)
+    assert remembered(engine, 2) is engine
+    assert remembered(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
+    assert not isinstance(remembered(Arrays({"x": np.zeros(CHUNK + 1)}), 9), Remembering)
+    assert not isinstance(remembered(Frames(pl.LazyFrame(table(9), strict=False)), 9), Remembering)
+    monkeypatch.setattr("discreet.engines.remembering.MOST_KEPT", 100)
+    kept, coded = Remembering(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
+    assert np.array_equal(kept.totals(coded), engine.totals(coded))
+    assert not kept._leaves
+
+
+def test_rows_are_read_once() -> None:
+    read: list[CodedQuery] = []
+
+    class Counted(Arrays):
+        def rows(self, query: CodedQuery, codes: Any) -> Any:
+            read.append(query)
+            return super().rows(query, codes)
+
+        def totals(self, query: CodedQuery) -> Any:
+            raise AssertionError("the codes are kept")
+
+    kept = Remembering(Counted(table(100)))
+    for _ in range(5):
+        kept.totals(QUERIES[-2].coded(SCHEMA, dp.Unit()))
+    assert len(read) == 1

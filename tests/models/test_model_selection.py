@@ -1,0 +1,476 @@
+"""Search over settings: what it costs, what it may tell, what it finds."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pandas as pd
+import pytest
+from examples import learned
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV
+
+import discreet as dp
+from discreet import accounting, events, testing
+from discreet.accounting.counts import PAIR
+from discreet.audit.attacks.search import (
+    best_law,
+    exact_searches,
+    generating,
+    revealing,
+    searched,
+    told_runs,
+)
+from discreet.audit.exact import exact, hockey_stick
+from discreet.doors import Selection
+from discreet.engines.arrays import Arrays
+from discreet.engines.progress import is_wanted
+from discreet.measures import ORDERS, Renyi
+from discreet.models.linear_model import LogisticRegression, Ridge
+from discreet.models.metrics import LogLoss
+from discreet.models.model_selection import PrivateSearch
+from discreet.models.model_selection.budget import gamma_of, mean_runs
+from discreet.models.model_selection.search import hashed_share
+from discreet.models.naive_bayes import GaussianNB
+from discreet.models.svm import LinearSVC, LinearSVR
+
+SCHEMA = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), y=dp.Categorical(0, 1))
+TWENTY = {"alpha": [1, 10, 100, 1000, 10_000], "norm": [0.5, 1.0, 1.5, 2.5]}
+
+
+def table(n: int = 1500, seed: int = 0) -> dict[str, Any]:
+    draw = np.random.default_rng(seed)
+    a, b = draw.random(n), draw.random(n)
+    return {"a": a, "b": b, "y": (a + 0.2 * draw.normal(size=n) > 0.4).astype(int)}
+
+
+def searching(settings: Any = None, **options: Any) -> PrivateSearch:
+    settings = {"alpha": [1, 1e6]} if settings is None else settings
+    return PrivateSearch(LogisticRegression(), settings, schema=SCHEMA, **options)
+
+
+def fitted(n: int = 1500, settings: Any = None, **options: Any) -> PrivateSearch:
+    return searching(settings, **options).fit(pd.DataFrame(table(n)))
+
+
+# --- the theorem, against laws that are summed up
+
+
+def test_the_law_of_the_best_against_a_plain_simulation() -> None:
+    """The sum that the attack compares is the law of what the door does."""
+    run = searched(True, 0.25, 0.5, (3, 1))
+    law = best_law(run, 1.0, 0.25)
+    draw = np.random.default_rng(0)
+    counts = np.zeros(len(law))
+    trials = 20_000
+    for runs in draw.geometric(0.25, trials):
+        some = draw.choice(len(law), runs, p=run[0] / run[0].sum())
+        counts[some[np.argmax(run[1][some])]] += 1
+    assert law.sum() == pytest.approx(1)
+    assert np.abs(counts / trials - law).sum() < 0.06
+    other = best_law(run, 1.0, 0.6)
+    assert np.abs(counts / trials - other).sum() > 0.12
+
+
+def test_generating_functions_are_those_of_the_law() -> None:
+    for shape in (0.0, 0.5, 1.0, 3.0):
+        k = np.arange(1, 4000)
+        logs = k * math.log1p(-0.02)
+        logs[1:] += np.cumsum(np.log((k[1:] - 1 + shape) / k[1:]))
+        mass = np.exp(logs - np.logaddexp.reduce(logs))
+        for x in (0.3, 0.9, 0.999):
+            assert generating(shape, 0.02, x) == pytest.approx(float((mass * x**k).sum()), rel=1e-9)
+
+
+def test_searches_cost_at_most_what_the_theorem_says() -> None:
+    results = list(exact_searches())
+    assert len(results) == 32
+    assert not [result.title for result in results if result.is_violated]
+    pure = [r.floor / r.claimed for r in results if "PureDP" in r.title]
+    assert max(pure) > 0.6  # the bound is not far away
+
+
+@pytest.mark.parametrize("shape", [0, 1])
+def test_telling_the_number_of_runs_costs_more(shape: int) -> None:
+    """The theorem is about the best outcome alone."""
+    fit, score, gamma = 0.25, 0.5, 0.05
+    runs = [searched(present, fit, score, (3, 1)) for present in (False, True)]
+    claim = dp.PureDP((2 + shape) * Fraction(3, 4))
+    alone = exact(*(best_law(run, shape, gamma) for run in runs), claim)
+    told = exact(*(told_runs(run, shape, gamma) for run in runs), claim)
+    assert not alone.is_violated
+    assert told.is_violated
+    assert told.floor > 2 * alone.floor
+
+
+@pytest.mark.parametrize("shape", [0, 1])
+def test_telling_all_scores_costs_more(shape: int) -> None:
+    """K scores are K releases: with ten of them the loss is ten times that of one."""
+    noised = [searched(present, 0.25, 0.5, (3, 1)) for present in (False, True)]
+    one = max(float(np.log(a / b).max()) for a, b in ((noised[0][0], noised[1][0]),))
+    most = [run**10 for run, _ in noised]
+    claim = dp.PureDP((2 + shape) * Fraction(3, 4))
+    assert one * 10 > claim.epsilon
+    assert exact(*most, claim).is_violated
+
+
+@pytest.mark.parametrize("shape", ["0", "1/2", "1", "3"])
+def test_a_delta_grows_with_the_number_of_runs(shape: str) -> None:
+    gamma, delta = Fraction(1, 20), Fraction(1, 1000)
+    run = events.External(dp.ApproxDP("1/2", delta), "a run")
+    pair = PAIR.total(events.RepeatAndSelect(run, shape, gamma))
+    mean = mean_runs(Fraction(shape), gamma)
+    assert pair.epsilon == (2 + Fraction(shape)) / 2
+    assert float(pair.delta) == pytest.approx(mean / 1000, rel=1e-9)
+    laws = [best_law(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05) for p in (False, True)]
+    found = max(hockey_stick(*pair_, float(pair.epsilon)) for pair_ in (laws, laws[::-1]))
+    assert found <= pair.delta
+    assert found > 0.8 * pair.delta  # δ alone would be false by this factor
+    assert found > 3 * delta
+
+
+def test_one_of_several_events_costs_the_dearest() -> None:
+    """In each measure; by Rényi curves that cross, order by order."""
+    small, large = events.Gaussian(3), events.Gaussian(2)
+    cost = accounting.cost
+    for kind in (dp.ZCDP, dp.GaussianDP):
+        assert cost(events.OneOf([small, large]), kind) == cost(large, kind)
+    assert cost(events.OneOf([small, small]), dp.ApproxDP, delta="1e-6") == cost(
+        small, dp.ApproxDP, delta="1e-6"
+    )
+    laplace = events.DiscreteLaplace(2)
+    assert cost(events.OneOf([laplace, events.Exponential("1/3")]), dp.PureDP) == dp.PureDP("1/2")
+    weak = events.Gaussian(4)
+    curves = [cost(event, Renyi).curve for event in (weak, laplace)]
+    assert len({curves[0][order] > curves[1][order] for order in curves[0]}) == 2  # they cross
+    both = cost(events.OneOf([weak, laplace]), Renyi).curve
+    for order, value in both.items():
+        assert value == pytest.approx(max(curve[order] for curve in curves), rel=1e-12)
+    pairs = [events.External(dp.ApproxDP(e, d), "x") for e, d in (("1/2", 1e-3), ("1/4", 1e-2))]
+    assert PAIR.total(events.OneOf(pairs)) == dp.ApproxDP("1/2", 1e-2)
+    with pytest.raises(accounting.NoBound):
+        cost(events.OneOf([laplace, large]), dp.PureDP)
+
+
+def theorem(curve: dict[float, float], shape: Fraction, gamma: Fraction, order: float) -> Any:
+    """Papernot & Steinke 2022, Theorem 2, in forty digits, for one order and the best λ̂ on a list."""
+    eta, g = (mpmath.mpf(x.numerator) / x.denominator for x in (shape, gamma))
+    mean = (1 - g) / (g * mpmath.log(1 / g)) if eta == 0 else eta * (1 - g) / (g * (1 - g**eta))
+    extra = min(
+        (1 + eta) * ((1 - mpmath.mpf(1) / hat) * value + mpmath.log(1 / g) / hat)
+        for hat, value in curve.items()
+        if hat < math.inf
+    )
+    return curve[order] + extra + mpmath.log(mean) / (order - 1)
+
+
+@pytest.mark.parametrize("shape", [Fraction(0), Fraction(1)])
+def test_twenty_settings_cost_what_the_theorem_says(shape: Fraction) -> None:
+    """The charge, recomputed from the paper: pure, and by Rényi curves."""
+    search = searching(TWENTY, epsilon=1, shape=shape)
+    event = search.plan().event
+    assert isinstance(event, events.RepeatAndSelect)
+    runs = event.event.events  # type: ignore[attr-defined]
+    assert len(runs) == 20
+    worst = max(accounting.cost(run, dp.PureDP).epsilon for run in runs)
+    assert (2 + shape) * worst <= 1
+    assert (2 + shape) * worst > Fraction(99, 100)
+    with mpmath.workdps(40):
+        functional = PrivateSearch(
+            LogisticRegression(method="functional"),
+            [{}, {"estimator": GaussianNB()}],
+            epsilon=1,
+            delta=1e-6,
+            schema=SCHEMA,
+            shape=shape,
+        )
+        event = functional.plan().event
+        runs = event.event.events  # type: ignore[attr-defined]
+        curves = [dict(accounting.cost(run, Renyi).curve) for run in runs]
+        largest = {order: max(c[order] for c in curves) for order in ORDERS}
+        charged = accounting.cost(event, Renyi).curve
+        for order in (2.0, 8.0, 32.0):
+            bound = theorem(largest, event.shape, event.gamma, order)
+            assert charged[order] <= bound * (1 + mpmath.mpf("1e-9"))
+
+
+def test_the_charge_is_the_budget_however_many_runs() -> None:
+    for runs in (2, 9):
+        for delta in (0, 1e-6):
+            limit = dp.ApproxDP(1, delta) if delta else dp.PureDP(1)
+            ledger = dp.Ledger(limit=limit)
+            search = searching(epsilon=1, delta=delta, runs=runs, ledger=ledger)
+            with testing.fixed_noise(1):
+                search.fit(pd.DataFrame(table(60)))
+            charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
+            assert len(charges) == 1
+            assert accounting.satisfies(charges[0].event, limit)
+            assert search.budget_.expected_runs == pytest.approx(runs, rel=1e-6)
+            with pytest.raises(dp.BudgetExceeded):
+                search.fit(pd.DataFrame(table(60)))
+
+
+def test_what_it_would_cost_otherwise() -> None:
+    search = fitted(settings=TWENTY, epsilon=1, runs=4)
+    assert search.budget_.total == dp.PureDP(1)
+    assert search.budget_.one_run.epsilon <= Fraction(1, 3)  # type: ignore[attr-defined]
+    assert search.budget_.every_setting.epsilon > 6  # type: ignore[attr-defined]
+    assert search.budget_.settings == 20
+    parts = search.budget_.fit, search.budget_.score
+    assert sum(part.epsilon for part in parts) == Fraction(1, 3)  # type: ignore[attr-defined]
+
+
+# --- splits, units, settings
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_parts_of_a_split_do_not_add_up(delta: float) -> None:
+    together = fitted(300, delta=delta)
+    apart = fitted(300, delta=delta, validation=0.25)
+    assert apart.budget_.fit.epsilon > together.budget_.fit.epsilon  # type: ignore[attr-defined]
+    run = apart.privacy_.event.event  # type: ignore[attr-defined]
+    assert all(isinstance(part, events.Parallel) for part in run.events)
+    unit = dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=2)
+    frame = pd.DataFrame(table(300))
+    ids = searching(delta=delta, validation=0.25, unit=unit)
+    ids.fit(frame, groups=np.arange(300) // 3)
+    run = ids.privacy_.event.event  # type: ignore[attr-defined]
+    assert all(isinstance(part, events.Compose) for part in run.events)
+    with pytest.raises(ValueError, match=r"validation: under dp\.REPLACE_ONE"):
+        searching(validation=0.25, unit=dp.REPLACE_ONE).fit(frame)
+
+
+def test_every_setting_once_without_noise() -> None:
+    """On public rows with an infinite budget it is a plain search."""
+    frame = pd.DataFrame(table(600))
+    settings = [{"alpha": 1e7}, {"alpha": 1}, {"alpha": 1e5}]
+    search = searching(settings, unit=dp.PUBLIC, epsilon=math.inf).fit(frame)
+    scores = []
+    for setting in settings:
+        model = LogisticRegression(epsilon=math.inf, unit=dp.PUBLIC, schema=SCHEMA, **setting)
+        scores.append(model.fit(frame).score(frame[["a", "b"]], frame["y"]))
+    assert search.best_params_ == settings[int(np.argmax(scores))] == {"alpha": 1}
+    assert search.best_score_ == pytest.approx(max(scores), abs=2e-3)
+    assert search.privacy_.event == events.Compose()
+
+
+def test_rows_that_validate_do_not_train() -> None:
+    """Without noise: the model of one part, scored on the other."""
+    cells = table(800)
+    search = searching([{"alpha": 1}], unit=dp.PUBLIC, epsilon=math.inf, validation=0.3)
+    search.fit(pd.DataFrame(cells))
+    inside = Arrays(cells).chunk().holds(hashed_share(SCHEMA, Fraction(3, 10)))
+    assert 0.25 < inside.mean() < 0.35
+    frame = pd.DataFrame(cells)
+    alone = LogisticRegression(alpha=1, unit=dp.PUBLIC, epsilon=math.inf, schema=SCHEMA)
+    alone.fit(frame[~inside])
+    assert np.array_equal(alone.coef_, search.best_estimator_.coef_)
+    right = alone.predict(frame[inside][["a", "b"]]) == frame[inside]["y"]
+    assert search.best_score_ == pytest.approx(right.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("unit", [dp.Unit(), dp.Unit(dp.ADD_REMOVE, "who", 2)], ids=str)
+def test_parts_are_the_same_on_every_engine(unit: dp.Unit) -> None:
+    import duckdb
+
+    frame = pd.DataFrame({**table(100), "who": np.arange(100) // 4})
+    found = []
+    for source in ({name: frame[name].to_numpy() for name in frame}, frame, duckdb.from_df(frame)):
+        ledger = dp.Ledger(limit=dp.PureDP(1), unit=unit)
+        data = dp.PrivateDataset(source, SCHEMA, ledger=ledger)
+        search = PrivateSearch(LogisticRegression(), {"alpha": [1, 50]}, validation=0.3, runs=1.5)
+        with testing.fixed_noise(7):
+            found.append(learned(search.fit(data).best_estimator_))
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_order_of_columns_is_that_of_the_frame() -> None:
+    frame = pd.DataFrame(table(500))[["b", "y", "a"]]
+    search = searching([{"alpha": 1}], epsilon=50).fit(frame, target="y")
+    assert list(search.feature_names_in_) == ["b", "a"]
+    assert search.score(frame[["b", "a"]], frame["y"]) > 0.8
+    with pytest.raises(ValueError, match="feature names should match"):
+        search.predict(frame[["a", "b"]])
+
+
+def test_it_finds_the_better_setting() -> None:
+    """Unless that is never drawn, which has a chance of 0.03 with a mean of 30 runs."""
+    with testing.fixed_noise(4):
+        found = [fitted(400, epsilon=8, runs=30).best_params_["alpha"] for _ in range(6)]
+        weights = fitted(300, epsilon=8, weights=[1, 10**6], runs=1.2).best_params_["alpha"]
+    assert found.count(1) >= 5
+    assert weights == 1e6
+
+
+def test_the_best_model_carries_the_price_of_the_search() -> None:
+    search = fitted(epsilon=1, delta=1e-6)
+    assert search.best_estimator_.privacy_ == search.privacy_
+    assert search.privacy_.measure == dp.ApproxDP(1, 1e-6)
+    assert search.privacy_.claims[0] == "private-search"
+    assert "objective-perturbation" in search.privacy_.claims
+    again = pickle.loads(pickle.dumps(search))
+    frame = pd.DataFrame(table(30))[["a", "b"]]
+    assert np.array_equal(again.predict(frame), search.best_estimator_.predict(frame))
+    assert np.array_equal(search.predict_proba(frame), again.best_estimator_.predict_proba(frame))
+    kept = {name for name in vars(search) if name.endswith("_") or name.startswith("_")}
+    assert kept == {
+        "best_estimator_", "best_params_", "best_score_", "budget_", "classes_", "columns_",
+        "feature_names_in_", "n_features_in_", "privacy_",
+    }  # nothing about the other runs  # fmt: skip
+
+
+def test_runs_leave_no_trace_of_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither warnings nor the state of a global generator tell how many there were."""
+    honest, runs = LogisticRegression._train, []
+
+    def loud(model: Any, *rest: Any) -> None:
+        warnings.warn("a run", stacklevel=1)
+        runs.append((np.random.random(), random.random(), is_wanted()))
+        honest(model, *rest)
+
+    monkeypatch.setattr(LogisticRegression, "_train", loud)
+    monkeypatch.setenv("DISCREET_PROGRESS", "1")
+    before = np.random.get_state()[1].tobytes(), random.getstate()
+    with warnings.catch_warnings(record=True) as seen, testing.fixed_noise(3):
+        warnings.simplefilter("always")
+        fitted(100, runs=9)
+    assert len(runs) > 2
+    assert seen == []
+    assert (np.random.get_state()[1].tobytes(), random.getstate()) == before
+    assert not any(shown for *_, shown in runs)
+    assert is_wanted()
+    with pytest.raises(UserWarning, match="a run"):  # a single fit may warn
+        LogisticRegression(schema=SCHEMA).fit(pd.DataFrame(table(20)))
+
+
+def test_methods_are_those_of_the_estimator() -> None:
+    assert hasattr(searching(), "predict_proba")
+    svm = PrivateSearch(LinearSVC(), {"alpha": [1, 100]}, schema=SCHEMA)
+    assert not hasattr(svm, "predict_proba")
+    assert is_classifier(svm)
+    frame = pd.DataFrame(table(300))
+    assert svm.fit(frame).decision_function(frame[["a", "b"]]).shape == (300,)
+    with pytest.raises(ValueError, match="needs probabilities"):
+        svm.set_params(scoring="log_loss").fit(frame)
+    assert hasattr(searching(), "predict_log_proba")
+    assert fitted(200).predict_log_proba(frame[["a", "b"]]).shape == (300, 2)
+
+
+def test_numbers_are_searched_too() -> None:
+    draw = np.random.default_rng(1)
+    x = draw.random((500, 2))
+    y = x @ [1.0, 0.5]
+    settings = [{"alpha": 0.1}, {"estimator": LinearSVR(), "alpha": 10}]
+    ridge = Ridge(bounds=(0, 1), target_bounds=(0, 2))
+    for scoring in (None, "mean_absolute_error"):
+        with testing.fixed_noise(2):
+            search = PrivateSearch(ridge, settings, epsilon=20, scoring=scoring).fit(x, y)
+        assert is_regressor(search)
+        assert search.score(x, y) > 0.5
+        assert 0 <= search.best_score_ < 0.2
+        assert search.predict(x[:5]).shape == (5,)
+    with pytest.raises(ValueError, match="needs a target"):
+        PrivateSearch(ridge, settings, scoring="accuracy").fit(x, y)
+
+
+@pytest.mark.parametrize("scoring", ["log_loss", "auc", LogLoss(0.01)])
+@pytest.mark.parametrize("validation", [None, 0.3])
+def test_scores_of_every_kind(scoring: Any, validation: Any) -> None:
+    with testing.fixed_noise(6):
+        search = fitted(3000, epsilon=10, scoring=scoring, validation=validation)
+    assert 0 < search.best_score_ < (1 if scoring == "auc" else 1.5)
+    noise = search.plan(rows=3000).noise["best_score_"]
+    assert 0 < noise < 0.1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+@pytest.mark.parametrize("validation", [None, 0.5])
+def test_few_rows_and_one_class(rows: int, validation: Any) -> None:
+    for unit in (dp.ADD_REMOVE, dp.REPLACE_ONE):
+        if validation and unit is dp.REPLACE_ONE:
+            continue
+        cells = table(rows)
+        cells["y"] = np.zeros(rows, int)
+        search = searching(validation=validation, unit=unit).fit(pd.DataFrame(cells))
+        assert set(search.predict(pd.DataFrame(table(5))[["a", "b"]])) <= {0, 1}
+        assert 0 <= search.best_score_ <= 1
+
+
+def test_bad_arguments_are_named() -> None:
+    frame = pd.DataFrame(table(50))
+    logistic = LogisticRegression()
+    cases: list[tuple[Any, str]] = [
+        (PrivateSearch(None, {}, schema=SCHEMA), "estimator must be"),
+        (PrivateSearch("ridge", {}, schema=SCHEMA), "estimator must be"),
+        (PrivateSearch(LogisticRegression(schema=SCHEMA), schema=SCHEMA), "give it to the search"),
+        (searching([]), "at least one"),
+        (searching("alpha"), "settings must be"),
+        (searching([1]), "settings must be"),
+        (searching({"epsilon": [1, 2]}), "parameter of the search"),
+        (searching({"beta": [1]}), "Invalid parameter"),
+        (searching([{"estimator": Ridge()}]), "all must learn classes"),
+        (searching(runs=1), "runs must be"),
+        (searching(shape=-1), "shape"),
+        (searching(weights=[1]), "weights must be 2"),
+        (searching(weights=[1, 0]), "weights must be 2"),
+        (searching(score_share=1), "score_share"),
+        (searching(validation=1), "validation must be"),
+        (searching(scoring="f1"), "metric must be one of"),
+        (PrivateSearch(logistic, {"alpha": [1]}), "bounds must be declared"),
+    ]
+    for search, message in cases:
+        with pytest.raises((TypeError, ValueError), match=message):
+            search.fit(frame, target="y") if search.schema else search.fit(frame[["a"]], frame["y"])
+
+
+def test_the_mean_number_of_runs() -> None:
+    for shape in (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4)):
+        for runs in (1.01, 2, 20, 5000):
+            gamma = gamma_of(shape, runs)
+            assert mean_runs(shape, gamma) == pytest.approx(runs, rel=1e-4)
+            assert mean_runs(shape, gamma) <= runs * (1 + 1e-12)
+
+
+def test_a_search_in_a_search() -> None:
+    """The inner one's plan is an event like any other."""
+    inner = PrivateSearch(LogisticRegression(), {"alpha": [1, 10]}, runs=1.5)
+    outer = PrivateSearch(inner, {"shape": [0, 1]}, epsilon=9, schema=SCHEMA, runs=1.5)
+    outer.fit(pd.DataFrame(table(300)))
+    assert accounting.satisfies(outer.privacy_.event, dp.PureDP(9))
+    assert outer.best_estimator_.best_params_["alpha"] in (1, 10)
+
+
+def test_plans_are_made_of_public_facts() -> None:
+    """The same whatever the rows, and what the door then takes."""
+    plans = {repr(searching(delta=1e-6).plan(rows=n).event) for n in (10, 10_000)}
+    assert len(plans) == 1
+    selection = Selection(((events.Compose(),),), (1,), Fraction(1), Fraction(1, 2))
+    assert selection.event(dp.Unit()) == events.RepeatAndSelect(
+        events.Compose(events.Compose()), 1, "1/2"
+    )
+
+
+# --- scikit-learn's own search
+
+
+def test_each_fit_of_scikit_learns_search_is_paid() -> None:
+    """Settings × folds, and one more for the refit; its scores are exact and not covered."""
+    cells = table(120)
+    x, y = np.column_stack([cells["a"], cells["b"]]), cells["y"]
+    ledger = dp.Ledger(limit=dp.PureDP(7))
+    base = LogisticRegression(
+        epsilon=1, bounds=(0, 1), classes=[0, 1], ledger=ledger, unit=dp.ADD_REMOVE
+    )
+    GridSearchCV(base, {"alpha": [1, 10, 100]}, cv=2, error_score="raise").fit(x, y)
+    charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
+    assert len(charges) == 3 * 2 + 1
+    assert ledger.remaining() == dp.PureDP(0)
+    with pytest.raises(dp.BudgetExceeded):
+        base.fit(x, y)
