@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contest import METRICS, MODULES, contestants
-from tables import TABLES
+from real_tables import TABLES
 
 Line = dict[str, Any]
 #: Smaller differences can't be seen in a table.

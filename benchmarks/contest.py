@@ -2,7 +2,7 @@
 
 ``python benchmarks/contest.py LIBRARY TABLE [--only MODEL] [--seeds N]`` prints a line of JSON for each model
 and δ. It runs in the environment of that library, so it imports nothing but numpy, scikit-learn's metrics
-and, through ``tables.py``, pandas. ``page.py`` calls it for all.
+and, through ``real_tables.py``, pandas. ``page.py`` calls it for all.
 
 A contestant is one entry in ``ours.py``, ``peers.py`` or ``plain.py``.
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import tables
+import real_tables as tables
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0, 10.0)
 #: For the largest table, and on large ones for variants of a model that aren't its default.

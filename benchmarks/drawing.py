@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comparing import at, figures_of, floors
-from tables import TABLES
+from real_tables import TABLES
 
 Line = dict[str, Any]
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from contest import CLUSTERS, COMPONENTS, DELTA, Contestant, Inputs
-from tables import Number, Split, Table
+from real_tables import Number, Split, Table
 
 import discreet as dp
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import peers
 from contest import MODULES
-from tables import TABLES
+from real_tables import TABLES
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tables
+import real_tables as tables
 from contest import CLUSTERS, COMPONENTS, DELTA, Contestant, Inputs
-from tables import DATA, Number, Split
+from real_tables import DATA, Number, Split
 
 __all__ = ["CONTESTANTS", "DATA", "REQUIREMENTS", "adult", "asked", "python_of"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from contest import CLUSTERS, COMPONENTS, Contestant, Inputs
+from real_tables import Split, Values
 from sklearn import cluster, decomposition, dummy, ensemble, linear_model, naive_bayes
-from tables import Split, Values
 
 
 def arrays(split: Split, one: Contestant) -> Inputs:

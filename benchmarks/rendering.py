@@ -26,7 +26,7 @@ from comparing import (
 )
 from contest import CLUSTERS, COMPONENTS, ENOUGH, FEWEST_SEEDS, METRICS, PATIENCE
 from ours import NOT_MEASURED
-from tables import TABLES, Table
+from real_tables import TABLES, Table
 
 Line = dict[str, Any]
 TEMPLATE = Path(__file__).parent / "page_template.md"

@@ -19,8 +19,8 @@ import comparing  # noqa: E402
 import contest  # noqa: E402
 import ours  # noqa: E402
 import page  # noqa: E402
+import real_tables as tables  # noqa: E402
 import rendering  # noqa: E402
-import tables  # noqa: E402
 
 TABLES = [
     pytest.param(

@@ -387,7 +387,7 @@ ADULT = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not ADULT.exists(), reason="the public Adult table is not beside the project")
+@pytest.mark.skipif(not ADULT.exists(), reason="the public Adult table is not here")
 @pytest.mark.parametrize(
     ("epsilon", "forest", "tree"), [(0.1, 0.766, 0.78), (1.0, 0.795, 0.815), (10.0, 0.795, 0.82)]
 )

@@ -25,6 +25,7 @@ from discreet.mechanisms import Exponential, Gaussian, GaussianLaw, Laplace, Law
 from discreet.queries import (
     Additive,
     CentredSums,
+    ClassResiduals,
     Count,
     Gram,
     Histogram,
@@ -32,6 +33,7 @@ from discreet.queries import (
     Mean,
     Moments,
     NormalEquations,
+    NumberResiduals,
     Quantile,
     Sum,
     Variance,
@@ -73,6 +75,8 @@ def sums() -> tuple[Additive, ...]:
         CentredSums("x", products="squares", count_weight="3/4"),
         CentredSums("x", "y", products="all", bits=8),
         WithColumns(CentredSums("x", by="near"), {"near": Nearest("x", [(0,), (2,)])}),
+        ClassResiduals("c", "c", [{"c": [3, -2]}], [1], classes=[0]),
+        NumberResiduals("x", "c", {"c": [3, -2]}, 40, steps=3),
     )
 
 
