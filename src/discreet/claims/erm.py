@@ -82,6 +82,7 @@ CLAIMS = (
         functions=(
             *_SHARED,
             _ERM + "norm_gamma.norm_gamma",
+            _ERM + "norm_gamma.NormGamma",
             _ERM + "norm_gamma.NormGammaOutput",
             _ERM + "norm_gamma.NormGammaObjective",
         ),

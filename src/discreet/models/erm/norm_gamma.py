@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from fractions import Fraction
 from typing import final
 
@@ -73,9 +74,9 @@ class NormGamma(Perturbation):
         return events.Assumed(cost, WHY)
 
     @property
+    @abstractmethod
     def scale(self) -> float:
         """Of the radius."""
-        raise NotImplementedError
 
     def spread(self) -> float:
         # E‖b‖² = d(d + 1)·scale², spread over d coordinates
