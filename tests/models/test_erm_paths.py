@@ -20,12 +20,13 @@ from discreet.engines.clipping import clip_rows
 from discreet.measures.gaussian import gaussian_delta
 from discreet.models.erm import FeatureMap, Logistic, Softmax, Task, solver
 from discreet.models.erm.features import ONE, shrink
-from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput, norm_gamma
+from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.objective import WEIGHT_STEP, Objective
 from discreet.models.erm.perturbation import ObjectivePerturbation
 from discreet.models.erm.solver import minimise
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.svm import SVC, SVR, LinearSVC, LinearSVR
+from discreet.noise.norm_gamma import norm_gamma
 from discreet.queries import CodedQuery, Keep
 from discreet.schema import order_codes
 from discreet.testing import fixed_noise

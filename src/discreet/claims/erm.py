@@ -81,7 +81,7 @@ CLAIMS = (
         proof="erm.md",
         functions=(
             *_SHARED,
-            _ERM + "norm_gamma.norm_gamma",
+            "discreet.noise.norm_gamma.norm_gamma",
             _ERM + "norm_gamma.NormGamma",
             _ERM + "norm_gamma.NormGammaOutput",
             _ERM + "norm_gamma.NormGammaObjective",

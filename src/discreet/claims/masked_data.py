@@ -61,6 +61,6 @@ CLAIMS = (
         status="assumed",
         source="Pham, Ghosh & Yegneswaran, algorithm 2, for whole rows; Chaudhuri & Monteleoni 2009",
         proof="input_perturbation.md",
-        functions=(*_CHANNEL, _ROWS + "_with_gamma"),
+        functions=(*_CHANNEL, _ROWS + "_with_gamma", "discreet.noise.norm_gamma.norm_gamma"),
     ),
 )

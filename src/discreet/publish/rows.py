@@ -12,7 +12,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet import events, noise
+from discreet import events
 from discreet.accounting import satisfies
 from discreet.coding import VALUE_BITS
 from discreet.columns import Categorical, Numeric
@@ -22,6 +22,7 @@ from discreet.mechanisms import GeneralizedRandomizedResponse, Law, mechanism_fo
 from discreet.mechanisms.local.response import respond
 from discreet.models.inputs import cells_of, column_array, column_names
 from discreet.models.rows import Rows
+from discreet.noise.norm_gamma import norm_gamma
 from discreet.queries import Sensitivity
 from discreet.rational import positive, rational
 from discreet.schema import Schema
@@ -32,8 +33,6 @@ Array = npt.NDArray[Any]
 
 #: A number at its upper bound is this integer, at its lower bound minus it.
 ONE = 2**12
-#: The parts that directions and radii of norm-Gamma noise are drawn in.
-_PARTS = 2**30
 _WHY = (
     "norm-Gamma noise is drawn as a direction times a radius in float64, of exact integer draws: its law is "
     "exact in real numbers only"
@@ -267,10 +266,8 @@ class RowPerturbation:
     def _with_gamma(self, z: Integers) -> Integers:
         """Noise of density ∝ exp(-‖b‖·share/(2·radius)): a radius Gamma(d, 2·radius/share), any direction."""
         scale = 2 * self.radius / float(self.shares[""])
-        radius = (noise.geometric(_PARTS, z.shape) + 0.5).sum(axis=1) * (scale / _PARTS)
-        normal = noise.rounded_gaussian(_PARTS, z.shape).astype(np.float64)
-        length = np.maximum(np.linalg.norm(normal, axis=1), 1.0)
-        moved = np.clip(np.rint(normal * (radius / length)[:, None]), -(2.0**52), 2.0**52)
+        drawn = norm_gamma(len(z), z.shape[1], scale)
+        moved = np.clip(np.rint(drawn), -(2.0**52), 2.0**52)
         return np.asarray(z + moved.astype(np.int64))
 
     def decoded(self, reports: Integers) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from discreet import events, noise
+from discreet import events
 from discreet.measures import PureDP
 from discreet.models.erm.perturbation import (
     PLAIN_GRID,
@@ -20,25 +20,15 @@ from discreet.models.erm.perturbation import (
     objective_regulariser,
     output_regulariser,
 )
+from discreet.noise.norm_gamma import norm_gamma
 from discreet.rational import square_root_above
 
 #: Units of b.
 _STEP = Fraction(1, 2**30)
-#: The parts that directions and radii are drawn in.
-_PARTS = 2**30
 WHY = (
     "norm-Gamma noise is drawn as a direction times a radius in float64, and the minimiser counts as exact: "
     "its law is that of the proof in real numbers only"
 )
-
-
-def norm_gamma(count: int, size: int, scale: float) -> Floats:
-    """So many vectors of density ∝ exp(-‖b‖/scale): a radius Gamma(size, scale), any direction."""
-    shape = count, size
-    radius = (noise.geometric(_PARTS, shape) + 0.5).sum(axis=1) * (scale / _PARTS)
-    normal = noise.rounded_gaussian(_PARTS, shape).astype(np.float64)
-    length = np.maximum(np.linalg.norm(normal, axis=1), 1.0)
-    return np.asarray(normal * (radius / length)[:, None])
 
 
 class NormGamma(Perturbation):

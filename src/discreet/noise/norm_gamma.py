@@ -1,0 +1,27 @@
+"""Vectors whose length has a Gamma law: noise for bounds in L2, as papers add it.
+
+Directions and lengths are made in floating point: the law is the stated one in real arithmetic. What rests on
+it is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/erm.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.noise.arrays import Floats
+from discreet.noise.gaussian import rounded_gaussian
+from discreet.noise.laplace import geometric
+
+__all__ = ["norm_gamma"]
+
+#: The parts that directions and radii are drawn in.
+_PARTS = 2**30
+
+
+def norm_gamma(count: int, size: int, scale: float) -> Floats:
+    """So many vectors of density ∝ exp(-‖b‖/scale): a radius Gamma(size, scale), any direction."""
+    shape = count, size
+    radius = (geometric(_PARTS, shape) + 0.5).sum(axis=1) * (scale / _PARTS)
+    normal = rounded_gaussian(_PARTS, shape).astype(np.float64)
+    length = np.maximum(np.linalg.norm(normal, axis=1), 1.0)
+    return np.asarray(normal * (radius / length)[:, None])
