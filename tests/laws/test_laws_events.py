@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import mpmath
@@ -438,3 +439,22 @@ def test_bad_arguments_are_named(case: int) -> None:
     call, error, name = BAD[case]
     with pytest.raises(error, match=name):
         call()
+
+
+def test_an_event_is_known_by_name_from_its_definition_on() -> None:
+    @dataclass(frozen=True)
+    class Whispered(Event):
+        """An event of somebody else's."""
+
+    try:
+        assert isinstance(event_from_dict({"event": "Whispered", "version": 1}), Whispered)
+    finally:
+        del Event.kinds["Whispered"]
+    with pytest.raises(ValueError, match="no event is called 'Whispered'"):
+        event_from_dict({"event": "Whispered", "version": 1})
+
+
+def test_an_event_cannot_take_the_name_of_another() -> None:
+    with pytest.raises(TypeError, match="two events are called Gaussian"):
+        type("Gaussian", (Event,), {"__module__": "elsewhere"})
+    assert Event.kinds["Gaussian"] is events.Gaussian

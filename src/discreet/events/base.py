@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,14 +11,32 @@ from discreet.measures.kinds import Measure
 
 
 class Event:
-    """Something that ran, or will run, on private data."""
+    """Something that ran, or will run, on private data.
+
+    A subclass is known by its name in JSON from the moment it is defined.
+    """
 
     #: Raised when the JSON form of a class changes; old forms stay readable.
     version: ClassVar[int] = 1
+    #: Every kind of event by its name in JSON.
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        known = Event.kinds.setdefault(cls.__name__, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(
+                f"two events are called {cls.__name__}: {known.__module__} has the other."
+            )
+        Event.kinds[cls.__name__] = cls
 
     def parts(self) -> tuple[Event, ...]:
         """The events inside this one."""
         return ()
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, Any]) -> Event:
+        """Build the event from its fields, read from JSON and with inner events built already."""
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """The event as plain data."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.events.base import Event, as_event
-from discreet.measures.kinds import Measure
+from discreet.measures.kinds import Measure, measure_from_dict
 from discreet.measures.loss import PrivacyLoss
 from discreet.rational import Number, non_negative, probability, rational, whole
 
@@ -29,6 +30,10 @@ class External(Event):
             raise ValueError("note must say what was released, where and by whom.")
         object.__setattr__(self, "cost", cost)
         object.__setattr__(self, "note", note)
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, Any]) -> Event:
+        return cls(measure_from_dict(values["cost"]), values["note"])
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,10 @@ class Poisson(Event):
         object.__setattr__(self, "probability", probability(chance, "probability"))
         object.__setattr__(self, "event", as_event(event, "event"))
 
+    @classmethod
+    def from_fields(cls, values: Mapping[str, Any]) -> Event:
+        return cls(values["probability"], values["event"])
+
     def parts(self) -> tuple[Event, ...]:
         return (self.event,)
 
@@ -98,6 +107,10 @@ class Compose(Event):
 
     def __init__(self, *events: Event) -> None:
         object.__setattr__(self, "events", _events(events))
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, Any]) -> Event:
+        return cls(*values["events"])
 
     def parts(self) -> tuple[Event, ...]:
         return self.events

@@ -6,34 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from discreet.events.additive import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    KeyThreshold,
-    Staircase,
-)
 from discreet.events.base import Event, key_of
-from discreet.events.composed import (
-    Assumed,
-    Compose,
-    External,
-    OneOf,
-    Parallel,
-    Poisson,
-    Repeat,
-    RepeatAndSelect,
-)
-from discreet.events.objective import GaussianObjective, LaplaceObjective
-from discreet.events.selection import (
-    Exponential,
-    NoisyMax,
-    PartialResponse,
-    PermuteAndFlip,
-    RandomizedResponse,
-    SparseVector,
-)
-from discreet.measures.kinds import measure_from_dict
 
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
@@ -53,9 +26,10 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
             f"this event was written in version {version!r} of the format; this toolkit reads 1. "
             "A newer toolkit is needed."
         )
-    kind = _KINDS.get(data.get("event", ""))
-    if kind is None:
-        raise ValueError(f"no event is called {data.get('event')!r}.")
+    name = data.get("event")
+    if not isinstance(name, str) or name not in Event.kinds:
+        raise ValueError(f"no event is called {name!r}.")
+    kind = Event.kinds[name]
     names = {key_of(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     given = {key: value for key, value in data.items() if key not in ("event", "version")}
     if set(given) != names:
@@ -63,29 +37,8 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
             f"{kind.__name__} has the fields {', '.join(sorted(names))}, "
             f"and was written with {', '.join(sorted(map(str, given))) or 'none'}."
         )
-    return _build(kind, given)
-
-
-def _build(kind: type[Event], given: Mapping[str, Any]) -> Event:
-    read: dict[str, Any] = dict(given)
-    if "inner" in read:
-        read["event"] = event_from_dict(read.pop("inner"))
-    if "events" in read:
-        read["events"] = tuple(map(event_from_dict, read["events"]))
-    if kind is Compose:
-        return Compose(*read["events"])
-    if kind is Poisson:
-        return Poisson(read["probability"], read["event"])
-    if kind is External:
-        return External(measure_from_dict(read["cost"]), read["note"])
-    return kind(**read)
-
-
-_KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        Assumed, Compose, DiscreteGaussian, DiscreteLaplace, Exponential, External, Gaussian,
-        GaussianObjective, KeyThreshold, LaplaceObjective, NoisyMax, OneOf, Parallel, PartialResponse,
-        PermuteAndFlip, Poisson, RandomizedResponse, Repeat, RepeatAndSelect, SparseVector, Staircase,
-    )
-}  # fmt: skip
+    if "inner" in given:
+        given["event"] = event_from_dict(given.pop("inner"))
+    if "events" in given:
+        given["events"] = tuple(map(event_from_dict, given["events"]))
+    return kind.from_fields(given)
