@@ -11,6 +11,7 @@ import pytest
 from discreet import noise
 from discreet.noise import entropy, gaussian, inversion, laplace, lazy
 from discreet.noise.lazy import LazyUniform
+from discreet.noise.parameters import SMALLEST_SCALE
 
 SCALES = [Fraction(1, 2**40), 1e-3, 0.3, 0.7, 1, 1e3, 1e6, 2**20, 2**20 + 1, 1e9, 2**40, 2**50]
 SAMPLERS = [
@@ -117,9 +118,11 @@ class Words:
 SIGN = 1 << 63
 
 
-@pytest.mark.parametrize("scale", [2.0**-40, 1e-3, 0.5, 1, 1e3, 2.0**20])
+@pytest.mark.parametrize("scale", [SMALLEST_SCALE, Fraction("1e-3"), 0.5, 1, 1e3, 2.0**20])
 @pytest.mark.parametrize("bit", [0, 1, None])
-def test_both_ends_of_u(scale: float, bit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ends_of_u(
+    scale: float | Fraction, bit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     exact = Fraction(scale)
     laws = {
         noise.geometric: laplace._geometric(exact),

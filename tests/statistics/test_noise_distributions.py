@@ -153,7 +153,7 @@ def test_the_two_gaussians_differ_and_are_told_apart() -> None:
 
 def test_tiny_scales_are_almost_always_zero() -> None:
     for family in FAMILIES:
-        for scale in (2.0**-40, 1e-3, Fraction(1, 100)):
+        for scale in (Fraction(1, 2**40), 1e-3, Fraction(1, 100)):
             assert not family.draw(scale, 100_000).any()
     with noise.entropy.fixed("tiny"):
         sample = noise.discrete_laplace(0.1, 1_000_000)  # P(K != 0) = 2 q / (1 + q), q = exp(-10)

@@ -13,7 +13,7 @@ from discreet.noise import entropy, lazy
 from discreet.noise.arrays import Integers, Size, shape_of
 from discreet.noise.enclosures import exp_minus
 from discreet.noise.lazy import LazyUniform
-from discreet.noise.parameters import Rational, non_negative
+from discreet.rational import Number, non_negative
 
 __all__ = ["bernoulli", "bernoulli_exp"]
 
@@ -21,16 +21,16 @@ Coins: TypeAlias = NDArray[np.bool_]
 
 
 @overload
-def bernoulli(p: Rational, size: None = None) -> bool: ...
+def bernoulli(p: Number, size: None = None) -> bool: ...
 @overload
-def bernoulli(p: Rational, size: int | tuple[int, ...]) -> Coins: ...
-def bernoulli(p: Rational, size: Size = None) -> Coins | bool:
+def bernoulli(p: Number, size: int | tuple[int, ...]) -> Coins: ...
+def bernoulli(p: Number, size: Size = None) -> Coins | bool:
     """Draw booleans that are True with probability exactly `p`.
 
     Parameters
     ----------
     p : int, float, Fraction, Decimal or str
-        Between 0 and 1. A float stands for exactly the binary fraction it holds.
+        Between 0 and 1. A float stands for the decimal that it prints as: 0.1 is one tenth.
     size : int, tuple of int or None
         Shape of the result; None gives one Python bool.
 
@@ -39,7 +39,7 @@ def bernoulli(p: Rational, size: Size = None) -> Coins | bool:
     A uniform real U is compared with p digit by digit in base 256, and a digit of U is drawn only
     where all before it were equal to those of p: 256/255 random bytes a coin.
     """
-    probability = non_negative("p", p)
+    probability = non_negative(p, "p")
     if probability > 1:
         raise ValueError(f"p must lie between 0 and 1; got {p}")
     shape = shape_of(size)
@@ -66,16 +66,16 @@ def _below(probability: Fraction, size: int) -> Coins:
 
 
 @overload
-def bernoulli_exp(gamma: Rational, size: None = None) -> bool: ...
+def bernoulli_exp(gamma: Number, size: None = None) -> bool: ...
 @overload
-def bernoulli_exp(gamma: Rational, size: int | tuple[int, ...]) -> Coins: ...
-def bernoulli_exp(gamma: Rational, size: Size = None) -> Coins | bool:
+def bernoulli_exp(gamma: Number, size: int | tuple[int, ...]) -> Coins: ...
+def bernoulli_exp(gamma: Number, size: Size = None) -> Coins | bool:
     """Draw booleans that are True with probability exactly ``exp(-gamma)``.
 
     Parameters
     ----------
     gamma : int, float, Fraction, Decimal or str
-        Zero or positive. A float stands for exactly the binary fraction it holds.
+        Zero or positive. A float stands for the decimal that it prints as: 0.1 is one tenth.
     size : int, tuple of int or None
         Shape of the result; None gives one Python bool.
 
@@ -84,7 +84,7 @@ def bernoulli_exp(gamma: Rational, size: Size = None) -> Coins | bool:
     No floating point: 64 bits of U are compared with integers that enclose 2**64 exp(-gamma), and
     the one in 2**62 that falls between these draws further bits.
     """
-    exponent = non_negative("gamma", gamma)
+    exponent = non_negative(gamma, "gamma")
     shape = shape_of(size)
     coins = _below_exp(exponent, math.prod(shape))
     return bool(coins[0]) if size is None else coins.reshape(shape)

@@ -12,7 +12,8 @@ from discreet.noise.arrays import BLOCK, Floats, Integers, Size, shaped
 from discreet.noise.enclosures import exp_minus
 from discreet.noise.laplace import fill_laplace
 from discreet.noise.lazy import LazyUniform
-from discreet.noise.parameters import Rational, scale_of
+from discreet.noise.parameters import as_scale
+from discreet.rational import Number
 
 __all__ = ["discrete_gaussian"]
 
@@ -20,16 +21,16 @@ _ERROR: Final = 2.0**-40  # of the acceptance probability in floating point; see
 
 
 @overload
-def discrete_gaussian(sigma: Rational, size: None = None) -> int: ...
+def discrete_gaussian(sigma: Number, size: None = None) -> int: ...
 @overload
-def discrete_gaussian(sigma: Rational, size: int | tuple[int, ...]) -> Integers: ...
-def discrete_gaussian(sigma: Rational, size: Size = None) -> Integers | int:
+def discrete_gaussian(sigma: Number, size: int | tuple[int, ...]) -> Integers: ...
+def discrete_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     """Draw integers k with probability proportional to ``exp(-k**2 / (2 sigma**2))``.
 
     Parameters
     ----------
     sigma : int, float, Fraction, Decimal or str
-        Between 2**-40 and 2**50. A float stands for exactly the binary fraction it holds.
+        Between 2**-40 and 2**50. A float stands for the decimal that it prints as: 0.1 is one tenth.
     size : int, tuple of int or None
         Shape of the result; None gives one Python int.
 
@@ -50,7 +51,7 @@ def discrete_gaussian(sigma: Rational, size: Size = None) -> Integers | int:
     .. [1] Canonne, Kamath & Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020,
        arXiv:2004.00010.
     """
-    exact = scale_of("sigma", sigma)
+    exact = as_scale(sigma, "sigma")
     return shaped(size, lambda out: _fill(exact, out))
 
 

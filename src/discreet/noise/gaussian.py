@@ -15,22 +15,23 @@ from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, 
 from discreet.noise.enclosures import Bounds, erfc_of_root, exp_minus
 from discreet.noise.inversion import Inversion, Workspace, negate_by_top_bit, shift_of
 from discreet.noise.lazy import LN2, LazyUniform
-from discreet.noise.parameters import Rational, scale_of
+from discreet.noise.parameters import as_scale
+from discreet.rational import Number
 
 __all__ = ["rounded_gaussian"]
 
 
 @overload
-def rounded_gaussian(sigma: Rational, size: None = None) -> int: ...
+def rounded_gaussian(sigma: Number, size: None = None) -> int: ...
 @overload
-def rounded_gaussian(sigma: Rational, size: int | tuple[int, ...]) -> Integers: ...
-def rounded_gaussian(sigma: Rational, size: Size = None) -> Integers | int:
+def rounded_gaussian(sigma: Number, size: int | tuple[int, ...]) -> Integers: ...
+def rounded_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     """Draw the integers nearest to independent normal variates N(0, sigma**2).
 
     Parameters
     ----------
     sigma : int, float, Fraction, Decimal or str
-        Between 2**-40 and 2**50. A float stands for exactly the binary fraction it holds.
+        Between 2**-40 and 2**50. A float stands for the decimal that it prints as: 0.1 is one tenth.
     size : int, tuple of int or None
         Shape of the result; None gives one Python int.
 
@@ -46,7 +47,7 @@ def rounded_gaussian(sigma: Rational, size: Size = None) -> Integers | int:
     the bound on the error of ``scipy.special.ndtri`` and a uniform entropy stream; running time
     isn't protected. Proof: ``docs/proofs/samplers.md``.
     """
-    exact = scale_of("sigma", sigma)
+    exact = as_scale(sigma, "sigma")
     return shaped(size, lambda out: _fill(exact, out))
 
 

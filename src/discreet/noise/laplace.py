@@ -14,22 +14,23 @@ from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, 
 from discreet.noise.enclosures import Bounds, exp_minus
 from discreet.noise.inversion import Inversion, Workspace, negate_by_top_bit, shift_of
 from discreet.noise.lazy import LazyUniform
-from discreet.noise.parameters import Rational, scale_of
+from discreet.noise.parameters import as_scale
+from discreet.rational import Number
 
 __all__ = ["discrete_laplace", "fill_laplace", "geometric"]
 
 
 @overload
-def discrete_laplace(scale: Rational, size: None = None) -> int: ...
+def discrete_laplace(scale: Number, size: None = None) -> int: ...
 @overload
-def discrete_laplace(scale: Rational, size: int | tuple[int, ...]) -> Integers: ...
-def discrete_laplace(scale: Rational, size: Size = None) -> Integers | int:
+def discrete_laplace(scale: Number, size: int | tuple[int, ...]) -> Integers: ...
+def discrete_laplace(scale: Number, size: Size = None) -> Integers | int:
     """Draw integers k with probability proportional to ``exp(-abs(k) / scale)``.
 
     Parameters
     ----------
     scale : int, float, Fraction, Decimal or str
-        Between 2**-40 and 2**50. A float stands for exactly the binary fraction it holds.
+        Between 2**-40 and 2**50. A float stands for the decimal that it prints as: 0.1 is one tenth.
     size : int, tuple of int or None
         Shape of the result; None gives one Python int.
 
@@ -48,15 +49,15 @@ def discrete_laplace(scale: Rational, size: Size = None) -> Integers | int:
     .. [1] Ghosh, Roughgarden & Sundararajan, Universally utility-maximizing privacy mechanisms,
        SIAM J. Comput. 41(6), 2012 (the geometric mechanism).
     """
-    exact = scale_of("scale", scale)
+    exact = as_scale(scale, "scale")
     return shaped(size, lambda out: fill_laplace(exact, out))
 
 
 @overload
-def geometric(scale: Rational, size: None = None) -> int: ...
+def geometric(scale: Number, size: None = None) -> int: ...
 @overload
-def geometric(scale: Rational, size: int | tuple[int, ...]) -> Integers: ...
-def geometric(scale: Rational, size: Size = None) -> Integers | int:
+def geometric(scale: Number, size: int | tuple[int, ...]) -> Integers: ...
+def geometric(scale: Number, size: Size = None) -> Integers | int:
     """Draw integers k >= 0 with probability proportional to ``exp(-k / scale)``.
 
     Parameters and guarantees are those of `discrete_laplace`.
@@ -65,7 +66,7 @@ def geometric(scale: Rational, size: Size = None) -> Integers | int:
     -----
     **Privacy**: one-sided noise by itself hides nothing from below; it is a building block.
     """
-    exact = scale_of("scale", scale)
+    exact = as_scale(scale, "scale")
     return shaped(size, lambda out: _fill(exact, out, signed=False))
 
 

@@ -15,8 +15,8 @@ from discreet.noise import entropy, lazy
 from discreet.noise.arrays import Floats, Integers, Size, Words, blocks, shaped
 from discreet.noise.enclosures import Bounds, exp_minus
 from discreet.noise.lazy import LazyUniform
-from discreet.noise.parameters import Rational, non_negative
 from discreet.noise.uniform import fill_below
+from discreet.rational import Number, non_negative
 
 __all__ = ["select"]
 
@@ -29,28 +29,28 @@ _FASTEST: Final = Fraction(1 << 64)  # a larger factor has the same envelope
 @overload
 def select(
     scores: Whole,
-    factor: Rational,
+    factor: Number,
     weights: Whole | None = None,
     size: None = None,
 ) -> int: ...
 @overload
 def select(
     scores: Whole,
-    factor: Rational,
+    factor: Number,
     weights: Whole | None,
     size: int | tuple[int, ...],
 ) -> Integers: ...
 @overload
 def select(
     scores: Whole,
-    factor: Rational,
+    factor: Number,
     weights: Whole | None = None,
     *,
     size: int | tuple[int, ...],
 ) -> Integers: ...
 def select(
     scores: Whole,
-    factor: Rational,
+    factor: Number,
     weights: Whole | None = None,
     size: Size = None,
 ) -> Integers | int:
@@ -61,7 +61,7 @@ def select(
     scores : array of int64
         One score per candidate, from 1 to 2**30 of them.
     factor : int, float, Fraction, Decimal or str
-        Zero or positive. A float stands for exactly the binary fraction it holds.
+        Zero or positive. A float stands for the decimal that it prints as: 0.1 is one tenth.
     weights : array of int64, optional
         Non-negative, not all zero. A candidate of weight 0 is never drawn.
     size : int, tuple of int or None
@@ -87,7 +87,7 @@ def select(
     ----------
     .. [1] Dwork & Roth, The algorithmic foundations of differential privacy, 2014.
     """
-    rate = non_negative("factor", factor)
+    rate = non_negative(factor, "factor")
     marks = _integers("scores", scores)
     masses = None if weights is None else _integers("weights", weights)
     if not 1 <= marks.size <= _MOST:
