@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench bench-page clean
+.PHONY: help setup demo test test-all test-oldest check check-extras bench bench-page clean
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
@@ -30,6 +30,25 @@ test: $(READY) ## the tests
 test-all: $(READY) ## the tests, with the slow ones
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
+# What rests on the libraries whose versions move most: frames, scikit-learn, databases.
+OLDEST := .venv-oldest
+OLDEST_TESTS := tests/meta tests/schema tests/queries tests/measures tests/engines/test_engine_types.py \
+	tests/engines/test_engine_persons.py tests/models/test_naive_bayes.py tests/ledger/test_ledger_opening.py
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt $(READY)
+	@$(PYTHON) -m venv $(OLDEST)
+	@echo "installing the oldest versions that are supported into $(OLDEST) ..."
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
+		-e ".[duckdb,dask,postgres,report]" hypothesis mpmath pandas polars pyarrow pytest pytest-timeout \
+		pytest-xdist python-flint
+	@touch $(OLDEST)/.ready
+
+test-oldest: $(OLDEST)/.ready ## a share of the tests on the oldest versions that are supported
+	@$(OLDEST)/bin/python -m pytest -n 2 -m "not slow" $(OLDEST_TESTS)
+
+check-extras: $(READY) ## can all extras be installed together with the pinned versions?
+	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
+
 check: $(READY) ## style, types, layers, claims against code
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -44,4 +63,4 @@ bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (h
 	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

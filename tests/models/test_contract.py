@@ -68,7 +68,7 @@ def test_the_record_of_a_fit(example: Example) -> None:
     assert record.unit == dp.Unit()
     assert record.claims
     assert "nothing adds up across such fits" in record.note
-    assert "add" not in record.certificate.splitlines()[0] or record.is_private
+    assert record.certificate.splitlines()[0] == f"{record.measure!r} for: {record.unit}."
     with testing.fixed_noise(1):
         assert not fitted(example).privacy_.is_private
     table = table_for(example, 50)

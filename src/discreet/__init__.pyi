@@ -1,0 +1,51 @@
+# The public surface, listed once: type checkers read it here, and so does the package when it starts.
+
+from discreet import accounting as accounting
+from discreet import audit as audit
+from discreet import events as events
+from discreet import measures as measures
+from discreet import mechanisms as mechanisms
+from discreet import models as models
+from discreet import noise as noise
+from discreet import publish as publish
+from discreet import queries as queries
+from discreet import testing as testing
+from discreet.dataset import PrivateDataset as PrivateDataset
+from discreet.expressions import col as col
+from discreet.ledger import BudgetExceeded as BudgetExceeded
+from discreet.ledger import Ledger as Ledger
+from discreet.measures import ZCDP as ZCDP
+from discreet.measures import ApproxDP as ApproxDP
+from discreet.measures import GaussianDP as GaussianDP
+from discreet.measures import PureDP as PureDP
+from discreet.measures import Renyi as Renyi
+from discreet.measures import convert as convert
+from discreet.queries import Bounds as Bounds
+from discreet.queries import Count as Count
+from discreet.queries import Gram as Gram
+from discreet.queries import Histogram as Histogram
+from discreet.queries import Keys as Keys
+from discreet.queries import Mean as Mean
+from discreet.queries import Median as Median
+from discreet.queries import Moments as Moments
+from discreet.queries import Quantile as Quantile
+from discreet.queries import Sum as Sum
+from discreet.queries import Variance as Variance
+from discreet.release import NoiseInterval as NoiseInterval
+from discreet.release import Plan as Plan
+from discreet.release import Release as Release
+from discreet.schema import Bins as Bins
+from discreet.schema import Categorical as Categorical
+from discreet.schema import Integer as Integer
+from discreet.schema import Nearest as Nearest
+from discreet.schema import Real as Real
+from discreet.schema import Schema as Schema
+from discreet.schema import Score as Score
+from discreet.schema import Text as Text
+from discreet.step import Step as Step
+from discreet.unit import ADD_REMOVE as ADD_REMOVE
+from discreet.unit import PUBLIC as PUBLIC
+from discreet.unit import REPLACE_ONE as REPLACE_ONE
+from discreet.unit import Unit as Unit
+
+__version__: str
