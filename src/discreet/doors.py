@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, final
-
-import numpy as np
 
 from discreet import events, noise
 from discreet.coding import AllOf, Code, Condition, NoneOf
@@ -24,7 +20,7 @@ from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["KeptRows", "PaidEngine", "PaidPlan", "Selection", "flat", "unobserved"]
+__all__ = ["KeptRows", "PaidEngine", "PaidPlan", "Selection", "flat", "hide_bars"]
 
 
 @final
@@ -209,20 +205,13 @@ class PaidEngine(Engine):
 
 
 @contextmanager
-def unobserved() -> Iterator[None]:
-    """Inside, how often something is done leaves no trace in warnings, bars and public generators.
-
-    What code prints or keeps elsewhere is its own affair.
-    """
-    numbers, draws, bars = np.random.get_state(), random.getstate(), os.environ.get(SWITCH)
+def hide_bars() -> Iterator[None]:
+    """Inside, no progress bar is shown."""
+    bars = os.environ.get(SWITCH)
     os.environ[SWITCH] = "0"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        np.random.set_state(numbers)
-        random.setstate(draws)
         if bars is None:
             os.environ.pop(SWITCH, None)
         else:
