@@ -27,7 +27,7 @@ ROWS = np.array([[0.1, 0.2], [0.7, 0.4], [0.3, 0.9], [0.8, 0.6]])
 CLASSES, NUMBERS = np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.2, 0.7])
 
 
-class Drawing(ClassifierMixin, BaseEstimator):
+class Drawing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that publishes what it drew from the public generators."""
 
     def __init__(self, draw: Callable[[], Floats] | None = None) -> None:
