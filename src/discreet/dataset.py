@@ -9,13 +9,14 @@ from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.answers import Answerer, answerer
-from discreet.doors import KeptRows, PaidEngine, PaidPlan, Selection, flat, unobserved
+from discreet.doors import KeptRows, PaidEngine, PaidPlan, Selection, flat, hide_bars
 from discreet.engines import Engine, open_engine
 from discreet.engines.remembering import remembered
 from discreet.ledger import Book
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf, Mechanism
 from discreet.noise import entropy
+from discreet.noise.generators import count_libraries, find_generators, renew
 from discreet.queries import CodedQuery, Keep, Query
 from discreet.rational import whole
 from discreet.release import Plan, Release
@@ -285,7 +286,10 @@ class PrepaidDoor:
             From the number of a setting and one data set for each of its events to a score and a
             result. Each data set takes its event once, charges nothing, and can't be read after the
             run. It must keep nothing else of a run: their number and their other outcomes are secret.
-            Its warnings are not shown, and public generators are put back afterwards.
+            Its warnings are not shown. Python's and numpy's generators, torch's if that was imported, and
+            those that `run` holds are seeded anew before each run, and put back afterwards: what a run
+            drew from them doesn't tell which run it was. What a library without a known generator
+            draws, or a process that a run starts, must not tell it either.
             Where no event costs anything, on public rows, every setting is tried once, in order.
 
         Privacy
@@ -301,9 +305,20 @@ class PrepaidDoor:
 
         if selection.is_free(unit):
             return max(map(once, range(len(selection.settings))), key=lambda outcome: outcome[0])
+
+        def alone() -> tuple[float, T]:
+            at, known = selection.draw(), count_libraries()
+            with hide_bars():  # each trace of a run would tell how many there were
+                outcome = once(at)
+                if count_libraries() == known:
+                    return outcome
+                # a library came with this run, its generator in a state that anyone knows: the run is
+                # forgotten, and made again with a state of its own
+                with renew(find_generators(run)):
+                    return once(at)
+
         runner: BestOf[T] = BestOf(selection.one_run(unit), selection.shape, selection.gamma)
-        with unobserved():  # each trace of a run would tell how many there were
-            return runner.run(lambda: once(selection.draw()))
+        return runner.run(alone, reach=run)
 
     def _once(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
-import warnings
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,18 +12,17 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, final
 
-import numpy as np
-
 from discreet import events, noise
 from discreet.coding import AllOf, Code, Condition, NoneOf
 from discreet.engines import Engine
 from discreet.engines.base import Integers, Tally
 from discreet.engines.progress import SWITCH
+from discreet.noise import entropy
 from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["KeptRows", "PaidEngine", "PaidPlan", "Selection", "flat", "unobserved"]
+__all__ = ["KeptRows", "PaidEngine", "PaidPlan", "Selection", "flat", "hide_bars"]
 
 
 @final
@@ -106,15 +104,21 @@ class Selection:
 
 @final
 class PaidPlan:
-    """Events that were paid in advance, to be asked in their order, in this process, while it is open."""
+    """Events that were paid in advance, to be asked in their order, in this process, while it is open.
+
+    Threads may share it: the events of one answer are taken together, and no event is taken twice.
+    """
 
     def __init__(self, event: events.Event, entry: Any) -> None:
         self._left, self._entry = flat(event), entry
-        self._open, self._process = True, os.getpid()
+        self._open, self._owner = True, entropy.current_process()
+        self._lock = threading.RLock()
 
     def check(self) -> None:
         """Raise unless rows may be read under this plan, here and now."""
-        if os.getpid() != self._process:
+        if (
+            self._owner != entropy.current_process()
+        ):  # before the lock, which a thread of the parent may hold
             raise RuntimeError(
                 "a prepaid door can't be used in a forked process: the plan is paid once."
             )
@@ -124,15 +128,17 @@ class PaidPlan:
     def spend(self, event: events.Event) -> Any:
         """Take the next events of the plan, which must be these; the entry that paid for them."""
         self.check()
-        for asked in flat(event):
-            planned = next(self._left, None)
-            if planned != asked:
-                self._open = False
-                wanted = "nothing more" if planned is None else repr(planned)
-                raise ValueError(
-                    f"this is not the plan that was paid: next in it is {wanted}, asked was {asked!r}. "
-                    "The door is closed now."
-                )
+        with self._lock:
+            self.check()  # another thread may have closed it meanwhile
+            for asked in flat(event):
+                planned = next(self._left, None)
+                if planned != asked:
+                    self._open = False
+                    wanted = "nothing more" if planned is None else repr(planned)
+                    raise ValueError(
+                        f"this is not the plan that was paid: next in it is {wanted}, asked was "
+                        f"{asked!r}. The door is closed now."
+                    )
         return self._entry
 
     def close(self) -> None:
@@ -150,6 +156,7 @@ class KeptRows(Engine):
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[Any, Integers] = {}
+        self._lock = threading.Lock()
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._engine.check(schema, unit)
@@ -165,11 +172,14 @@ class KeptRows(Engine):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         asked = (query, codes)
-        if asked not in self._kept:
-            if len(self._kept) == self.MOST:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[asked] = self._engine.rows(query, codes)
-        return self._kept[asked].copy()  # a step may write to its rows
+        with self._lock:  # a second thread waits for the first one's rows, and needn't read them
+            found = self._kept.get(asked)
+            if found is None:
+                found = self._engine.rows(query, codes)
+                if len(self._kept) == self.MOST:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[asked] = found
+        return found.copy()  # a step may write to its rows
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._engine.keys(query, column, groups)
@@ -209,20 +219,13 @@ class PaidEngine(Engine):
 
 
 @contextmanager
-def unobserved() -> Iterator[None]:
-    """Inside, how often something is done leaves no trace in warnings, bars and public generators.
-
-    What code prints or keeps elsewhere is its own affair.
-    """
-    numbers, draws, bars = np.random.get_state(), random.getstate(), os.environ.get(SWITCH)
+def hide_bars() -> Iterator[None]:
+    """Inside, no progress bar is shown."""
+    bars = os.environ.get(SWITCH)
     os.environ[SWITCH] = "0"
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        np.random.set_state(numbers)
-        random.setstate(draws)
         if bars is None:
             os.environ.pop(SWITCH, None)
         else:

@@ -75,7 +75,7 @@ def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPat
         by = ClassResiduals("y", "part", [{"part": [start, -5]}], [0], classes=[0], cells=cells)
         coded = by.coded(SCHEMA, dp.Unit())
         assert np.array_equal(kept.totals(coded), engine.totals(coded))
-        assert len(kept._values) <= 5
+        assert len(kept._codes.values) <= 5
 
 
 def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.engines.remembering.MOST_KEPT", 100)
     kept, coded = Remembering(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
     assert np.array_equal(kept.totals(coded), engine.totals(coded))
-    assert not kept._leaves
+    assert not kept._codes.leaves
 
 
 def test_rows_are_read_once() -> None:

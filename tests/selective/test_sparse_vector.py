@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import math
+import os
 import pickle
+import signal
+import sys
+import threading
 from collections import Counter
 
 import numpy as np
@@ -170,3 +175,93 @@ def test_bad_arguments():
         SparseVector(1).start(0, 0)
     assert "cutoff=2" in repr(SparseVector(1, 2))
     assert "AboveThreshold" in repr(AboveThreshold(1))
+
+
+def reports_of(act, threads):
+    """What `act` returned in several threads at once; None where the stream was exhausted."""
+    together, found = threading.Barrier(threads), []
+
+    def work():
+        together.wait()
+        for _ in range(4):
+            try:
+                found.append(act())
+            except RuntimeError:
+                found.append(None)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return found
+
+
+@pytest.mark.parametrize("numeric", [None, 1000])
+def test_all_threads_together_report_no_more_than_the_cutoff(numeric):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            stream = SparseVector(1000, 2, numeric_epsilon=numeric).start(10)
+            found = reports_of(lambda stream=stream: stream.feed(20), 4)
+            assert sum(each is not None for each in found) == 2
+            assert stream.exhausted
+            with pytest.raises(RuntimeError, match="cutoff"):
+                stream.feed(20)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_an_answer_that_feeds_the_stream_itself_can_not_pass_the_cutoff():
+    stream = SparseVector(1000, 1).start(10)
+
+    class Answer:
+        def __index__(self):
+            reported.append(stream.feed(20))
+            return 20
+
+    reported = []
+    with pytest.raises(RuntimeError, match="cutoff"):
+        reported.append(stream.feed(Answer()))
+    assert reported == [True]
+    assert stream.exhausted
+
+
+def test_an_answer_fed_while_another_is_compared_is_refused(monkeypatch):
+    """As a signal handler, or a finaliser, could do in the middle of a comparison."""
+    from discreet import noise
+
+    stream, reported = SparseVector(1000, 1).start(10), []
+    honest = noise.discrete_laplace
+
+    def interrupted(*arguments):
+        monkeypatch.setattr(noise, "discrete_laplace", honest)
+        reported.append(stream.feed(20))
+        return honest(*arguments)
+
+    monkeypatch.setattr(noise, "discrete_laplace", interrupted)
+    with pytest.raises(RuntimeError, match="being compared"):
+        stream.feed(20)
+    assert reported == []
+    assert stream.feed(20) is True  # nothing was reported, so nothing was used up
+    assert stream.exhausted
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.parametrize("held", [False, True])
+def test_a_forked_child_has_no_share_in_a_stream(held):
+    """Whether or not another thread of the parent was feeding it: the child neither reports nor waits."""
+    stream = SparseVector(1000, 2).start(10)
+    with stream._lock if held else contextlib.nullcontext():
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            told = stream.exhausted
+            try:
+                stream.feed(20)
+            except RuntimeError as error:
+                os._exit(0 if told and "forked" in str(error) else 1)
+            os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+    assert [stream.feed(20), stream.feed(20)] == [True, True]

@@ -10,7 +10,8 @@ CLAIMS = (
         name="private-search",
         statement="PrivateSearch releases the best, by a noised score, of a truncated negative binomial "
         "number of fits with settings drawn at random: if a run of every setting is ε-DP it is (2 + η)ε-DP; "
-        "if it is (ε, δ)-DP, it is ((2 + η)ε, δ·E[K])-DP; for Rényi curves Theorem 2 of the source.",
+        "if it is (ε, δ)-DP, it is ((2 + η)ε, δ·E[K])-DP; for Rényi curves Theorem 2 of the source. Draws "
+        "from public generators that the best fit publishes are part of what is released.",
         unit="add/remove and replace-one, with or without ids and max_rows; split rows under add/remove",
         measure="ApproxDP",
         status="proved",
@@ -21,6 +22,8 @@ CLAIMS = (
             _DOORS + "PrepaidDoor._once",
             _DOORS + "PrivateDataset._view",
             "discreet.doors",
+            "discreet.noise.generators",
+            "discreet.mechanisms.best_of.BestOf.run",
             "discreet.models.model_selection.search.PrivateSearch._divided",
             "discreet.models.model_selection.search.PrivateSearch._train",
             "discreet.models.model_selection.search.hashed_share",

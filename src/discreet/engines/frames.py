@@ -301,8 +301,9 @@ class Frames(Engine):
     ) -> Columns:
         """All rows with a column for each code; those of a lazy frame's last question, if they serve."""
         is_plain = self._eager is None and keep is None and key is None
-        if is_plain and self._last is not None and all(c in self._last.names for c in asked):
-            return copy(self._last)
+        last = self._last  # read once: another thread may ask something else meanwhile
+        if is_plain and last is not None and all(c in last.names for c in asked):
+            return copy(last)
         frame, ready = self._source(asked, keep, key)
         columns = Columns(frame, ready, self._traits.maps)
         columns.add(asked)

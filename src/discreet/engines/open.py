@@ -78,6 +78,11 @@ def _framed(source: Any) -> Engine:
         return open_dataset(source)
     from discreet.engines.frames import Frames
 
+    if package in ("duckdb", "_duckdb"):
+        from discreet.engines.turns import DUCKDB_RELATIONS, InTurn
+
+        with DUCKDB_RELATIONS.take():
+            return InTurn(Frames(source), DUCKDB_RELATIONS)
     return Frames(source)
 
 

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
+from discreet.engines.turns import Turn, shared_turn
+from discreet.noise.entropy import current_process
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -26,22 +28,54 @@ ENDINGS = (".parquet", ".pq", ".parq")
 
 
 class DuckFrame(Sessions):
-    """A relation on a DuckDB connection of our own, with limited memory."""
+    """A relation on a DuckDB connection of our own, with limited memory.
 
-    def __init__(self, connection: Any, sql: str, title: str) -> None:
-        self._connection, self._title = connection, title
-        self._frames = Frames(quietly(lambda: connection.sql(sql)))
+    Answers are given one at a time: they share the limit, so two large ones at once would fail where each
+    alone would not, and DuckDB uses all cores for each. A forked process opens a connection of its own.
+
+    Parameters
+    ----------
+    connect : callable
+        Opens the connection.
+    sql : str
+    title : str
+        Of the bar that shows how much was read.
+    turn : Turn, optional
+        Of all that read one database file, which is opened once in a process.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Any], sql: str, title: str, turn: Turn | None = None
+    ) -> None:
+        self._connect, self._sql, self._title = connect, sql, title
+        self._turn = turn or Turn()
+        with self._turn.take():
+            self._open()
+
+    def _open(self) -> None:
+        self._owner = current_process()
+        self._connection = self._connect()
+        self._frames = Frames(quietly(lambda: self._connection.sql(self._sql)))
 
     def check(self, schema: Schema, unit: Unit) -> None:
-        self._frames.check(schema, unit)
+        with self._turn.take():
+            self._frames.check(schema, unit)
 
     @contextmanager
     def _session(self) -> Iterator[Engine]:
-        with shown(self._title, self._share):
-            yield self._frames
+        with self._turn.take():
+            if self._owner != current_process():
+                _LEFT.append((self._connection, self._frames))
+                self._open()
+            with shown(self._title, self._share):
+                yield self._frames
 
     def _share(self) -> float:
         return float(self._connection.query_progress()) / 100
+
+
+#: Connections of the process that this one was forked from: closing them would wait for its threads.
+_LEFT: list[Any] = []
 
 
 def limited_connection(path: str = ":memory:", read_only: bool = False) -> Any:
@@ -49,7 +83,7 @@ def limited_connection(path: str = ":memory:", read_only: bool = False) -> Any:
     duckdb = required("duckdb", "discreet[duckdb]", "this source")
     connection = duckdb.connect(path, read_only=read_only)
     folder = tempfile.mkdtemp(prefix="discreet-spill-")
-    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(connection, _remove, folder, current_process())
     memory = os.environ.get(MEMORY_SWITCH, MEMORY)
     for statement in (
         f"SET memory_limit = {_text(memory)}",
@@ -60,6 +94,11 @@ def limited_connection(path: str = ":memory:", read_only: bool = False) -> Any:
     ):
         connection.execute(statement)
     return connection
+
+
+def _remove(folder: str, owner: tuple[int, int]) -> None:
+    if owner == current_process():  # not a forked child, whose parent spills there
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def parquet_files(source: str | Path) -> list[str] | None:
@@ -88,7 +127,7 @@ def open_parquet(files: list[str], source: str | Path) -> Engine:
     if importlib.util.find_spec("duckdb") is not None:
         listed = ", ".join(_text(name) for name in files)
         sql = f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
-        return DuckFrame(limited_connection(), sql, title)
+        return DuckFrame(limited_connection, sql, title)
     if importlib.util.find_spec("polars") is not None:
         return _PolarsFiles(files)
     raise ImportError(
@@ -98,9 +137,13 @@ def open_parquet(files: list[str], source: str | Path) -> Engine:
 
 def open_dataset(dataset: Any) -> Engine:
     """The engine that streams a PyArrow data set."""
-    connection = limited_connection()
-    connection.register("dataset", dataset)
-    return DuckFrame(connection, "SELECT * FROM dataset", "reading")
+
+    def connect() -> Any:
+        connection = limited_connection()
+        connection.register("dataset", dataset)
+        return connection
+
+    return DuckFrame(connect, "SELECT * FROM dataset", "reading")
 
 
 def open_duckdb(path: str, table: tuple[str, ...]) -> Engine:
@@ -111,15 +154,16 @@ def open_duckdb(path: str, table: tuple[str, ...]) -> Engine:
             "duckdb:////folder/name.db for one from the root."
         )
     required("duckdb", "discreet[duckdb]", "a DuckDB file")
-    connection = quietly(lambda: _readable(path))
-    known = connection.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables"
-    ).fetchall()
+    turn = shared_turn(("duckdb", os.path.realpath(path)))
+    with turn.take(), closing(quietly(lambda: _readable(path))) as connection:
+        known = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables"
+        ).fetchall()
     schema, name = table if len(table) == 2 else ("main", table[0])
     if (schema, name) not in known:
         raise missing_table(table, [n if s == "main" else f"{s}.{n}" for s, n in known])
     sql = f"SELECT * FROM {quoted(schema)}.{quoted(name)}"
-    return DuckFrame(connection, sql, f"reading {name}")
+    return DuckFrame(lambda: quietly(lambda: _readable(path)), sql, f"reading {name}", turn)
 
 
 def missing_table(table: tuple[str, ...], present: list[str]) -> LookupError:

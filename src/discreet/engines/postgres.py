@@ -11,12 +11,15 @@ from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table
 from discreet.engines.sessions import Sessions
+from discreet.engines.turns import DUCKDB_RELATIONS, InTurn, Turn, shared_turn
 from discreet.engines.urls import Address
 from discreet.schema import Schema
 from discreet.unit import Unit
 
 _EXTRA = "discreet[postgres]"
 _PURPOSE = "a PostgreSQL table"
+#: Connections that one data set has open at a time; more threads wait, since servers have a limit.
+MAX_CONNECTIONS = 8
 
 _REAL = "CAST({0} AS DOUBLE PRECISION)"
 _WHOLE = "CAST({0} AS BIGINT)"
@@ -175,11 +178,14 @@ def open_postgres(address: Address) -> Engine:
     """The engine for the table at an address."""
     psycopg = required("psycopg", _EXTRA, _PURPOSE)
     ibis = required("ibis", _EXTRA, _PURPOSE)
+    turn = Turn(MAX_CONNECTIONS)
+
+    def opened() -> Any:
+        return psycopg.connect(address.secret, autocommit=True)
 
     @contextmanager
     def connect() -> Iterator[Any]:
-        connection = _told(lambda: psycopg.connect(address.secret, autocommit=True), address.place)
-        with connection:
+        with turn.take(), _told(opened, address.place) as connection:
             yield ibis.postgres.from_connection(connection)
 
     return Database(connect, address.place, lambda con: _named(con, address.table))
@@ -196,11 +202,14 @@ def open_ibis(table: Any) -> Engine:
         )
     sql = quietly(lambda: ibis.to_sql(table, dialect=backend.name))
     if backend.name == "duckdb":
-        return Frames(quietly(lambda: backend.con.sql(sql)))
+        with DUCKDB_RELATIONS.take():
+            return InTurn(Frames(quietly(lambda: backend.con.sql(sql))), DUCKDB_RELATIONS)
+    turn = shared_turn(("postgres", id(backend.con)))  # one connection's transactions must not mix
 
     @contextmanager
     def connect() -> Iterator[Any]:
-        yield backend
+        with turn.take():
+            yield backend
 
     return Database(connect, "the database of the Ibis table", lambda con: _queried(con, sql))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import final
 
@@ -34,23 +35,67 @@ def remembered(engine: Engine, rounds: int) -> Engine:
     return Remembering(engine)
 
 
+class _Codes:
+    """Codes of one plan's rows: those of cells, and small codes that stand for codes made of them.
+
+    Codes may be made of hundreds of others, so they are known by identity while they are held here.
+    """
+
+    def __init__(self, leaves: dict[Code, Integers], rows: int) -> None:
+        self.leaves, self.rows = leaves, rows
+        self._chunk = self._with({})
+        self._stands: dict[int, tuple[Code, Grid]] = {}
+        self.values: dict[Code, Integers] = {}
+
+    def _with(self, values: dict[Code, Integers]) -> Chunk:
+        return Chunk({"": np.zeros(self.rows, np.bool_)}, {**self.leaves, **values})
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._stands) > min(MOST_CODES, MOST_KEPT // (4 * max(1, self.rows)))
+
+    def holds(self, code: Code | Condition) -> bool:
+        """Whether a small code stands for this one."""
+        return id(code) in self._stands
+
+    def totals(self, query: CodedQuery, lock: threading.Lock) -> Integers:
+        """The sums of a query; `lock` is held while codes are looked up, not while they are added up."""
+        with lock:
+            mask = self._chunk.counted(query)
+            query = replace(
+                query,
+                by=tuple(map(self._stand, query.by)),
+                terms=tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms),
+            )
+            chunk = self._with(self.values)
+        return totals_of(query, [(chunk, mask)])
+
+    def _stand(self, code: Code) -> Code:
+        """A small code with the same values; engines have their own ways with the simplest codes."""
+        if isinstance(code, Leaf | Linear) or (isinstance(code, Lookup) and len(code.sources) == 1):
+            return code
+        if id(code) not in self._stands:
+            low, high = float(code.low), float(code.high)
+            # a lone surrogate is no text, so that no column has this name
+            stand = Grid(f"\ud800{len(self._stands)}", low, high, low, 0.0, 1.0, 0.0)
+            self.values[stand] = self._chunk.code(code)
+            self._stands[id(code)] = code, stand
+        return self._stands[id(code)][1]
+
+
 @final
 class Remembering(Engine):
     """Another engine's rows, whose codes are kept as long as this object: for the time of one plan.
 
     Codes of cells are fetched once; codes made of them are kept until others need the room. Rows that
-    must be limited by person are left to the other engine.
+    must be limited by person are left to the other engine. Threads may share it: `_fetching` is held
+    while codes of cells are read, and `_lock`, which may be taken inside, while kept codes are looked up.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._leaves: dict[Code, Integers] = {}
-        self._chunk = Chunk({})
-        # Codes may be made of hundreds of others, so they are known by identity while they are held
-        # here, and a small code of the same values stands for each.
-        self._stands: dict[int, tuple[Code, Grid]] = {}
-        self._values: dict[Code, Integers] = {}
-        self._rows = 0
+        self._codes = _Codes({}, 0)
+        self._fetching, self._lock = threading.Lock(), threading.Lock()
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._engine.check(schema, unit)
@@ -65,53 +110,32 @@ class Remembering(Engine):
             *query.known,
             *(() if query.where is None else (query.where,)),
         ]
-        if query.keep is not None or not needed or not self._fetch(needed):
+        if query.keep is not None or not needed:
             return self._engine.totals(query)
-        return quietly(lambda: self._totals(query))
+        codes = self._fetch(needed)
+        if codes is None:
+            return self._engine.totals(query)
+        return quietly(lambda: codes.totals(query, self._lock))
 
-    def _fetch(self, needed: list[Code | Condition]) -> bool:
-        """Whether the codes of cells are here, after those that fit have been fetched."""
-        new = {id(code): code for code in needed if id(code) not in self._stands}
-        missing = tuple(code for code in leaves(*new.values()) if code not in self._leaves)
-        if missing:
-            length = self._engine.length() or 0
-            if (len(self._leaves) + len(missing)) * length > MOST_KEPT // 2:
-                return False
-            rows = self._engine.rows(_EVERY_ROW, missing)
-            self._rows = len(rows)
-            for place, code in enumerate(missing):
-                self._leaves[code] = np.ascontiguousarray(rows[:, place])
-            self._forget()
-        return True
-
-    def _forget(self) -> None:
-        """Keep the codes of cells alone."""
-        self._chunk = Chunk({"": np.zeros(self._rows, np.bool_)}, self._leaves)
-        self._stands, self._values = {}, {}
-
-    def _totals(self, query: CodedQuery) -> Integers:
-        if len(self._stands) > min(MOST_CODES, MOST_KEPT // (4 * max(1, self._rows))):
-            self._forget()
-        mask = self._chunk.counted(query)
-        query = replace(
-            query,
-            by=tuple(map(self._stand, query.by)),
-            terms=tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms),
-        )
-        chunk = Chunk({"": np.zeros(self._rows, np.bool_)}, {**self._leaves, **self._values})
-        return totals_of(query, [(chunk, mask)])
-
-    def _stand(self, code: Code) -> Code:
-        """A small code with the same values; engines have their own ways with the simplest codes."""
-        if isinstance(code, Leaf | Linear) or (isinstance(code, Lookup) and len(code.sources) == 1):
-            return code
-        if id(code) not in self._stands:
-            low, high = float(code.low), float(code.high)
-            # a lone surrogate is no text, so that no column has this name
-            stand = Grid(f"\ud800{len(self._stands)}", low, high, low, 0.0, 1.0, 0.0)
-            self._values[stand] = self._chunk.code(code)
-            self._stands[id(code)] = code, stand
-        return self._stands[id(code)][1]
+    def _fetch(self, needed: list[Code | Condition]) -> _Codes | None:
+        """What holds the codes of cells that are needed, read if they are new; None if they don't fit."""
+        with self._fetching:
+            codes = self._codes
+            with self._lock:
+                new = {id(code): code for code in needed if not codes.holds(code)}
+            missing = tuple(c for c in leaves(*new.values()) if c not in codes.leaves)
+            if missing:
+                length = self._engine.length() or 0
+                if (len(codes.leaves) + len(missing)) * length > MOST_KEPT // 2:
+                    return None
+                rows = self._engine.rows(_EVERY_ROW, missing)
+                read: dict[Code, Integers]
+                read = {c: np.ascontiguousarray(rows[:, at]) for at, c in enumerate(missing)}
+                # another object, so that threads that use the old one can go on
+                self._codes = _Codes({**codes.leaves, **read}, len(rows))
+            elif codes.is_full:
+                self._codes = _Codes(codes.leaves, codes.rows)
+            return self._codes
 
     def tally(self, query: CodedQuery) -> Tally:
         return self._engine.tally(query)

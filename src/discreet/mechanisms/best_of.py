@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
 from discreet import events, noise
 from discreet.accounting.curves import log_mean_runs
+from discreet.noise.generators import find_generators, renew
 from discreet.rational import Number
 
 __all__ = ["BestOf", "truncated_negative_binomial"]
@@ -89,15 +91,34 @@ class BestOf(Generic[T]):
     def __init__(self, event: events.Event, shape: Number = 1, gamma: Number = "0.1") -> None:
         self.event = events.RepeatAndSelect(event, shape, gamma)
 
-    def run(self, step: Callable[[], tuple[float, T]]) -> tuple[float, T]:
+    def run(self, step: Callable[[], tuple[float, T]], *, reach: Any = None) -> tuple[float, T]:
         """The outcome with the largest score; of equal ones the first, and NaN counts as the least.
 
-        `step` takes nothing and returns a score and a result.
+        Parameters
+        ----------
+        step : callable
+            Takes nothing and returns a score and a result.
+        reach : object, optional
+            What holds the generators that a run may draw from; what `step` holds by default.
+
+        Notes
+        -----
+        A run has public generators of its own: Python's, numpy's, torch's if that was imported, and those
+        in `reach` are seeded anew before each run and put back afterwards, so that neither what the
+        best run drew nor the states left behind tell which run it was, or how many there were. Its
+        warnings aren't shown. Runs in several threads take turns.
         """
+        generators = find_generators(step if reach is None else reach)
+
+        def alone() -> tuple[float, T]:
+            with renew(generators), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return step()
+
         runs = truncated_negative_binomial(self.event.shape, self.event.gamma)
-        best = step()
+        best = alone()
         for _ in range(runs - 1):
-            found = step()
+            found = alone()
             if found[0] > best[0] or (math.isnan(best[0]) and not math.isnan(found[0])):
                 best = found
         return best

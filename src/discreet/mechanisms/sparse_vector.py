@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from operator import index
@@ -157,7 +158,8 @@ class AboveThreshold(Mechanism):
 class SparseVectorStream:
     """One run of `SparseVector`; made by `SparseVector.start`.
 
-    It can't be copied or pickled: two copies would share the threshold's noise and have two cutoffs.
+    It can't be copied or pickled, nor used in a forked process: two copies would share the threshold's noise
+    and have two cutoffs. Threads may share it: `cutoff` holds for all of them together.
     """
 
     def __init__(
@@ -172,17 +174,37 @@ class SparseVectorStream:
         self._answer_scale = answer_scale
         self._numeric_scale = numeric_scale
         self._left = cutoff
+        self._owner = noise.entropy.current_process()
+        # a second call of one thread (in a signal handler, say) must fail, not wait for itself
+        self._lock, self._is_comparing = threading.RLock(), False
 
     @property
     def exhausted(self) -> bool:
-        """Whether `cutoff` answers were reported above: no more is taken."""
-        return self._left == 0
+        """Whether no more is taken: `cutoff` answers were reported above, or this is a forked process."""
+        return self._left <= 0 or self._owner != noise.entropy.current_process()
 
     def feed(self, answer: int) -> int | bool | None:
         """None for an answer reported below; else True, or a noisy value if numbers were paid for."""
+        value = index(answer)  # may run code of the caller's: before anything is looked at
+        if self._owner != noise.entropy.current_process():
+            raise RuntimeError(
+                "a sparse vector stream can't be used in a forked process: its reports are paid once; "
+                "start another, and pay."
+            )
+        with self._lock:
+            if self._is_comparing:
+                raise RuntimeError(
+                    "another answer of this thread is being compared: feed one by one."
+                )
+            self._is_comparing = True
+            try:
+                return self._compare(value)
+            finally:
+                self._is_comparing = False
+
+    def _compare(self, value: int) -> int | bool | None:
         if self.exhausted:
             raise RuntimeError("this stream has reported `cutoff` answers: start another, and pay.")
-        value = index(answer)
         if value + noise.discrete_laplace(self._answer_scale) < self._noisy:
             return None
         self._left -= 1

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 
 from discreet.noise.arrays import Words
 
-__all__ = ["Stream", "current", "fixed", "is_fixed"]
+__all__ = ["Stream", "current", "current_process", "fixed", "is_fixed"]
 
 _CHUNK: Final = 1 << 14  # words encrypted at a time: 128 KiB, well inside a second-level cache
 _ZEROS: Final = memoryview(bytes(8 * _CHUNK))  # plaintext: the key stream is its encryption
@@ -101,10 +101,16 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
-def _here() -> tuple[int, int, int]:
+def current_process() -> tuple[int, int]:
+    """What tells this process from those it was forked from: what holds secrets belongs to one."""
     # The generation covers a process id that is used again, the process id a fork that Python
-    # didn't see (one made by a library), the thread a context that was carried to another thread.
-    return _generation, os.getpid(), threading.get_ident()
+    # didn't see (one made by a library).
+    return _generation, os.getpid()
+
+
+def _here() -> tuple[int, int, int]:
+    # the thread covers a context that was carried to another thread
+    return *current_process(), threading.get_ident()
 
 
 class _Own(threading.local):

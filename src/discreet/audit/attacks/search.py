@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from discreet import accounting, events
 from discreet.accounting.counts import PAIR
+from discreet.audit.attacks.search_replay import replays
 from discreet.audit.attacks.selection import worst
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
@@ -203,6 +204,8 @@ def private_search() -> Iterator[Part]:
     yield from exact_searches()
     run, claim = searches(Fraction(1))
     yield Case("behind the door, the score tells", run, NEIGHBOURS, claim, 1_000)
+    for replay in replays():
+        yield replay.result()
 
 
 METRICS: tuple[Metric, ...] = (

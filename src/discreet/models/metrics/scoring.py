@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, final
@@ -17,11 +19,12 @@ from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
-from discreet.doors import unobserved
+from discreet.doors import hide_bars
 from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
+from discreet.noise.generators import find_generators, renew
 from discreet.release import NoiseInterval
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
@@ -73,7 +76,8 @@ class ScoredRows(Step):
         needed = [j for j in range(first, len(columns)) if not isinstance(columns[j], Numeric)]
         codes = rows.codes[(rows.codes[:, needed] >= 0).all(axis=1)]
         found = np.zeros(self.metric.size, np.int64)
-        with unobserved(), np.errstate(all="ignore"):
+        # how often the model is asked depends on rows: no trace of that is left
+        with renew(find_generators(self.model)), hide_bars(), _without_warnings():
             for block, counts in blocks(codes):
                 cells = [_cells(column, block[:, j]) for j, column in enumerate(columns)]
                 x = self._features(rows.names[:-1], cells[:-1])
@@ -89,6 +93,13 @@ class ScoredRows(Step):
 
     def __repr__(self) -> str:
         return f"{self.metric!r} of {type(self.model).__name__}"
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 @lru_cache(maxsize=64)

@@ -120,7 +120,9 @@ class PrivateSearch(PrivateEstimator):
     that the fit takes are not covered and must stay secret. Runs are checked against the plan and can't
     read rows otherwise. With `validation` under add/remove without ids, fit and score see different
     persons, so their costs do not add up. Predictions must be made row by row; an estimator that hands
-    rows on to another library's model vouches for that one. With ``dp.PUBLIC`` and an infinite budget
+    rows on to another library's model vouches for that one. Generators given as ``random_state``, like those
+    of the process, are seeded anew for each run and put back: what the best model drew doesn't tell which run
+    it was. An integer seed gives all runs the same draws. With ``dp.PUBLIC`` and an infinite budget
     every setting is tried once. Proof page: ``docs/proofs/search.md``.
     """
 

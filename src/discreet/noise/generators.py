@@ -1,0 +1,209 @@
+"""Generators that anyone can replay: renewed while runs are made whose number is secret.
+
+Python's, numpy's and torch's generators are public: who knows their state knows their draws, and which
+draws they were. Where the best of several runs is released, what it drew from them would tell which run
+it was. So each run begins with states of its own, independent of everything else, and afterwards
+the states are what they were before.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.noise import entropy
+
+__all__ = ["count_libraries", "find_generators", "renew"]
+
+#: What holds no generator of its own.
+_PLAIN = (str, bytes, int, float, type, type(sys), type(None), np.ndarray, np.generic)
+#: Bits of entropy that a generator is seeded with.
+_BITS = 256
+
+_turn = threading.RLock()  # the states are the whole process's: runs of several searches take turns
+
+
+def _renew_turn() -> None:
+    global _turn
+    _turn = threading.RLock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_renew_turn)
+
+
+@dataclass(frozen=True)
+class _State:
+    """How the state of a generator is read, put back, and made anew."""
+
+    get: Callable[[], Any]
+    put: Callable[[Any], object]
+    seed: Callable[[], object]
+
+
+@contextmanager
+def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
+    """Inside, public generators have fresh, independent states; afterwards those of before.
+
+    Parameters
+    ----------
+    generators : sequence
+        What `find_generators` found, besides the generators of the whole process.
+
+    Privacy
+    -------
+    The seeds come from the toolkit's entropy, anew each time: a state that was seeded once for
+    several runs could be rolled back from one run to another. One thread at a time is inside; others
+    that use the process's generators meanwhile see, and shift, the draws of this one.
+    """
+    with _turn:
+        states = {**_process_states(), **{id(each): _state_of(each) for each in generators}}
+        # all are read before one is seeded: two may share their bits
+        kept = [(state.put, state.get()) for state in states.values()]
+        for state in states.values():
+            state.seed()
+        try:
+            yield
+        finally:
+            for name, state in _process_states().items():
+                if (
+                    name not in states
+                ):  # its library was imported inside: no trace of its draws is left
+                    state.seed()
+            for put, before in reversed(kept):
+                put(before)
+
+
+def count_libraries() -> int:
+    """How many generators of the whole process there are: torch's only once torch was imported."""
+    return len(_process_states())
+
+
+def find_generators(*roots: Any) -> list[Any]:
+    """All generators that are held by what is given, at any depth.
+
+    Parameters are followed through estimators, objects, lists, mappings, and what functions hold. Arrays
+    and tables aren't looked into, nor is what this toolkit keeps rows in.
+    """
+    found: list[Any] = []
+    pending, seen = list(roots), {}
+    while pending:
+        item = pending.pop()
+        if id(item) in seen or isinstance(item, _PLAIN):
+            continue
+        seen[id(item)] = item  # held, so that no other object gets its number
+        if _is_generator(item):
+            found.append(item)
+        else:
+            pending += _held_by(item)
+    return found
+
+
+def _held_by(item: Any) -> list[Any]:
+    """What an object holds."""
+    if isinstance(item, Mapping):
+        return [*item.keys(), *item.values()]
+    if isinstance(item, list | tuple | set | frozenset):
+        return list(item)
+    if isinstance(item, functools.partial):
+        return [item.func, item.args, item.keywords]
+    names = ["__self__", "__defaults__", "__kwdefaults__"]
+    is_estimator = _attribute(item, "get_params") is not None
+    if is_estimator or not type(item).__module__.startswith("discreet."):
+        names.append("__dict__")
+        for kind in type(item).__mro__:
+            slots = vars(kind).get("__slots__", ())
+            names += [slots] if isinstance(slots, str) else slots
+    cells = _attribute(item, "__closure__") or ()
+    return [*(_attribute(item, name) for name in names), *(_content(cell) for cell in cells)]
+
+
+def _attribute(item: Any, name: str) -> Any:
+    try:
+        return getattr(item, name, None)
+    except Exception:  # objects may do as they please when they are asked
+        return None
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a name that has no value yet
+        return None
+
+
+def _is_generator(item: Any) -> bool:
+    kinds: tuple[type, ...] = (random.Random, np.random.RandomState, np.random.Generator)
+    kinds = (*kinds, np.random.BitGenerator)
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "Generator"):
+        kinds = (*kinds, torch.Generator)
+    return isinstance(item, kinds) and not isinstance(item, random.SystemRandom)
+
+
+def _process_states() -> dict[Any, _State]:
+    """The generators that belong to nobody in particular, by name."""
+    states: dict[Any, _State] = {
+        "random": _State(random.getstate, random.setstate, lambda: random.seed(_seed())),
+        "numpy": _legacy(lambda: np.random.get_state(legacy=False), np.random.set_state),
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "default_generator"):
+        devices = getattr(getattr(torch, "cuda", None), "default_generators", ())
+        for at, generator in enumerate((torch.default_generator, *devices)):
+            states["torch", at] = _state_of(generator)
+    return states
+
+
+def _state_of(generator: Any) -> _State:
+    if isinstance(generator, random.Random):
+        return _State(generator.getstate, generator.setstate, lambda: generator.seed(_seed()))
+    if isinstance(generator, np.random.RandomState):
+        return _legacy(lambda: generator.get_state(legacy=False), generator.set_state)
+    if isinstance(generator, np.random.Generator):
+        return _bits(generator.bit_generator)
+    if isinstance(generator, np.random.BitGenerator):
+        return _bits(generator)
+    return _State(
+        generator.get_state,
+        generator.set_state,
+        lambda: generator.manual_seed(_seed() % 2**63),
+    )
+
+
+def _legacy(get: Callable[[], Any], put: Callable[[Any], object]) -> _State:
+    """The state of a `RandomState`, which keeps every second normal draw besides its bits."""
+
+    def seed() -> None:
+        kind = getattr(np.random, get()["bit_generator"], None)
+        if kind is None:
+            raise TypeError(
+                "numpy's generator draws its bits from a generator of another library, which can't be "
+                "renewed: give an integer as random_state, or one of numpy's own bit generators."
+            )
+        put(kind(_sequence()).state)  # without a kept normal draw
+
+    return _State(get, put, seed)
+
+
+def _bits(generator: Any) -> _State:
+    def put(state: Any) -> None:
+        generator.state = state
+
+    return _State(lambda: generator.state, put, lambda: put(type(generator)(_sequence()).state))
+
+
+def _sequence() -> np.random.SeedSequence:
+    return np.random.SeedSequence(_seed(), pool_size=_BITS // 32)
+
+
+def _seed() -> int:
+    return int.from_bytes(entropy.current().words(_BITS // 64).tobytes(), "little")
