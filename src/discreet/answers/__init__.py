@@ -32,6 +32,6 @@ def answerer(
     if isinstance(query, Joint):
         return JointAnswerer(query, how, schema, unit, rows)
     if isinstance(query, Choice):
-        return ChoiceAnswerer(query, how, schema, unit)
+        return ChoiceAnswerer(query, how, schema, unit, rows)
     assert isinstance(query, Additive)
     return AdditiveAnswerer(query, how, schema, unit, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.measures import PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.queries import Additive, Count, MomentsValue, Sum
 from discreet.queries.base import Floats, Integers
+from discreet.queries.sizes import MOST_TOTAL, check_totals
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -38,6 +40,7 @@ class AdditiveAnswerer(Answerer):
     ) -> None:
         self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
         self._coded = query.coded(schema, unit)
+        check_totals(self._coded, rows)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
         if not isinstance(mechanism, AdditiveMechanism):
@@ -63,6 +66,22 @@ class AdditiveAnswerer(Answerer):
                 "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
                 "dp.PrivateDataset(..., rows=1000)."
             )
+        self._check_finite()
+
+    def _check_finite(self) -> None:
+        """Raise if an answer, or its error, could be too large for a double: from public facts alone."""
+        deviations = self._deviations()
+        with np.errstate(all="ignore"):
+            for end in (-1.0, 0.0, 1.0):
+                totals = np.full((1, len(self._noised)), end * MOST_TOTAL)
+                parts = self._query.bounds(totals, 64 * deviations, self._schema)
+                error = self._query.error(totals, deviations, self._schema)
+                estimate = self._query.estimate(totals, self._schema)
+                if not all(map(_is_finite, (estimate, error, *parts))):
+                    raise ValueError(
+                        f"{type(self._query).__name__}: with these bounds an answer or its error can be too "
+                        "large for a double: declare the columns in other units."
+                    )
 
     def expected_error(self, rows: int) -> Any:
         groups = self._coded.groups
@@ -82,15 +101,21 @@ class AdditiveAnswerer(Answerer):
         return self.finish(self._law.run(self.totals(engine)), entry, is_private)
 
     def totals(self, engine: Engine) -> Integers:
-        """The sums before noise, times the weight."""
+        """The sums before noise."""
         if self._coded.terms:
-            return engine.totals(self._coded) * self._weight
+            return engine.totals(self._coded)
         return np.zeros((self._coded.groups, 0), np.int64)
+
+    def add_noise(self, totals: Integers, noise: Integers) -> Integers:
+        """The sums with the noise of the larger vector, in which they are `weight` times as large.
+
+        (weight·total + noise)/weight to the nearest whole number, halves up. The total comes out of the
+        brackets, so no product has to fit into 64 bits.
+        """
+        return totals + (noise + self._weight // 2) // self._weight
 
     def finish(self, noised: Integers, entry: Any, is_private: bool) -> Release:
         """What is reported of noised sums."""
-        if self._weight > 1:  # to the nearest whole number; halves go up
-            noised = (noised + self._weight // 2) // self._weight
         totals = self._query.with_count(noised, self._schema, self._rows)
         return Release(
             self._query,
@@ -120,3 +145,12 @@ class AdditiveAnswerer(Answerer):
         if self._query.by:
             return value
         return value[0].item() if value.ndim == 1 else value[0]
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers of an answer are finite."""
+    if dataclasses.is_dataclass(value):
+        return all(map(_is_finite, vars(value).values()))
+    if isinstance(value, tuple):
+        return all(map(_is_finite, value))
+    return value is None or bool(np.isfinite(value).all())

@@ -23,6 +23,7 @@ from discreet.mechanisms import (
 )
 from discreet.queries import Choice, Joint
 from discreet.queries.base import Integers
+from discreet.queries.sizes import check_totals
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -60,12 +61,11 @@ class JointAnswerer(Answerer):
 
     def answer(self, engine: Engine, entry: Any, is_private: bool) -> Release:
         totals = [block.totals(engine) for block in self._blocks]
-        joined = np.concatenate([part.ravel() for part in totals])
-        noised = self._law.run(joined)
-        ends = np.cumsum([part.size for part in totals])[:-1]
+        ends = np.cumsum([part.size for part in totals])
+        drawn = np.split(self._law.run(np.zeros(ends[-1], np.int64)), ends[:-1])
         found = [
-            block.finish(part.reshape(shape.shape), entry, is_private)
-            for block, part, shape in zip(self._blocks, np.split(noised, ends), totals, strict=True)
+            block.finish(block.add_noise(part, noise.reshape(part.shape)), entry, is_private)
+            for block, part, noise in zip(self._blocks, totals, drawn, strict=True)
         ]
 
         def interval(level: float) -> NoiseInterval:
@@ -91,9 +91,13 @@ class ChoiceAnswerer(Answerer):
 
     error_needs_rows = False
 
-    def __init__(self, query: Choice, how: How, schema: Schema, unit: Unit) -> None:
+    def __init__(
+        self, query: Choice, how: How, schema: Schema, unit: Unit, rows: int | None
+    ) -> None:
         self._query, self._schema = query, schema
         self._parts = query.parts(schema, unit)
+        for part in self._parts:
+            check_totals(part, rows)
         self._groups = len(query.labels(schema)) if query.by else 1
         self._sensitivity = query.sensitivity(schema, unit).l1
         self._monotone = query.is_monotone(unit)

@@ -70,7 +70,7 @@ class Joint(Several):
     def weights(self, schema: Schema, unit: Unit) -> tuple[int, ...]:
         """What each block is multiplied by, from public facts."""
         moved = [query.sensitivity(schema, unit).l1 for query in self.queries]
-        # totals stay below 2^62: second moments are asked of 2^32 rows at most, others of 2^40
+        # the noise must be within what samplers draw; sums are never multiplied, only noise is divided
         most = 2**30 if max(moved) >= MOMENT_SIZE else 2**22
         return tuple(max(1, min(max(moved), most) // max(1, one)) for one in moved)
 

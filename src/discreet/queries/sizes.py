@@ -1,0 +1,75 @@
+"""How large sums can become, from public facts alone: they must stay within 64 bits in every engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from discreet.coding import Code, Linear
+from discreet.queries.base import CodedQuery, Term
+
+__all__ = ["MOST_ROWS", "MOST_SUMMAND", "MOST_TOTAL", "check_totals", "largest_summand"]
+
+#: No sum is larger: what noise adds, below 2^60, leaves it within int64.
+MOST_TOTAL = 2**62
+#: No table has more rows; where their number is private, this is what stands for it.
+MOST_ROWS = 2**40
+#: No row adds more to a sum: so 2^32 rows can always be added up.
+MOST_SUMMAND = 2**30
+
+
+def largest_summand(query: CodedQuery) -> int:
+    """The largest size of what one row can add to a sum."""
+    sizes: dict[int, int] = {}  # by identity: queries of many columns share their codes
+
+    def size_of(code: Code) -> int:
+        if id(code) not in sizes:
+            sizes[id(code)] = max(abs(code.low), abs(code.high))
+        return sizes[id(code)]
+
+    largest = 0
+    for term in query.terms:
+        size = abs(term.weight) * math.prod(map(size_of, term.codes))
+        if size > max(largest, MOST_SUMMAND) and len(term.codes) == 2:
+            size = min(size, abs(term.weight) * _largest_product(term))
+        largest = max(largest, size)
+    return largest
+
+
+def _largest_product(term: Term) -> int:
+    """The largest product of two codes; exact where both are linear in one and the same code."""
+    first, second = (_as_linear(code) for code in term.codes)
+    if first.source != second.source:
+        return math.prod(max(abs(code.low), abs(code.high)) for code in (first, second))
+    low, high = first.source.low, first.source.high
+    # (a·k + b)(c·k + d) is largest in size at an end of the range, or beside its vertex
+    twice = 2 * first.scale * second.scale
+    mixed = first.scale * second.offset + second.scale * first.offset
+    vertex = -mixed // twice if twice else low
+    places: Iterable[int] = (min(max(k, low), high) for k in (low, high, vertex, vertex + 1))
+    return max(
+        abs((first.scale * k + first.offset) * (second.scale * k + second.offset)) for k in places
+    )
+
+
+def _as_linear(code: Code) -> Linear:
+    return code if isinstance(code, Linear) else Linear(code, 1, 0)
+
+
+def check_totals(query: CodedQuery, rows: int | None) -> None:
+    """Raise if a sum could leave 64 bits; `rows` is the public number of rows, where it is public.
+
+    Where the number is private, tables of 2^62/summand rows are taken: at least 2^32, which no table has.
+    """
+    largest = largest_summand(query)
+    if largest > MOST_SUMMAND:
+        raise ValueError(
+            f"one row could add {largest:.3g} to a sum of this query, which is more than the 2^30 that "
+            "always fit into 64 bits: use a coarser grid (bits=...), or smaller values of a score."
+        )
+    if rows is not None and (rows > MOST_ROWS or rows * largest > MOST_TOTAL):
+        most = min(MOST_ROWS, MOST_TOTAL // max(1, largest))
+        raise ValueError(
+            f"rows: this query adds up at most {most} rows, so that its sums fit into 64 bits, but "
+            f"rows={rows} was declared. Ask for parts of the rows, or on a coarser grid."
+        )
