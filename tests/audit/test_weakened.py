@@ -292,9 +292,9 @@ def a_fifth_of_the_laplace_noise(patch):
 def masks_with_true_labels(patch):
     honest = MaskedData._train
 
-    def train(masks, facts, door):
-        honest(masks, facts, door)
-        codes = door._data._run(TrueLabels(facts.target))
+    def train(masks, plan, door):
+        honest(masks, plan, door)
+        codes = door._data._run(TrueLabels(plan.facts.target))
         masks.y_[: len(codes)] = masks.classes_[codes[: len(masks.y_)]]
 
     patch.setattr(MaskedData, "_train", train)

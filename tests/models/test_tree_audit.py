@@ -14,6 +14,7 @@ from discreet.audit.attacks.trees import (
     RELATIONS,
     SCHEMA,
     choice_result,
+    drawn_query,
     facts,
     noised_as_for_one_tree,
     vector_case,
@@ -34,7 +35,7 @@ def test_a_replaced_row_charged_as_an_added_one_is_caught() -> None:
     """The survey's noise of scale trees/ε, where rows are replaced: two leaves of a tree move."""
     known = facts(dp.REPLACE_ONE, "c")
     forest = RandomDecisionForest(n_estimators=1, max_depth=3, share="budget", random_state=0)
-    query = forest._queries(known, forest._drawn(known))
+    query = drawn_query(forest, known)
     added = query.sensitivity(SCHEMA, Unit(dp.ADD_REMOVE))
     with testing.fixed_noise(2):
         weak = vector_case(

@@ -39,9 +39,9 @@ def test_weights_come_as_near_as_logistic_loss_lets_them() -> None:
 def test_true_labels_in_masks_are_found_in_the_output_too(monkeypatch: Any) -> None:
     honest = MaskedData._train
 
-    def train(masks: Any, facts: Any, door: Any) -> None:
-        honest(masks, facts, door)
-        masks.y_ = masks.classes_[door._data._run(TrueLabels(facts.target))]
+    def train(masks: Any, plan: Any, door: Any) -> None:
+        honest(masks, plan, door)
+        masks.y_ = masks.classes_[door._data._run(TrueLabels(plan.facts.target))]
 
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = attacks.table(*few), attacks.table((0.5, 0), *few[1:])

@@ -37,6 +37,8 @@ _SHARED = (
     _ERM + "step.MinimisedRisk.event",
     _ERM + "step.MinimisedRisk.run",
     _ERM + "step.MinimisedRisk._target",
+    _ERM + "step.MinimisedRisk.with_features",
+    "discreet.models.svm.kernel.KernelEstimator._train",
 )
 
 CLAIMS = (

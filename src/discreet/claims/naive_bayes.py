@@ -20,6 +20,9 @@ CLAIMS = (
             "discreet.models.naive_bayes.NaiveBayes._train",
             "discreet.models.base.PrivateEstimator.fit",
             "discreet.models.base.PrivateEstimator._fit_source",
+            "discreet.models.base.PrivateEstimator._carry_out",
+            "discreet.models.facts.Facts.asked",
+            "discreet.models.facts.Question",
         ),
     ),
 )

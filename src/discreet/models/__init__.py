@@ -4,7 +4,8 @@
 """
 
 from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
-from discreet.models.privacy import FitPlan, FitPrivacy
+from discreet.models.facts import Facts
+from discreet.models.plan import FitPlan
+from discreet.models.privacy import FitPrivacy
 
-__all__ = ["Blueprint", "Facts", "FitPlan", "FitPrivacy", "PrivateEstimator"]
+__all__ = ["Facts", "FitPlan", "FitPrivacy", "PrivateEstimator"]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.columns import Base, Real
 from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
 from discreet.models.inputs import (
     Opened,
     cells_of,
@@ -25,7 +25,9 @@ from discreet.models.inputs import (
     pair,
     planned,
 )
-from discreet.models.privacy import ALONE, FitPlan, FitPrivacy
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.privacy import ALONE, FitPrivacy
 from discreet.models.rows import Rows
 from discreet.noise import entropy
 from discreet.rational import rational, whole
@@ -34,42 +36,55 @@ from discreet.unit import Unit
 Self = TypeVar("Self", bound="PrivateEstimator")
 
 
+@with_parameters
 class PrivateEstimator(BaseEstimator, ABC):
     """An estimator whose training sees rows only through the door of a `PrivateDataset`.
 
     A subclass says which target it learns (`_target`), what it will ask (`_plan`, from public facts
     alone), and what it makes of the noised answers (`_train`). This class opens the data, charges the
-    whole plan once, before a row is read, and records what was paid in ``privacy_``.
+    whole plan once, before a row is read, has that plan carried out, and records what was paid in
+    ``privacy_``.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    schema : Schema, optional
+        Declares features and target, by name or in the order of X's columns.
+    unit : Unit, optional
+        Who is protected; the ledger's unit, else add/remove with one row per person.
+    ledger : Ledger, optional
+        Where the fit is charged; without it a fresh one, with which nothing else adds up.
 
     Privacy
     -------
     The door accepts the plan's events and nothing else, so ``fit`` is as private as the event that
-    `_plan` gives, for the unit; `plan` shows the same event without data. Learned attributes are
+    `_plan` gives, for the unit; `plan` shows the same plan without data. Learned attributes are
     functions of noised answers and public facts.
     """
+
+    epsilon: Any = 1.0
+    delta: Any = 0.0
+    schema: Any = None
+    unit: Any = None
+    ledger: Any = None
 
     #: What the target is: classes, a number between bounds, or none.
     _target: ClassVar[Literal["none", "class", "number"]] = "none"
     #: Names of the claims that the guarantee rests on.
     _claims: ClassVar[tuple[str, ...]] = ()
 
-    epsilon: Any
-    delta: Any
-    schema: Any
-    unit: Any
-    ledger: Any
-
     @abstractmethod
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        """What will be asked, and for how much: from parameters and public facts alone.
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        """Decide what will be asked, and for how much: from parameters and public facts alone.
 
         `rows` is a guess of the number of rows for the expected noise (None: leave that out); it must
         not change the event.
         """
 
     @abstractmethod
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        """Ask what was planned, in its order, and set what was learned. Nothing here sees a row."""
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        """Carry out the plan's recipe, and set what was learned. Nothing here sees a row."""
 
     def fit(
         self: Self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
@@ -90,21 +105,23 @@ class PrivateEstimator(BaseEstimator, ABC):
         return self._fit_source(opened(self, X, y, groups, target))
 
     def _fit_source(self: Self, source: Opened) -> Self:
-        """Charge the plan, then learn: all of `fit` but the reading of its arguments."""
-        facts = source.facts
-        blueprint = self._plan(facts, None)
-        with source.data.prepaid(blueprint.event, blueprint.measure) as door:
-            self._remember(facts, source.named)
-            self._train(facts, door)
+        """Plan, charge and learn: all of `fit` but the reading of its arguments."""
+        return self._carry_out(self._plan(source.facts, None), source)
+
+    def _carry_out(self: Self, plan: FitPlan, source: Opened) -> Self:
+        """Charge a plan, then learn what it asks."""
+        with source.data.prepaid(plan.event, plan.measure) as door:
+            self._remember(plan.facts, source.named)
+            self._train(plan, door)
             entry = door.entry
         self.privacy_ = FitPrivacy(
-            blueprint.event,
-            blueprint.measure,
-            facts.unit,
+            plan.event,
+            plan.measure,
+            plan.unit,
             self._claims,
             entry,
-            not facts.unit.is_public and not entropy.is_fixed(),
-            self._note(facts, source.own_ledger),
+            not plan.unit.is_public and not entropy.is_fixed(),
+            self._note(plan.facts, source.own_ledger),
         )
         return self
 
@@ -125,8 +142,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         facts = planned(self, data, n_features, rows)
         self._check_budget(facts.unit)
         guess = facts.rows if rows is None else whole(rows, "rows")
-        made = self._plan(facts, guess)
-        return FitPlan(made.event, made.measure, facts.unit, made.noise, made.queries)
+        return self._plan(facts, guess)
 
     def _measure(self) -> Measure:
         """What is charged: (ε, δ), pure if δ is 0."""

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, final
 
 from discreet.answers import Answerer, answerer
 from discreet.columns import Base, Numeric
+from discreet.dataset import PrepaidDoor
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 from discreet.queries import Query
+from discreet.release import Release
 from discreet.schema import Schema
 from discreet.unit import Unit
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A query with its budget, as it is planned, priced and asked.
+
+    Attributes
+    ----------
+    query : Query
+    budget : Measure or Mechanism
+    prepared : Answerer
+        Its noise and its price.
+    """
+
+    query: Query
+    budget: Measure | Mechanism
+    prepared: Answerer = field(repr=False)
+
+    @property
+    def event(self) -> Event:
+        """What it is for the accountant."""
+        return self.prepared.event
+
+    @property
+    def measure(self) -> Measure:
+        """What is charged for it alone."""
+        return self.prepared.measure
+
+    def expected_error(self, rows: int) -> Any:
+        """The standard error to expect with this many rows."""
+        return self.prepared.expected_error(rows)
+
+    def release(self, door: PrepaidDoor) -> Release:
+        """Ask it; it must be next in the plan that was paid."""
+        return door.release(self.query, self.budget)
+
+
+@final
 @dataclass(frozen=True)
 class Facts:
     """The public facts of one fit.
@@ -62,28 +100,7 @@ class Facts:
             found.append(column)
         return tuple(found)
 
-    def asked(self, query: Query, how: Measure | Mechanism) -> Answerer:
-        """A query, planned and priced: its ``event``, ``measure`` and ``expected_error(rows)``."""
-        return answerer(query, how, self.schema, self.unit, self.rows)
-
-
-@dataclass(frozen=True)
-class Blueprint:
-    """What a fit will do, decided by public facts alone.
-
-    Attributes
-    ----------
-    event : Event
-        All that will be asked; the door accepts nothing else.
-    measure : Measure
-        What is charged for it.
-    noise : mapping of str to number or array
-        The expected standard error of what is learned, by name; shown by ``plan()``.
-    queries : tuple
-        What will be asked, for those who want to see it.
-    """
-
-    event: Event
-    measure: Measure
-    noise: Mapping[str, Any] = field(default_factory=dict)
-    queries: tuple[Any, ...] = ()
+    def asked(self, query: Query, budget: Measure | Mechanism) -> Question:
+        """Price a query, so that it can be part of a plan."""
+        prepared = answerer(query, budget, self.schema, self.unit, self.rows)
+        return Question(query, budget, prepared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, final
 
 import numpy as np
@@ -20,7 +21,10 @@ from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrepaidDoor
 from discreet.models.base import PrivateEstimator
 from discreet.models.cells import Axis, Cells, axis_of, declared_bins, usual_bins
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Count, WithColumns
 from discreet.queries.base import Additive, Floats
 from discreet.rational import rational, whole
@@ -47,7 +51,18 @@ def _if_inner_has(name: str) -> Callable[[F], F]:
 
 
 @final
-class HistogramMEstimator(PrivateEstimator):
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The cells of the features, those of the target if it is cut, and what is asked of them."""
+
+    cells: Cells
+    target: Axis | None
+    question: Question
+
+
+@final
+@with_parameters
+class HistogramMEstimator(BoundedEstimator):
     """A scikit-learn estimator, fitted to the cells of a noised histogram instead of the rows.
 
     The table is cut into public cells, their counts are noised once, and the estimator is fitted to the
@@ -68,10 +83,11 @@ class HistogramMEstimator(PrivateEstimator):
         needs. By default each cell has its noised mean of the target instead.
     expected_rows : int, optional
         A public guess of the number of rows, for the default of `bins`; 10000 if nobody knows.
-    epsilon, delta : number
-        The budget.
-    bounds, classes, target_bounds, schema, unit, ledger
-        As in every estimator.
+    classes : sequence, optional
+        For classifiers: the classes. With `bounds`, this declares what a `schema` would.
+    target_bounds : pair, optional
+        For regressors: lower and upper bound of the target. With `bounds`, this declares what a `schema`
+        would.
 
     Attributes
     ----------
@@ -101,34 +117,12 @@ class HistogramMEstimator(PrivateEstimator):
 
     _claims = ("histogram-m-estimator",)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        bins: Any = None,
-        target_bins: Any = None,
-        expected_rows: int | None = None,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.bins = bins
-        self.target_bins = target_bins
-        self.expected_rows = expected_rows
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
+    estimator: Any = field(default=None, kw_only=False)
+    bins: Any = None
+    target_bins: Any = None
+    expected_rows: int | None = None
+    classes: Any = None
+    target_bounds: Any = None
 
     def _inner(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
@@ -223,8 +217,7 @@ class HistogramMEstimator(PrivateEstimator):
         (cuts,) = declared_bins([self.target_bins], [facts.target]).values()
         return axis_of(facts.target, column, cuts)
 
-    def _query(self, facts: Facts) -> Additive:
-        cells, target = self._cells(facts)
+    def _query(self, facts: Facts, cells: Cells, target: Axis | None) -> Additive:
         assert facts.target is not None
         if target is None:
             asked: Additive = CentredSums(facts.target, by=cells.by or None)
@@ -233,18 +226,19 @@ class HistogramMEstimator(PrivateEstimator):
             asked = Count(by=cells.by or None)
         return WithColumns(asked, cells.derived) if cells.derived else asked
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         self._checked_inner()
-        query = self._query(facts)
-        asked = facts.asked(query, self._measure())
+        cells, target = self._cells(facts)
+        asked = facts.asked(self._query(facts, cells, target), self._measure())
         noise = {}
         if rows is not None:
             noise = {"weights_": float(np.max(np.asarray(asked.expected_error(rows))[..., 0]))}
-        return Blueprint(asked.event, asked.measure, noise, (query,))
+        return FitPlan.from_question(facts, asked, noise, _Recipe(cells, target, asked))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        cells, target = self._cells(facts)
-        release = door.release(self._query(facts), self._measure())
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        recipe: _Recipe = plan.recipe
+        facts, cells, target = plan.facts, recipe.cells, recipe.target
+        release = recipe.question.release(door)
         points = cells.points()
         if target is None:
             counts, sums = np.asarray(release.value, np.float64).reshape(-1, 2).T

@@ -13,13 +13,16 @@ from sklearn.base import ClassifierMixin
 from discreet.columns import Base, Categorical, Integer, Numeric, Real
 from discreet.dataset import PrepaidDoor
 from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.posterior import (
     class_moments,
     joined_counts,
     repaired_cells,
     repaired_counts,
 )
+from discreet.models.targets import PrivateClassifier
 from discreet.queries import Marginals, MarginalsValue
 from discreet.rational import non_negative
 from discreet.release import Release
@@ -32,6 +35,11 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     """What naive Bayes classifiers share: one vector, and class scores from it.
 
     Numeric columns are normal within a class, countable ones have a probability for each value.
+
+    Parameters
+    ----------
+    alpha : number
+        Added to the count of every value; where values are counted.
     """
 
     _target = "class"
@@ -54,7 +62,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         assert facts.target is not None
         return Marginals(*facts.features, by=facts.target, tallied=tallied)
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         query = self._query(facts)
         non_negative(self.alpha, "alpha")
         asked = facts.asked(query, self._measure())
@@ -68,11 +76,11 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
                 noise["theta_"] = error.sums / each * half
             if error.cells:
                 noise["category_count_"] = [cells[:, 0] for cells in error.cells]
-        return Blueprint(asked.event, asked.measure, noise, (query,))
+        return FitPlan.from_question(facts, asked, noise)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        query = self._query(facts)
-        release = door.release(query, self._measure())
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts, query = plan.facts, plan.recipe.query
+        release = plan.recipe.release(door)
         order = self._by_class(facts)
         value, error = _ordered(release, order)
         estimates = []
@@ -171,23 +179,9 @@ def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, Margina
 
 
 @final
-class GaussianNB(NaiveBayes):
+@with_parameters
+class GaussianNB(NaiveBayes, PrivateClassifier):
     """Naive Bayes for numbers, each normal within a class.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    classes : sequence, optional
-        The classes. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
 
     Attributes
     ----------
@@ -212,25 +206,6 @@ class GaussianNB(NaiveBayes):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-
     def _query(self, facts: Facts) -> Marginals:
         facts.numeric("GaussianNB")
         return super()._query(facts)
@@ -240,17 +215,16 @@ class GaussianNB(NaiveBayes):
 
 
 @final
+@with_parameters
 class CategoricalNB(NaiveBayes):
     """Naive Bayes for columns with declared values, each with its probability within a class.
 
     Parameters
     ----------
-    epsilon, delta, classes, schema, unit, ledger
-        As of `GaussianNB`.
     categories : sequence, optional
         The values of every feature, or one sequence of values for each.
-    alpha : number
-        Added to the count of every value.
+    classes : sequence, optional
+        The classes. With `categories`, this declares what a `schema` would.
 
     Attributes
     ----------
@@ -266,26 +240,9 @@ class CategoricalNB(NaiveBayes):
     nothing to its feature's histogram. Proof page: ``docs/proofs/naive_bayes.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        categories: Any = None,
-        classes: Any = None,
-        alpha: Any = 0.1,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.categories = categories
-        self.classes = classes
-        self.alpha = alpha
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
+    categories: Any = None
+    classes: Any = None
+    alpha: Any = 0.1
 
     def _query(self, facts: Facts) -> Marginals:
         for name, column in zip(facts.features, facts.columns, strict=True):
@@ -333,15 +290,14 @@ class CategoricalNB(NaiveBayes):
 
 
 @final
+@with_parameters
 class MixedNB(NaiveBayes):
     """Naive Bayes for both kinds of column: numbers are normal, declared values have probabilities.
 
     Parameters
     ----------
-    epsilon, delta, schema, unit, ledger
-        As of `GaussianNB`. The schema says of each column which kind it is.
-    alpha : number
-        Added to the count of every value.
+    schema : Schema
+        Declares features and target, and says of each column which kind it is.
 
     Attributes
     ----------
@@ -356,22 +312,7 @@ class MixedNB(NaiveBayes):
     the others. Proof page: ``docs/proofs/naive_bayes.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        alpha: Any = 0.1,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
+    alpha: Any = 0.1
 
     def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
         return [place for place, column in enumerate(columns) if isinstance(column, Numeric)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, final
@@ -13,16 +14,18 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from discreet.dataset import PrepaidDoor
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP, convert
-from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.scaled import finest, scaled_moments
 from discreet.models.shares import together
+from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Quantile
 from discreet.queries.base import Floats
 from discreet.rational import whole
 
 
-class Rescaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
     """What the transformers here share: one column out for one column in."""
 
     def _columns_in(self, X: Any) -> Floats:
@@ -35,6 +38,7 @@ class Rescaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
 
 
 @final
+@with_parameters
 class StandardScaler(Rescaler):
     """Columns less their private mean, over their private standard deviation.
 
@@ -42,10 +46,6 @@ class StandardScaler(Rescaler):
     ----------
     with_mean, with_std : bool
         Whether to centre and whether to scale. Mean and variance are paid for together in any case.
-    epsilon, delta : number
-        The budget; with delta = 0 it is pure DP.
-    bounds, schema, unit, ledger
-        As in every estimator.
 
     Attributes
     ----------
@@ -62,44 +62,25 @@ class StandardScaler(Rescaler):
 
     _claims = ("standard-scaler",)
 
-    def __init__(
-        self,
-        *,
-        with_mean: bool = True,
-        with_std: bool = True,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
+    with_mean: bool = True
+    with_std: bool = True
 
     def _query(self, facts: Facts) -> CentredSums:
         facts.numeric("StandardScaler")
         return finest(facts, self._measure(), "squares")
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        query = self._query(facts)
-        asked = facts.asked(query, self._measure())
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        asked = facts.asked(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
             d, half = len(facts.features), _halves(facts)[1]
             error = np.ravel(asked.expected_error(rows)) / max(rows, 1)
             noise = {"mean_": error[1 : 1 + d] * half, "var_": error[1 + d :] * half**2}
-        return Blueprint(asked.event, asked.measure, noise, (query,))
+        return FitPlan.from_question(facts, asked, noise)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        query = self._query(facts)
-        release = door.release(query, self._measure())
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts, query = plan.facts, plan.recipe.query
+        release = plan.recipe.release(door)
         found = scaled_moments(release.value, release.stderr, len(facts.features), squares=True)
         lower, half = _halves(facts)
         mean = lower + half * (found.mean + query.shift(facts.schema) + 1)
@@ -122,6 +103,7 @@ class StandardScaler(Rescaler):
 
 
 @final
+@with_parameters
 class QuantileBinner(Rescaler):
     """Columns as numbers of bins between private quantiles.
 
@@ -132,8 +114,6 @@ class QuantileBinner(Rescaler):
     epsilon, delta : number
         The budget, shared evenly by columns and by the quantiles of a column. With delta > 0 it is split
         through concentrated DP where that gives each quantile more.
-    bounds, schema, unit, ledger
-        As in every estimator.
 
     Attributes
     ----------
@@ -150,24 +130,7 @@ class QuantileBinner(Rescaler):
 
     _claims = ("exponential-quantile",)
 
-    def __init__(
-        self,
-        n_bins: int = 5,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.n_bins = n_bins
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
+    n_bins: int = field(default=5, kw_only=False)
 
     def _queries(self, facts: Facts) -> tuple[Quantile, ...]:
         facts.numeric("QuantileBinner")
@@ -188,20 +151,18 @@ class QuantileBinner(Rescaler):
                 return ZCDP(rho / columns)
         return PureDP(measure.epsilon / columns)
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        queries, share = self._queries(facts), self._share(facts)
-        asked = [facts.asked(query, share) for query in queries]
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        share = self._share(facts)
+        asked = tuple(facts.asked(query, share) for query in self._queries(facts))
         event = together(part.event for part in asked)
         measure = self._measure() if isinstance(share, ZCDP) else PureDP(self.epsilon)
-        return Blueprint(event, measure, {}, queries)
+        return FitPlan(event, measure, {}, tuple(part.query for part in asked), facts, asked)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        share = self._share(facts)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        asked: tuple[Question, ...] = plan.recipe
         edges = []
-        for query, column in zip(
-            self._queries(facts), facts.numeric("QuantileBinner"), strict=True
-        ):
-            inner = np.sort(np.asarray(door.release(query, share).value, np.float64))
+        for part, column in zip(asked, plan.facts.numeric("QuantileBinner"), strict=True):
+            inner = np.sort(np.asarray(part.release(door).value, np.float64))
             edges.append([float(column.lower), *inner, float(column.upper)])
         self.bin_edges_ = np.array(edges)
         self.n_bins_ = np.full(len(edges), self.n_bins)

@@ -1,10 +1,8 @@
-"""What an estimator says about the privacy of a fit, before and after."""
+"""What an estimator says about the privacy of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from discreet.events import Assumed, Event, walk
 from discreet.ledger import Entry
@@ -61,25 +59,3 @@ class FitPrivacy:
         if self.note:
             lines.append(f"note: {self.note}.")
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class FitPlan:
-    """What a fit would cost and how noisy it would be; no row was read.
-
-    Attributes
-    ----------
-    event, measure : what would run, and what would be charged
-    unit : Unit
-    noise : mapping of str to number or array
-        The expected standard error of what would be learned, by name; empty where it depends on the
-        number of rows and none was given.
-    queries : tuple
-        What would be asked.
-    """
-
-    event: Event
-    measure: Measure
-    unit: Unit
-    noise: Mapping[str, Any] = field(default_factory=dict)
-    queries: tuple[Any, ...] = ()

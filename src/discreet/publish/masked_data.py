@@ -5,24 +5,26 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet import events
 from discreet.columns import Numeric
 from discreet.dataset import PrepaidDoor
 from discreet.measures import Measure, PureDP
-from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
 from discreet.models.linear_model import LogisticRegression
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.shares import together
+from discreet.models.targets import PrivateClassifier
 from discreet.publish.greedy import greedy
 from discreet.publish.mask import (
     ROWS_PER_CLASS,
@@ -49,20 +51,30 @@ _MOST_WEIGHTS = 2000
 
 
 @final
-class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The model of the weights and its plan; the noisy counts, if any; how many rows to make up."""
+
+    model: LogisticRegression
+    weights: FitPlan
+    counts: Question | None
+    samples: int
+
+
+@final
+@with_parameters
+class MaskedData(PrivateClassifier):
     """Made-up rows with labels, for which privately learned logistic weights are stationary.
 
     A logistic regression is learned privately; then rows are made up whose regularised logistic gradient
     vanishes at its weights (Pham, Ghosh & Yegneswaran, algorithm 1). Whoever trains a logistic regression on
     them finds the private one: `classifier` is scikit-learn's, set up for that. No row and no label
-    of the data is published.
+    of the data is published. All features must be numbers.
 
     Parameters
     ----------
     epsilon, delta : number
-        The budget of everything.
-    bounds, classes, schema, unit, ledger
-        As for every estimator; all features must be numbers.
+        The budget of everything; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
     method : {"joint", "greedy"}
         ``"joint"`` moves all rows at once until the gradient is 0 but for rounding; ``"greedy"`` finds
         rows one by one by descent, as published: slower, and the gradient is only small.
@@ -111,50 +123,18 @@ class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     left out; n = 0 gives rows that follow the noise. Proof page: ``docs/proofs/masked_data.md``.
     """
 
-    _target = "class"
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        method: str = "joint",
-        samples: int | None = None,
-        labels: Any = "model",
-        label_share: Any = 0.1,
-        start: Any = None,
-        C: Any = None,
-        perturbation: str = "objective",
-        alpha: Any = None,
-        norm: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.method = method
-        self.samples = samples
-        self.labels = labels
-        self.label_share = label_share
-        self.start = start
-        self.C = C
-        self.perturbation = perturbation
-        self.alpha = alpha
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.random_state = random_state
+    method: str = "joint"
+    samples: int | None = None
+    labels: Any = "model"
+    label_share: Any = 0.1
+    start: Any = None
+    C: Any = None
+    perturbation: str = "objective"
+    alpha: Any = None
+    norm: Any = None
+    fit_intercept: bool = True
+    expected_rows: int | None = None
+    random_state: Any = None
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -195,31 +175,32 @@ class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             expected_rows=self.expected_rows,
         )
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        self._check(facts)
-        made = self._model()._plan(facts, rows)
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        samples = self._check(facts)
+        model = self._model()
+        made = model._plan(facts, rows)
         _, counts = self._parts()
         if counts is None:
-            return Blueprint(made.event, self._measure(), made.noise)
+            recipe = _Recipe(model, made, None, samples)
+            return FitPlan(made.event, self._measure(), made.noise, (), facts, recipe)
         assert facts.target is not None
-        query = Count(by=facts.target)
-        asked = facts.asked(query, counts)
+        asked = facts.asked(Count(by=facts.target), counts)
         noise = dict(made.noise)
         if rows is not None:
             noise["counts"] = asked.expected_error(rows)
-        parts = [part for part in (made.event, asked.event) if part != events.Compose()]
-        return Blueprint(events.Compose(*parts), self._measure(), noise, (query,))
+        event, recipe = together((made.event, asked.event)), _Recipe(model, made, asked, samples)
+        return FitPlan(event, self._measure(), noise, (asked.query,), facts, recipe)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        model = self._model()
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts = plan.facts
+        recipe: _Recipe = plan.recipe
+        model = recipe.model
         model._remember(facts, False)
-        model._train(facts, door)
+        model._train(recipe.weights, door)
         self.coef_, self.intercept_, self.alpha_ = model.coef_, model.intercept_, model.alpha_
         self._shares, self._labels = self._declared_shares(), None
-        _, counts = self._parts()
-        if counts is not None:
-            assert facts.target is not None
-            noisy = door.release(Count(by=facts.target), counts).value
+        if recipe.counts is not None:
+            noisy = recipe.counts.release(door).value
             noisy = np.maximum(np.asarray(noisy, np.float64)[self._by_class(facts)], 1.0)
             self._shares = noisy / noisy.sum()
         if self._is("true"):  # on public rows alone: `_check`
@@ -227,14 +208,15 @@ class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             places = np.argsort(self._by_class(facts))
             self._labels = places[door.run(TrueLabels(facts.target))]
         self._names = (*facts.features, str(facts.target))
-        self._samples = self._row_count(facts)
+        self._samples = recipe.samples
         made = self._masked(self._samples, self.random_state, self._strength())
         self.X_, self.y_ = self._published(made)
         self.C_, self.scale_, self.gradient_ = made.strength, made.scale, made.gradient
 
     # what is public about the rows to be made
 
-    def _check(self, facts: Facts) -> None:
+    def _check(self, facts: Facts) -> int:
+        """How many rows to make up, if all that is public about them holds together."""
         facts.numeric("MaskedData")
         if self.method not in METHODS:
             raise ValueError(f"method must be 'joint' or 'greedy', got {self.method!r}.")
@@ -255,7 +237,7 @@ class MaskedData(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         classes = np.unique(np.asarray(facts.labels))
         self._shares_of(classes.tolist())
         self._start_of(facts.columns, classes)
-        self._row_count(facts)
+        return self._row_count(facts)
 
     def _strength(self) -> float | None:
         return self.C if self.C in (None, math.inf) else float(positive(self.C, "C"))

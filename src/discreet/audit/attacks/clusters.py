@@ -165,7 +165,7 @@ def fit_case(
             for _ in range(trials):
                 listener = Listener(door)
                 model._remember(source.facts, source.named)
-                model._train(source.facts, listener)  # type: ignore[arg-type]
+                model._train(plan, listener)  # type: ignore[arg-type]
                 heard.append(np.concatenate([flat(found) for found in listener.told[told]]))
         return np.array(heard)
 

@@ -140,7 +140,7 @@ def told_case(trials: int = 300) -> Case:
             for _ in range(trials):
                 listener = Listener(door)
                 model._remember(source.facts, source.named)
-                model._train(source.facts, listener)  # type: ignore[arg-type]
+                model._train(plan, listener)  # type: ignore[arg-type]
                 heard.append(np.concatenate([flat(found) for found in listener.told]))
         return np.array(heard)
 

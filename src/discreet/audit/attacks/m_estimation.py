@@ -73,7 +73,7 @@ def law_of(query: Additive, how: Measure, target: str, relation: Relation) -> La
 def case(target: str, relation: Relation, delta: float, trials: int = 20_000) -> Case:
     """The noised cells, against what is charged for them."""
     estimator = model(target, epsilon=2, delta=delta)
-    query, how = estimator._query(facts(target, relation)), estimator._measure()
+    query, how = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
     law = law_of(query, how, target, relation)
     first, second = pair(relation)
     here, there = (totals(query, target, relation, rows) for rows in (first, second))
@@ -90,7 +90,7 @@ def case(target: str, relation: Relation, delta: float, trials: int = 20_000) ->
 
 def reached(target: str, relation: Relation) -> Part:
     """Whether any two neighbours of one row are farther apart than the sensitivity says."""
-    query = model(target)._query(facts(target, relation))
+    query = model(target)._plan(facts(target, relation), None).queries[0]
     moved = query.sensitivity(SCHEMAS[target], Unit(relation))
     values = [0.0, 0.4, 1.0, float("nan")]
     ends = [(x, c, y) for x in values for c in ("a", "b", "other") for y in (0, 1)]

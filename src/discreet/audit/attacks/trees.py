@@ -182,6 +182,12 @@ def whole_plan(model: RandomForest | GreedyTree, known: Facts) -> Part:
     return statement(title, f"together at most {model._measure()!r}", holds, f"{made.event!r}")
 
 
+def drawn_query(model: RandomForest, known: Facts) -> Joint:
+    """What a fit would ask of the leaves of trees that are drawn with the seed 0."""
+    forest = model._plan(known, None).recipe
+    return model._queries(known, forest, model._drawn(known, forest, np.random.default_rng(0)))
+
+
 def forests(relation: Relation) -> Iterator[tuple[str, RandomForest, Facts]]:
     """Small forests, with their budget or their rows shared."""
     for share in ("budget", "rows"):
@@ -199,13 +205,13 @@ def random_decision_forest() -> Iterator[Part]:
     for relation in RELATIONS:
         for title, model, known in forests(relation):
             yield whole_plan(model, known)
-            query = model._queries(known, model._drawn(known))
+            query = drawn_query(model, known)
             yield vector_case(title, query, model._measure(), relation)
         gaussian = RandomDecisionForest(
             epsilon=2, delta="1/100", n_estimators=64, max_depth=2, share="budget", random_state=0
         )
         known = facts(relation, "c")
-        query = gaussian._queries(known, gaussian._drawn(known))
+        query = drawn_query(gaussian, known)
         yield vector_case("64 trees, δ = 0.01", query, gaussian._measure(), relation)
     single = RandomDecisionForest(epsilon=2, n_estimators=1, max_depth=2, random_state=0)
     yield fit_case(single, PureDP(2), SCHEMA, ROW, "c")
@@ -231,7 +237,7 @@ def noised_as_for_one_tree(relation: Relation) -> Callable[[], Case]:
     """A weakened copy: a forest whose every tree has the noise of a single one."""
     known = facts(relation, "c")
     model = RandomDecisionForest(n_estimators=4, max_depth=3, share="budget", random_state=0)
-    query = model._queries(known, model._drawn(known))
+    query = drawn_query(model, known)
     alone = query.queries[0].sensitivity(SCHEMA, known.unit)
     mechanism = mechanism_for(PureDP(1), alone)
     assert isinstance(mechanism, AdditiveMechanism)

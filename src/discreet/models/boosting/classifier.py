@@ -7,17 +7,19 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 
-from discreet.models.boosting.estimator import USUAL_CELLS, AdditiveBoosting, Floats
+from discreet.models.boosting.estimator import AdditiveBoosting, Floats
 from discreet.models.boosting.learning import CLASS_CLIP, Start, class_start, whole_steps
 from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.targets import PrivateClassifier
 from discreet.queries import Cells, ClassResiduals, Count
 from discreet.queries.residuals import CENTRE, REACH
 
 
 @final
-class AdditiveBoostingClassifier(ClassifierMixin, AdditiveBoosting):
+@with_parameters
+class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     """A sum of shapes, one for each column, learned from noised sums of residuals.
 
     What a row's cells add up to is the score of a class. It starts from noised counts of the classes in the
@@ -25,30 +27,6 @@ class AdditiveBoostingClassifier(ClassifierMixin, AdditiveBoosting):
     rows of every cell have left over, and moves all shapes towards it. The idea is that of DP-EBM (Nori et
     al. 2021); here all columns are asked at once, residuals are clipped at 1/2, and each step is as large as
     the noise in its cell lets it be.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    classes : sequence, optional
-        The classes. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
-    rounds : int, optional
-        Rounds of residuals; 8 by default, 3 if `delta` is 0, where each costs its share of ε.
-    cells : int
-        Public cells of a numeric column before its noised counts decide which to join: evenly spaced, some
-        of them halving towards the end nearer to zero.
-    interactions : int
-        How many pairs of columns to add. They are sought among the eight columns that matter most, each in
-        four parts, and cost three tenths of the budget; on real tables they have not helped us, so there are
-        none by default.
 
     Attributes
     ----------
@@ -87,34 +65,6 @@ class AdditiveBoostingClassifier(ClassifierMixin, AdditiveBoosting):
     >>> bool(model.fit(X, y).score(X, y) > 0.85)
     True
     """
-
-    _target = "class"
-    _claims = ("additive-boosting",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        rounds: Any = None,
-        cells: Any = USUAL_CELLS,
-        interactions: Any = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.rounds = rounds
-        self.cells = cells
-        self.interactions = interactions
 
     def _places(self, facts: Facts) -> list[int]:
         """The classes that have a score, as places among the target's values."""

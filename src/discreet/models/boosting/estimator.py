@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +25,15 @@ from discreet.models.boosting.learning import LAG, Learned, Start, boosted, stre
 from discreet.models.boosting.pairs import (
     ROUNDS,
     SHARES,
-    Pair,
     PairQueries,
     candidate_pairs,
     learned_pairs,
     number_of_candidates,
 )
 from discreet.models.boosting.plots import drawn
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.shares import split, together
 from discreet.queries import Additive, Cells, Joint, Residuals, WithColumns
 from discreet.rational import whole
@@ -48,13 +50,40 @@ START_SHARE = "1/4"
 USUAL_CELLS = 128
 
 
-class AdditiveBoosting(PrivateEstimator):
-    """Cyclic boosting of shapes by cells from noised sums of residuals."""
+@final
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The first question in public cells; what each answer after it may cost; how many of each kind."""
 
-    rounds: Any
-    cells: Any
-    interactions: Any
-    pairs_: list[Pair]
+    layout: Layout
+    first: Question
+    later: tuple[Measure, ...]
+    rounds: int
+    pairs: int
+
+
+@with_parameters
+class AdditiveBoosting(PrivateEstimator):
+    """Cyclic boosting of shapes by cells from noised sums of residuals.
+
+    Parameters
+    ----------
+    rounds : int, optional
+        Rounds of residuals; 8 by default, 3 if `delta` is 0, where each costs its share of ε.
+    cells : int
+        Public cells of a numeric column before its noised counts decide which to join: evenly spaced, some
+        of them halving towards the end nearer to zero.
+    interactions : int
+        How many pairs of columns to add. They are sought among the eight columns that matter most, each in
+        four parts, and cost three tenths of the budget; on real tables they have not helped us, so there are
+        none by default.
+    """
+
+    rounds: Any = None
+    cells: Any = USUAL_CELLS
+    interactions: Any = 0
+
+    _claims = ("additive-boosting",)
 
     @abstractmethod
     def _first_query(self, by: str | None, facts: Facts) -> Additive:
@@ -129,45 +158,49 @@ class AdditiveBoosting(PrivateEstimator):
             weights += [*map(Fraction, pairs[:-1]), *([Fraction(pairs[-1]) / ROUNDS] * ROUNDS)]
         return split(self._measure(), weights)
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         layout = self._public_layout(facts)
-        measures = iter(self._schedule(layout))
-        first = self._first(layout, facts)
-        asked = facts.asked(first, next(measures))
-        parts, queries = [asked.event], [first]
+        budget, *later = self._schedule(layout)
+        first = facts.asked(self._first(layout, facts), budget)
+        rounds = self._number_of_rounds() if layout.cuts else 0
+        schedule = Schedule(layout, first, tuple(later), rounds, self._number_of_pairs(layout))
+        parts, queries = [first.event], [first.query]
         noise: dict[str, Any] = {}
         if rows is not None:
-            noise["first_answer"] = float(np.max(asked.expected_error(rows)[0]))
+            noise["first_answer"] = float(np.max(first.expected_error(rows)[0]))
+        left = iter(later)
 
         def ask(query: Joint, times: int) -> float:
-            asked = [facts.asked(query, how) for how in islice(measures, times)]
-            if asked[0].event != events.Compose():  # nothing costs on public rows
-                parts.append(events.Repeat(asked[0].event, times) if times > 1 else asked[0].event)
+            budget, *_ = islice(left, times)  # all of them are equal
+            asked = facts.asked(query, budget)
+            if asked.event != events.Compose():  # nothing costs on public rows
+                parts.append(events.Repeat(asked.event, times) if times > 1 else asked.event)
             queries.append(query)
-            return float(np.max(asked[0].expected_error(1 if rows is None else rows)[0]))
+            return float(np.max(asked.expected_error(1 if rows is None else rows)[0]))
 
-        rounds = self._number_of_rounds() if layout.cuts else 0
         nothing, clip = np.zeros(self._outputs(facts)), self._usual_clip()
         zeros = [np.zeros((n, len(nothing))) for n in layout.sizes.values()]
         if rounds:
             query, unit = self._round(zeros, nothing, clip, layout, facts)
             noise["residual_sums"] = ask(query, rounds) * unit
             noise["term_scores_"] = self._expected_noise(noise["residual_sums"], rows or 1)
-        if most := self._number_of_pairs(layout):
+        if schedule.pairs:
             pairs = PairQueries(self, layout, Learned(zeros, zeros, nothing), clip, facts)
-            for query, times in zip(pairs.planned(most), (1, 1, ROUNDS), strict=True):
+            for query, times in zip(pairs.planned(schedule.pairs), (1, 1, ROUNDS), strict=True):
                 ask(query, times)
-        event = together(parts)
-        return Blueprint(event, self._measure(), noise if rows is not None else {}, tuple(queries))
+        told = {} if rows is None else noise
+        event, measure = together(parts), self._measure()
+        return FitPlan(event, measure, told, tuple(queries), facts, schedule)
 
     @abstractmethod
     def _expected_noise(self, residual: float, rows: int) -> float:
         """About the noise of a shape's value in a cell with a twentieth of the rows."""
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        layout = self._public_layout(facts)
-        measures = self._schedule(layout)
-        told = door.release(self._first(layout, facts), measures[0])
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts = plan.facts
+        schedule: Schedule = plan.recipe
+        layout = schedule.layout
+        told = schedule.first.release(door)
         answers = [np.asarray(value, np.float64) for value in told.value]
         errors = np.asarray(told.stderr[0], np.float64)
         if not layout.cuts:
@@ -181,7 +214,7 @@ class AdditiveBoosting(PrivateEstimator):
         if not layout.cuts:
             self._set(start.intercept, [], [], [])
             return
-        further = iter(measures[1:])
+        further = iter(schedule.later)
 
         def release(query: Joint) -> Release:
             return door.release(query, next(further))
@@ -192,14 +225,16 @@ class AdditiveBoosting(PrivateEstimator):
             deviation = float(np.max(found.stderr[0])) * unit
             return [np.asarray(part, np.float64) * unit for part in found.value], deviation
 
-        learned, counts = boosted(start, self._number_of_rounds(), ask), list(start.rows)
-        if most := self._number_of_pairs(layout):
+        learned, counts = boosted(start, schedule.rounds, ask), list(start.rows)
+        if schedule.pairs:
             candidates = candidate_pairs(layout, start.rows, learned.values)
             queries = PairQueries(self, layout, learned, start.clip, facts)
             bend = float(
                 np.mean([c.sum() for c in start.curvature]) / np.mean([r.sum() for r in start.rows])
             )
-            pairs, more, rows = learned_pairs(queries, candidates, start, most, bend, release)
+            pairs, more, rows = learned_pairs(
+                queries, candidates, start, schedule.pairs, bend, release
+            )
             self.pairs_ = pairs
             self.term_names_ += [pair.name for pair in pairs]
             learned = Learned(
@@ -207,7 +242,7 @@ class AdditiveBoosting(PrivateEstimator):
             )
             counts += rows
         if not start.intercept_is_known:
-            learned = stretched(learned, 1.0 + LAG / max(1, self._number_of_rounds()))
+            learned = stretched(learned, 1.0 + LAG / max(1, schedule.rounds))
         self._set(learned.intercept, learned.values, learned.errors, counts)
 
     @abstractmethod

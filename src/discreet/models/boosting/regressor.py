@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from discreet.columns import Numeric
 from discreet.dataset import PrepaidDoor
-from discreet.models.boosting.estimator import USUAL_CELLS, AdditiveBoosting, Floats
+from discreet.models.boosting.estimator import AdditiveBoosting, Floats
 from discreet.models.boosting.learning import Start, number_start, whole_steps
 from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import PrivateRegressor
 from discreet.queries import Cells, CentredSums, NumberResiduals
 from discreet.queries.residuals import SIZE, TARGET_BITS
 
@@ -25,32 +27,12 @@ USUAL_CLIP = 0.25
 
 
 @final
-class AdditiveBoostingRegressor(RegressorMixin, AdditiveBoosting):
+@with_parameters
+class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
     """A sum of shapes, one for each column, that predicts a number.
 
     As `AdditiveBoostingClassifier`, from noised counts, sums and squares of the target in every cell.
     Residuals are clipped at 1.25 noised standard deviations of the target; the intercept is its noised mean.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    target_bounds : pair, optional
-        Lower and upper bound of the target. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
-    rounds : int, optional
-        Rounds of residuals; 8 by default, 3 if `delta` is 0, where each costs its share of ε.
-    cells : int
-        Public cells of a numeric column before its noised counts decide which to join.
-    interactions : int
-        How many pairs of columns to add, as in the classifier.
 
     Attributes
     ----------
@@ -84,34 +66,6 @@ class AdditiveBoostingRegressor(RegressorMixin, AdditiveBoosting):
     >>> bool(model.fit(X, y).score(X, y) > 0.7)
     True
     """
-
-    _target = "number"
-    _claims = ("additive-boosting",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        rounds: Any = None,
-        cells: Any = USUAL_CELLS,
-        interactions: Any = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.rounds = rounds
-        self.cells = cells
-        self.interactions = interactions
 
     def _outputs(self, facts: Facts) -> int:
         return 1
@@ -168,12 +122,12 @@ class AdditiveBoostingRegressor(RegressorMixin, AdditiveBoosting):
             rows,
         )
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        assert facts.target is not None
-        column = facts.schema[facts.target]
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        assert plan.facts.target is not None
+        column = plan.facts.schema[plan.facts.target]
         assert isinstance(column, Numeric)
         self._target_column = column
-        super()._train(facts, door)
+        super()._train(plan, door)
 
     def _exported(self) -> dict[str, Any]:
         return {"target_bounds": list(self.target_bounds_)}

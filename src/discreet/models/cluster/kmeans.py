@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -11,16 +12,19 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from discreet.dataset import PrepaidDoor, PrivateDataset
+from discreet.measures import Measure
 from discreet.mechanisms import Law, mechanism_for
-from discreet.models.base import PrivateEstimator
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
 from discreet.models.cluster.box import Box, Floats, nearest, spread
 from discreet.models.cluster.lloyd import Lloyd, count_weight
 from discreet.models.cluster.starts import GRID_BITS, Fixed, GridStart, Space, SplitStart, Start
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
 from discreet.models.inputs import column_array, column_names
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.rows import Rows
 from discreet.models.shares import together
+from discreet.models.targets import BoundedEstimator
 from discreet.queries import Additive
 from discreet.rational import whole
 from discreet.release import Release
@@ -35,11 +39,21 @@ _MOST_BLOCKS = 4096
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The start and the rounds of Lloyd, and what each of their answers may cost."""
+
+    lloyd: Lloyd
+    budgets: tuple[Measure, ...]
+
+
+@final
+@with_parameters
 class KMeans(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
-    PrivateEstimator,
+    BoundedEstimator,
 ):
     """k-means with private centres.
 
@@ -63,10 +77,6 @@ class KMeans(
     blocks : int, optional
         Blocks of sample and aggregate; by default as many as bring the noise of a coordinate to a
         twentieth of its column's width, at least 8 and at most 4096.
-    epsilon, delta : number
-        The budget; with delta = 0 it is pure DP (Laplace noise).
-    bounds, schema, unit, ledger
-        As in every estimator.
     random_state : int, optional
         Seed of the public draws (spread points, k-means of noised cells); 0 if not given.
 
@@ -98,34 +108,12 @@ class KMeans(
     PureDP(epsilon=1)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        method: str = "lloyd",
-        init: Any = "auto",
-        rounds: int | None = None,
-        blocks: int | None = None,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.method = method
-        self.init = init
-        self.rounds = rounds
-        self.blocks = blocks
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.random_state = random_state
+    n_clusters: int = field(default=8, kw_only=False)
+    method: str = "lloyd"
+    init: Any = "auto"
+    rounds: int | None = None
+    blocks: int | None = None
+    random_state: int | None = None
 
     def fit(
         self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
@@ -242,43 +230,45 @@ class KMeans(
             raise ValueError(f"method must be 'lloyd' or 'sample_aggregate', got {self.method!r}.")
         return self.method == "lloyd"
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         if not self._is_lloyd():
-            step = self._step(facts)
-            error = step.law.expected_error() / (SIZE * step.blocks)
-            noise = {
-                "cluster_centers_": np.tile(
-                    error * Box.of(self._space(facts).columns).width, (self.n_clusters, 1)
-                )
-            }
-            return Blueprint(step.event(facts.schema, facts.unit), self._measure(), noise, (step,))
+            return self._planned_blocks(facts)
         lloyd = self._lloyd(facts)
-        queries, measures = lloyd.queries(), lloyd.measures(self._measure())
-        asked = [facts.asked(q, how) for q, how in zip(queries, measures, strict=True)]
+        queries, budgets = lloyd.queries(), lloyd.measures(self._measure())
+        asked = [facts.asked(q, budget) for q, budget in zip(queries, budgets, strict=True)]
         event = together(part.event for part in asked)
         noise = {}
         if rows is not None and lloyd.rounds:
             spread_ = asked[-1].expected_error(rows)[:, 1:] / max(rows / self.n_clusters, 1.0)
             noise = {"cluster_centers_": np.minimum(spread_, 1.0) * lloyd.space.box.width / 2}
-        return Blueprint(event, self._measure(), noise, queries)
+        return FitPlan(event, self._measure(), noise, queries, facts, _Recipe(lloyd, budgets))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        space = self._space(facts)
-        if not self._is_lloyd():
-            shares = door.run(self._step(facts))
-            self.cluster_centers_ = space.box.units(2 * shares - 1)
+    def _planned_blocks(self, facts: Facts) -> FitPlan:
+        """The plan of sample and aggregate: one step."""
+        step = self._step(facts)
+        error = step.law.expected_error() / (SIZE * step.blocks)
+        width = Box.of(facts.numeric("KMeans")).width
+        noise = {"cluster_centers_": np.tile(error * width, (self.n_clusters, 1))}
+        event = step.event(facts.schema, facts.unit)
+        return FitPlan(event, self._measure(), noise, (step,), facts, step)
+
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        if isinstance(plan.recipe, BlockCentres):
+            shares = door.run(plan.recipe)
+            box = Box.of(plan.facts.numeric("KMeans"))
+            self.cluster_centers_ = box.units(2 * shares - 1)
             self.cluster_sizes_ = np.zeros(len(shares))
             self.n_iter_ = 1
             return
-        lloyd = self._lloyd(facts)
-        measures = iter(lloyd.measures(self._measure()))
+        recipe: _Recipe = plan.recipe
+        budgets = iter(recipe.budgets)
 
         def ask(query: Additive) -> Release:
-            return door.release(query, next(measures))
+            return door.release(query, next(budgets))
 
-        centres, self.cluster_sizes_ = lloyd.run(ask, self._draw())
-        self.cluster_centers_ = space.box.units(centres)
-        self.n_iter_ = lloyd.rounds
+        centres, self.cluster_sizes_ = recipe.lloyd.run(ask, self._draw())
+        self.cluster_centers_ = recipe.lloyd.space.box.units(centres)
+        self.n_iter_ = recipe.lloyd.rounds
 
     def _step(self, facts: Facts) -> BlockCentres:
         """Sample and aggregate with its noise, from public facts."""

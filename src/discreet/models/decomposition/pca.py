@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -11,17 +12,29 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
-from discreet.models.base import PrivateEstimator
 from discreet.models.decomposition.exponential import ExponentialPlan
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.scaled import finest, scaled_moments
+from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums
 from discreet.queries.base import Floats
 from discreet.rational import whole
 
 
 @final
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The moments that are asked for, and how many components are made of them."""
+
+    question: Question
+    components: int
+
+
+@final
+@with_parameters
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     """Principal components, privately.
 
     By default one noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1]
@@ -49,10 +62,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
         ``"exponential"`` is private in real arithmetic, which floating point only approximates: whether the
         ledger that a fit opens may take that. A `ledger` that is given must itself have been opened
         with ``accept_assumed=True``.
-    epsilon, delta : number
-        The budget.
-    bounds, schema, unit, ledger
-        As in every estimator.
 
     Attributes
     ----------
@@ -81,36 +90,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     PureDP(epsilon=1)
     """
 
+    n_components: int | None = field(default=None, kw_only=False)
+    method: str = "auto"
+    whiten: bool = False
+    norm: Any = None
+    accept_assumed: bool = False
+
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("pca-exponential",) if self.method == "exponential" else ("pca",)
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        method: str = "auto",
-        whiten: bool = False,
-        norm: Any = None,
-        accept_assumed: bool = False,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.whiten = whiten
-        self.norm = norm
-        self.accept_assumed = accept_assumed
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
 
     def _how(self) -> Measure | Mechanism:
         measure = self._measure()
@@ -156,38 +144,38 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
                 "method='sulq', which is proved."
             )
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        self._how()
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        how = self._how()
         if self.method == "exponential":
             plan = self._exponential(facts)
-            return Blueprint(plan.event(), self._measure(), plan.noise(rows), (plan.mean_query,))
-        self._components(facts)
-        query = self._query(facts)
-        asked = facts.asked(query, self._how())
+            queries = (plan.mean_query,)
+            return FitPlan(plan.event(), self._measure(), plan.noise(rows), queries, facts, plan)
+        recipe = _Recipe(facts.asked(self._query(facts), how), self._components(facts))
         noise = {}
         if rows is not None:
             # of the covariance's entries in [-1, 1], by the product's noise alone
-            last = asked.expected_error(rows)[..., -1]
+            last = recipe.question.expected_error(rows)[..., -1]
             noise = {"covariance": float(np.max(last)) / max(rows, 1)}
-        return Blueprint(asked.event, asked.measure, noise, (query,))
+        return FitPlan.from_question(facts, recipe.question, noise, recipe)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        if self.method == "exponential":
-            found = self._exponential(facts).run(door)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        if isinstance(plan.recipe, ExponentialPlan):
+            found = plan.recipe.run(door)
             self.n_components_ = len(found.components)
             self.mean_ = found.mean
             self.components_ = signed(found.components)
             self._set_variances(found.variances, found.total)
             return
-        query = self._query(facts)
-        release = door.release(query, self._how())
+        recipe: _Recipe = plan.recipe
+        facts, count, query = plan.facts, recipe.components, recipe.question.query
+        assert isinstance(query, CentredSums)
+        release = recipe.question.release(door)
         columns = facts.numeric("PCA")
         lower = np.array([float(column.lower) for column in columns])
         half = np.array([column.width / 2 for column in columns])
         moments = scaled_moments(release.value, release.stderr, len(columns), squares=False)
         covariance = moments.second - np.outer(moments.mean, moments.mean)
         values, vectors = np.linalg.eigh(covariance * np.outer(half, half))
-        count = self._components(facts)
         values = np.maximum(values[::-1], 0.0)
         self.n_components_ = count
         self.mean_ = np.clip(

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrepaidDoor
-from discreet.models.base import PrivateEstimator
 from discreet.models.erm.features import MOST_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
@@ -22,7 +21,10 @@ from discreet.models.erm.perturbation import (
     Task,
 )
 from discreet.models.erm.step import MinimisedRisk
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import BoundedEstimator, PrivateClassifier
 from discreet.rational import positive, whole
 
 Floats = npt.NDArray[np.float64]
@@ -36,21 +38,40 @@ PERTURBATIONS: dict[str, dict[str, type[Perturbation]]] = {
 MOST_CLASSES = 64
 
 
-class RiskEstimator(PrivateEstimator):
+@with_parameters
+class RiskEstimator(BoundedEstimator):
     """A linear model whose weights minimise Σ loss + (alpha/2)·‖w‖², learned by a step on rows.
 
     Numbers are scaled to [-1, 1] by their bounds, categories become indicators, and with `fit_intercept` a
     constant 1 is joined; rows longer than `norm` are scaled down to it.
+
+    Parameters
+    ----------
+    method : {"objective", "output"}
+        Where the noise goes: into the objective, or onto the weights.
+    alpha : number, optional
+        The ridge Λ, of features scaled to [-1, 1]. By default what the budget asks for: with
+        ``"objective"`` the least Λ at which the determinants take half of ε (a third with δ > 0), or more
+        where that leaves too much noise for `expected_rows`; a smaller `alpha` is raised to that of half.
+    norm : number, optional
+        Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
+        d numbers and a categories and constants.
+    fit_intercept : bool
+        Whether there is a constant feature; it counts in the norm.
+    expected_rows : int, optional
+        A public guess of the number of rows, for the default `alpha`; the number itself where it is
+        public, else 10 000. With few rows it is worth telling.
+    noise : {"exact", "norm-gamma"}
+        ``"exact"`` noise is Laplace or Gaussian, with its rounding paid for. ``"norm-gamma"`` is that of
+        papers, in float64: its event is `Assumed`, which only public rows or a ledger opened with
+        ``accept_assumed=True`` take.
     """
 
-    method: Any
-    alpha: Any
-    norm: Any
-    fit_intercept: Any
-    expected_rows: Any
-    noise: Any
-    coef_: Any
-    intercept_: Any
+    method: str = "objective"
+    alpha: Any = None
+    fit_intercept: bool = True
+    expected_rows: int | None = None
+    noise: str = "exact"
 
     @abstractmethod
     def _loss(self, facts: Facts) -> Loss:
@@ -104,15 +125,16 @@ class RiskEstimator(PrivateEstimator):
         declared = tuple(facts.schema.base[name] for name in names)
         return MinimisedRisk(names, declared, features, perturbation)
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         step = self._step(facts)
         noise = {} if rows is None or self.epsilon == math.inf else {self.method: step.spread()}
-        return Blueprint(step.event(facts.schema, facts.unit), self._measure(), noise)
+        event = step.event(facts.schema, facts.unit)
+        return FitPlan(event, self._measure(), noise, (), facts, step)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        step = self._step(facts)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        step: MinimisedRisk = plan.recipe
         self.alpha_ = float(step.regulariser)
-        self._set_weights(facts, door.run(step))
+        self._set_weights(plan.facts, door.run(step))
 
     def _set_weights(self, facts: Facts, weights: Floats) -> None:
         """Coefficients in the units of the columns, from weights of features in [-1, 1]."""
@@ -130,7 +152,8 @@ class RiskEstimator(PrivateEstimator):
                 at += 1
             elif isinstance(column, Categorical):
                 at += len(column.values)
-        self.coef_, self.intercept_ = slopes, intercept
+        self.coef_: Any = slopes
+        self.intercept_: Any = intercept
 
     def _design(self, X: Any) -> Floats:
         """Rows to predict for: numbers as they are, categories as indicators."""
@@ -149,10 +172,8 @@ class RiskEstimator(PrivateEstimator):
         return np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
 
 
-class RiskClassifier(RiskEstimator):
+class RiskClassifier(RiskEstimator, PrivateClassifier):
     """A `RiskEstimator` for classes: one score for two of them, else one for each."""
-
-    _target = "class"
 
     def _class_count(self, facts: Facts) -> int:
         count = len(facts.labels)

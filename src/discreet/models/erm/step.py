@@ -49,7 +49,7 @@ class MinimisedRisk(Step):
         perturbation: Perturbation,
     ) -> None:
         self.columns, self._declared = names, declared
-        self._features, self._perturbation = features, perturbation
+        self.features, self._perturbation = features, perturbation
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._perturbation.task.unit:
@@ -63,7 +63,7 @@ class MinimisedRisk(Step):
         task = self._perturbation.task
         tilt, step = self._perturbation.tilt()
         objective = Objective(
-            self._features.matrix(codes),
+            self.features.matrix(codes),
             target,
             task.loss,
             self._perturbation.regulariser,
@@ -85,6 +85,12 @@ class MinimisedRisk(Step):
             return code.astype(np.float64), codes
         return code[known].astype(np.float64), codes[known]
 
+    def with_features(self, features: RowMap) -> MinimisedRisk:
+        """The same step on features of another map, with the same bounds on rows, so at the same price."""
+        if _bounds(features) != _bounds(self.features):
+            raise ValueError("features: this step was made for features of other bounds.")
+        return MinimisedRisk(self.columns or (), self._declared, features, self._perturbation)
+
     @property
     def regulariser(self) -> Fraction:
         """Λ: public."""
@@ -96,3 +102,7 @@ class MinimisedRisk(Step):
 
     def __repr__(self) -> str:
         return f"MinimisedRisk{self.columns}"
+
+
+def _bounds(features: RowMap) -> tuple[int, int, int]:
+    return features.width, features.radius, features.length

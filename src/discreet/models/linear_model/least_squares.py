@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.columns import Numeric
 from discreet.dataset import PrepaidDoor
-from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.solving import (
     FUNCTIONAL_RIDGE,
@@ -24,6 +23,9 @@ from discreet.models.linear_model.solving import (
     entry_noise,
     functional,
 )
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import PrivateRegressor
 from discreet.queries import NormalEquations
 from discreet.rational import non_negative
 
@@ -43,14 +45,8 @@ def target_column(facts: Facts, who: str) -> Numeric:
     return column
 
 
-class LinearPredictor(RegressorMixin, PrivateEstimator):
+class LinearPredictor(PrivateRegressor):
     """What fitted lines share: predictions between the declared bounds of the target."""
-
-    _target = "number"
-
-    coef_: Floats
-    intercept_: float
-    target_range_: tuple[float, float]
 
     def predict(self, X: Any) -> Floats:
         """The predicted value of each row, within the declared bounds of the target."""
@@ -64,11 +60,33 @@ class LinearPredictor(RegressorMixin, PrivateEstimator):
         self.intercept_ = middle - float(self.coef_ @ features.middle)
 
 
-class LeastSquares(LinearPredictor):
-    """Shared by `LinearRegression` and `Ridge`."""
+@final
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The equations that are asked for, and the scales of features and target."""
 
-    fit_intercept: Any
-    method: Any
+    question: Question
+    features: Scales
+    target: Scales
+
+
+@with_parameters
+class LeastSquares(LinearPredictor):
+    """Shared by `LinearRegression` and `Ridge`.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+    method : {"sufficient_statistics", "functional"}
+        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise asks for.
+        *functional*: the functional mechanism (Zhang et al. 2012), which noises the coefficients of the
+        objective; it solves without centring, and with a fixed ridge.
+    """
+
+    fit_intercept: bool = True
+    method: str = "sufficient_statistics"
+
+    _claims = ("linear-regression",)
 
     def _penalty(self) -> float:
         """The ridge that was asked for, in the units of the columns."""
@@ -86,23 +104,22 @@ class LeastSquares(LinearPredictor):
         square = self.method == "sufficient_statistics"
         return equations(facts, self._measure(), facts.features, facts.target, square=square)
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         features, target = self._checked(facts)
-        query = self._query(facts)
-        answerer = facts.asked(query, self._measure())
+        question = facts.asked(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
-            spread = float(answerer.expected_error(rows)[0, 1])
+            spread = float(question.expected_error(rows)[0, 1])
             # of features spread evenly between their bounds, whose variance is a third of half², and
             # small coefficients
             even = np.full(len(features.half), 3.0 * spread / max(rows, 1) * target.half[0])
             noise = {"coef_": features.divided(even)}
-        return Blueprint(answerer.event, answerer.measure, noise, (query,))
+        return FitPlan.from_question(facts, question, noise, _Recipe(question, features, target))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        features, target = self._checked(facts)
-        query = self._query(facts)
-        release = door.release(query, self._measure())
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        recipe: _Recipe = plan.recipe
+        features, target = recipe.features, recipe.target
+        release = recipe.question.release(door)
         matrix = release.value
         noise = entry_noise(release.stderr)
         with np.errstate(over="ignore"):
@@ -129,7 +146,9 @@ class LeastSquares(LinearPredictor):
         self._solution = solution
         self._equations = matrix
         self._scales = features, target
-        self._counted = not query.count_is_public(facts.schema, facts.unit)
+        query = recipe.question.query
+        assert isinstance(query, NormalEquations)
+        self._counted = not query.count_is_public(plan.facts.schema, plan.unit)
 
     def coefficient_intervals(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
         """Intervals for the coefficients, of shape (features, 2).
@@ -169,6 +188,7 @@ class LeastSquares(LinearPredictor):
 
 
 @final
+@with_parameters
 class LinearRegression(LeastSquares):
     """Ordinary least squares from noised second moments.
 
@@ -176,19 +196,6 @@ class LinearRegression(LeastSquares):
     ----------
     epsilon, delta : number
         The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
-    bounds : pair (lower, upper)
-        Public bounds of the features: numbers, or one number for each feature.
-    target_bounds : pair (lower, upper)
-        Public bounds of the target.
-    schema : Schema
-        Instead of both.
-    unit, ledger
-        Who is protected, and where the fit is charged.
-    fit_intercept : bool
-    method : {"sufficient_statistics", "functional"}
-        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise asks for.
-        *functional*: the functional mechanism (Zhang et al. 2012), which noises the coefficients of the
-        objective; it solves without centring, and with a fixed ridge.
 
     Attributes
     ----------
@@ -220,33 +227,9 @@ class LinearRegression(LeastSquares):
     get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/regression.md``.
     """
 
-    _claims = ("linear-regression",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        fit_intercept: bool = True,
-        method: str = "sufficient_statistics",
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.fit_intercept = fit_intercept
-        self.method = method
-
 
 @final
+@with_parameters
 class Ridge(LeastSquares):
     """Least squares with a penalty on the size of the coefficients, from noised second moments.
 
@@ -255,8 +238,8 @@ class Ridge(LeastSquares):
     alpha : float
         The penalty: the sum of squared residuals plus alpha·‖coef_‖² is minimised, in the units of the
         columns, as in scikit-learn. The ridge that the noise asks for comes on top, where alpha is less.
-    epsilon, delta, bounds, target_bounds, schema, unit, ledger, fit_intercept, method
-        As for `LinearRegression`.
+    epsilon, delta : number
+        The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
 
     Attributes
     ----------
@@ -268,32 +251,7 @@ class Ridge(LeastSquares):
     As `LinearRegression`: alpha is a public number. Proof page: ``docs/proofs/regression.md``.
     """
 
-    _claims = ("linear-regression",)
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        fit_intercept: bool = True,
-        method: str = "sufficient_statistics",
-    ) -> None:
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.fit_intercept = fit_intercept
-        self.method = method
+    alpha: Any = 1.0
 
     def _penalty(self) -> float:
         return float(non_negative(self.alpha, "alpha"))

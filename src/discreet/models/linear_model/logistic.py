@@ -7,14 +7,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_expit
-from sklearn.base import ClassifierMixin
 
 from discreet.dataset import PrepaidDoor
 from discreet.models.erm.estimator import RiskClassifier
 from discreet.models.erm.losses import Logistic, Loss, Softmax
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.solving import entry_noise, functional
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.queries import NormalEquations
 
 Floats = npt.NDArray[np.float64]
@@ -22,7 +23,8 @@ METHODS = ("objective", "output", "functional")
 
 
 @final
-class LogisticRegression(ClassifierMixin, RiskClassifier):
+@with_parameters
+class LogisticRegression(RiskClassifier):
     """Logistic regression by objective perturbation, output perturbation or the functional mechanism.
 
     ``"objective"`` (the default) minimises Σ log-loss + (alpha/2)·‖w‖² + b·w with a random b (Chaudhuri,
@@ -35,33 +37,11 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
     ----------
     epsilon, delta : number
         The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
-    bounds : pair (lower, upper)
-        Public bounds of the features: numbers, or one number for each feature.
-    classes : sequence
-        The public classes.
-    schema : Schema
-        Instead of both. Categories become indicators, except with ``"functional"``, which takes
-        numbers only.
-    unit, ledger
-        Who is protected, and where the fit is charged.
+    schema : Schema, optional
+        Declares features and target. Categories become indicators, except with ``"functional"``, which
+        takes numbers only.
     method : {"objective", "output", "functional"}
-    alpha : number, optional
-        The ridge Λ, of features scaled to [-1, 1]; not for ``"functional"``. By default what the budget
-        asks for: with ``"objective"`` the least Λ at which the determinants take half of ε (a third
-        with δ > 0), or more where that leaves too much noise for `expected_rows`; a smaller `alpha` is
-        raised to that of half.
-    norm : number, optional
-        Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
-        d numbers and a categories and constants.
-    fit_intercept : bool
-        Whether there is a constant feature (it counts in the norm); always for ``"functional"``.
-    expected_rows : int, optional
-        A public guess of the number of rows, for the default `alpha`; the number itself where it is
-        public, else 10 000. With few rows it is worth telling.
-    noise : {"exact", "norm-gamma"}
-        ``"exact"`` noise is Laplace or Gaussian, with its rounding paid for. ``"norm-gamma"`` is that of
-        papers, in float64: its event is `Assumed`, which only public rows or a ledger opened with
-        ``accept_assumed=True`` take; not for ``"functional"``.
+        The last one has no `alpha`, always an intercept, and ``"exact"`` noise alone.
 
     Attributes
     ----------
@@ -86,42 +66,13 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
     predictions.
     """
 
+    norm: Any = None
+
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
         if self.method == "functional":
             return ("functional-logistic-regression",)
         return super()._claims
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        method: str = "objective",
-        alpha: Any = None,
-        norm: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        noise: str = "exact",
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.method = method
-        self.alpha = alpha
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.noise = noise
 
     def _loss(self, facts: Facts) -> Loss:
         count = self._class_count(facts)
@@ -139,7 +90,7 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
             by=None if two else facts.target,
         )
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         if self.method not in METHODS:
             raise ValueError(
                 f"method must be 'objective', 'output' or 'functional', got {self.method!r}."
@@ -148,22 +99,20 @@ class LogisticRegression(ClassifierMixin, RiskClassifier):
             return super()._plan(facts, rows)
         if self.noise != "exact":
             raise ValueError(f"noise must be 'exact' with method='functional', got {self.noise!r}.")
-        query = self._query(facts)
-        answerer = facts.asked(query, self._measure())
+        question = facts.asked(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
             scales = Scales.of(facts.numeric("LogisticRegression"))
-            spread = entry_noise(answerer.expected_error(rows))
+            spread = entry_noise(question.expected_error(rows))
             # of features spread evenly between their bounds, and small coefficients
             noise = {"coef_": scales.divided(np.full(1, 6.0 * spread / max(rows, 1)))}
-        return Blueprint(answerer.event, answerer.measure, noise, (query,))
+        return FitPlan.from_question(facts, question, noise)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        if self.method != "functional":
-            super()._train(facts, door)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        if not isinstance(plan.recipe, Question):
+            super()._train(plan, door)
             return
-        query = self._query(facts)
-        release = door.release(query, self._measure())
+        facts, release = plan.facts, plan.recipe.release(door)
         scales = Scales.of(facts.numeric("LogisticRegression"))
         self.noise_ = entry_noise(release.stderr)
         # Σ log(1 + exp(-s·wv)) ≈ n·log 2 - ½·w·Σsv + ⅛·wᵀ(Σvvᵀ)w (Zhang et al. 2012, section 5), so

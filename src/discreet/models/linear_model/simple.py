@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, final
 
@@ -11,13 +12,15 @@ import numpy as np
 from discreet import events
 from discreet.columns import Numeric
 from discreet.dataset import PrepaidDoor
-from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.models.facts import Blueprint, Facts
+from discreet.measures import ApproxDP, PureDP
+from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.least_squares import LinearPredictor, target_column
 from discreet.models.linear_model.solving import Solution, centred
 from discreet.models.linear_model.theil_sen import PLACES, PairedLines, bucket_count, is_matched
-from discreet.queries import Count, NormalEquations
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.queries import Count
 from discreet.rational import whole
 
 METHODS = ("noisy_stats", "theil_sen")
@@ -26,6 +29,22 @@ COUNT_SHARE = Fraction(1, 10)
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The feature's place, the scales of feature and target, and what is asked.
+
+    That is the sums; or with pairs of rows their number, where it is private, and the lines.
+    """
+
+    place: int
+    feature: Scales
+    target: Scales
+    question: Question | None
+    lines: PairedLines | None = None
+
+
+@final
+@with_parameters
 class SimpleLinearRegression(LinearPredictor):
     """A line through one feature.
 
@@ -33,8 +52,6 @@ class SimpleLinearRegression(LinearPredictor):
     ----------
     epsilon, delta : number
         The budget. *theil_sen* is pure DP and uses no delta.
-    bounds, target_bounds, schema, unit, ledger
-        As for `LinearRegression`.
     method : {"noisy_stats", "theil_sen"}
         *noisy_stats*: the quotient of noised sums, with independent noise on each (NoisyStats of Alabi et
         al. 2022, in the form of sums). On every engine.
@@ -62,30 +79,9 @@ class SimpleLinearRegression(LinearPredictor):
     Proof page: ``docs/proofs/regression.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        method: str = "noisy_stats",
-        matchings: int = 10,
-        feature: str | int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.method = method
-        self.matchings = matchings
-        self.feature = feature
+    method: str = "noisy_stats"
+    matchings: int = 10
+    feature: str | int | None = None
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -114,10 +110,11 @@ class SimpleLinearRegression(LinearPredictor):
             raise ValueError(f"feature must be below {len(facts.features)}, got {place}.")
         return place
 
-    def _columns(self, facts: Facts) -> tuple[str, Numeric, Numeric]:
+    def _columns(self, facts: Facts) -> tuple[int, Numeric, Numeric]:
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
-        name = facts.features[self._place(facts)]
+        place = self._place(facts)
+        name = facts.features[place]
         target = target_column(facts, "SimpleLinearRegression")
         column = facts.schema[name]
         if not isinstance(column, Numeric):
@@ -125,11 +122,7 @@ class SimpleLinearRegression(LinearPredictor):
                 f"SimpleLinearRegression takes numbers only: column {name!r} must be dp.Real(lower, upper) "
                 f"or dp.Integer(lower, upper), not {column!r}."
             )
-        return name, column, target
-
-    def _query(self, facts: Facts) -> NormalEquations:
-        name, _, _ = self._columns(facts)
-        return equations(facts, self._measure(), (name,), facts.target, square=False)
+        return place, column, target
 
     def _shares(self, facts: Facts) -> tuple[PureDP | None, PureDP]:
         """What the number of rows and the two medians may cost."""
@@ -141,57 +134,59 @@ class SimpleLinearRegression(LinearPredictor):
         assert not isinstance(epsilon, float)
         return PureDP(epsilon * COUNT_SHARE), PureDP(epsilon * (1 - COUNT_SHARE))
 
-    def _lines(self, facts: Facts, buckets: int = 1) -> PairedLines:
-        name, _, _ = self._columns(facts)
-        rounds = whole(self.matchings, "matchings", least=1)
-        assert facts.target is not None
-        medians = self._shares(facts)[1]
-        return PairedLines(name, facts.target, medians, facts.unit, rounds, buckets)
-
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        _, column, target = self._columns(facts)
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        place, column, target = self._columns(facts)
+        scales = Scales.of((column,)), Scales.of((target,))
+        name = facts.features[place]
         if self.method == "theil_sen":
-            event = self._lines(facts).event(facts.schema, facts.unit)
-            count = self._shares(facts)[0]
-            pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
-            if count is None:
-                return Blueprint(event, pure)
-            first = facts.asked(Count(), count)
-            return Blueprint(events.Compose(first.event, event), pure, {}, (Count(),))
-        query = self._query(facts)
-        answerer = facts.asked(query, self._measure())
+            return self._planned_pairs(facts, _Recipe(place, *scales, None))
+        query = equations(facts, self._measure(), (name,), facts.target, square=False)
+        question = facts.asked(query, self._measure())
         noise = {}
         if rows is not None:
-            spread = float(answerer.expected_error(rows)[0, 1])
+            spread = float(question.expected_error(rows)[0, 1])
             width = column.width or math.inf
             noise = {"slope_": 3.0 * spread / max(rows, 1) * target.width / width}
-        return Blueprint(answerer.event, answerer.measure, noise, (query,))
+        return FitPlan.from_question(facts, question, noise, _Recipe(place, *scales, question))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        _, column, target = self._columns(facts)
-        scales = Scales.of((column,)), Scales.of((target,))
-        solution = (
-            self._paired(facts, door) if self.method == "theil_sen" else self._summed(facts, door)
-        )
-        self._set_line(solution, *scales)
+    def _planned_pairs(self, facts: Facts, recipe: _Recipe) -> FitPlan:
+        """The plan of *theil_sen*: the number of rows where it is private, then the medians."""
+        count, medians = self._shares(facts)
+        matchings = whole(self.matchings, "matchings", least=1)
+        assert facts.target is not None
+        name = facts.features[recipe.place]
+        lines = PairedLines(name, facts.target, medians, facts.unit, matchings)
+        event = lines.event(facts.schema, facts.unit)
+        pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
+        if count is None:
+            return FitPlan(event, pure, {}, (), facts, replace(recipe, lines=lines))
+        first = facts.asked(Count(), count)
+        recipe = replace(recipe, lines=lines, question=first)
+        return FitPlan(events.Compose(first.event, event), pure, {}, (first.query,), facts, recipe)
+
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        recipe: _Recipe = plan.recipe
+        solve = self._summed if recipe.lines is None else self._paired
+        self._set_line(solve(recipe, door), recipe.feature, recipe.target)
         self.slope_ = float(self.coef_[0])
-        self.coef_ = np.zeros(len(facts.features))
-        self.coef_[self._place(facts)] = self.slope_
+        self.coef_ = np.zeros(len(plan.facts.features))
+        self.coef_[recipe.place] = self.slope_
+        target = target_column(plan.facts, "SimpleLinearRegression")
         self.target_range_ = (float(target.lower), float(target.upper))
 
-    def _summed(self, facts: Facts, door: PrepaidDoor) -> Solution:
-        query = self._query(facts)
-        _, means, about = centred(door.release(query, self._measure()).value)
+    def _summed(self, recipe: _Recipe, door: PrepaidDoor) -> Solution:
+        assert recipe.question is not None
+        _, means, about = centred(recipe.question.release(door).value)
         variance, covariance = float(about[0, 0]), float(about[0, 1])
         slope = covariance / variance if variance > 1e-9 else 0.0
         return Solution(float(means[1] - slope * means[0]), np.array([slope]), 0.0)
 
-    def _paired(self, facts: Facts, door: PrepaidDoor) -> Solution:
-        count: Measure | None = self._shares(facts)[0]
-        buckets = 1
-        if count is not None:
-            buckets = bucket_count(door.release(Count(), count).value)
-        low, high = door.run(self._lines(facts, buckets))
+    def _paired(self, recipe: _Recipe, door: PrepaidDoor) -> Solution:
+        assert recipe.lines is not None
+        lines = recipe.lines
+        if recipe.question is not None:
+            lines = lines.in_buckets(bucket_count(recipe.question.release(door).value))
+        low, high = door.run(lines)
         # from [0, 1] to [-1, 1]: heights h at x = ¼ and ¾ are 2h - 1 at u = -½ and ½
         left, right = (2 * place - 1 for place in PLACES)
         slope = 2 * (high - low) / (right - left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from fractions import Fraction
 from typing import final
@@ -62,10 +63,9 @@ class PairedLines(Step):
     feature, target : str
     measure : PureDP
         For both draws together.
+    unit : Unit
     rounds : int
         Matchings.
-    buckets : int
-        Where the number of rows is private: into how many buckets they are thrown.
 
     Privacy
     -------
@@ -73,12 +73,16 @@ class PairedLines(Step):
     Proof page: ``docs/proofs/regression.md``.
     """
 
-    def __init__(
-        self, feature: str, target: str, measure: PureDP, unit: Unit, rounds: int, buckets: int = 1
-    ) -> None:
+    def __init__(self, feature: str, target: str, measure: PureDP, unit: Unit, rounds: int) -> None:
         self.columns = (feature, target)
         self._mechanism = Exponential(measure)
-        self._unit, self._rounds, self._buckets = unit, rounds, buckets
+        self._unit, self._rounds, self._buckets = unit, rounds, 1
+
+    def in_buckets(self, buckets: int) -> PairedLines:
+        """The same step with rows thrown into this many buckets, at the same price."""
+        other = copy.copy(self)
+        other._buckets = buckets
+        return other
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._unit:

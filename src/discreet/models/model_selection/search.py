@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
@@ -19,8 +20,9 @@ from discreet.columns import Base
 from discreet.dataset import PrepaidDoor, PrivateDataset
 from discreet.doors import Selection
 from discreet.measures import Measure
+from discreet.mechanisms import Law
 from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
 from discreet.models.metrics.kinds import Metric, metric_of
 from discreet.models.metrics.scoring import ScoredRows, score_event, score_law
@@ -33,6 +35,8 @@ from discreet.models.model_selection.budget import (
     gamma_of,
 )
 from discreet.models.model_selection.settings import candidates_of, listed_settings, whole_weights
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.rational import non_negative, rational
 from discreet.schema import Schema, order_codes
 from discreet.unit import REPLACE_ONE
@@ -66,6 +70,22 @@ def _declared_by_estimator(name: str) -> property:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The candidates with the plans of their fits, the metrics with their noise, and how one is drawn."""
+
+    settings: list[dict[str, Any]]
+    candidates: list[PrivateEstimator]
+    plans: list[FitPlan]
+    metrics: list[Metric]
+    laws: list[Law]
+    fit: Measure
+    score: Measure
+    selection: Selection
+
+
+@final
+@with_parameters
 class PrivateSearch(PrivateEstimator):
     """The best setting of a private model: many fits, one charge.
 
@@ -83,8 +103,6 @@ class PrivateSearch(PrivateEstimator):
         A grid, or the settings themselves; ``"estimator"`` may be one of the names. Public.
     epsilon, delta : number
         The budget of the whole search; with ``delta=0`` pure DP.
-    schema, unit, ledger
-        As for every estimator.
     scoring : Metric or str, optional
         Of `discreet.models.metrics`; by default ``"accuracy"`` or ``"mean_squared_error"``.
     validation : number, optional
@@ -126,6 +144,15 @@ class PrivateSearch(PrivateEstimator):
     every setting is tried once. Proof page: ``docs/proofs/search.md``.
     """
 
+    estimator: Any = field(default=None, kw_only=False)
+    settings: Any = field(default=None, kw_only=False)
+    scoring: Any = None
+    validation: Any = None
+    runs: Any = None
+    shape: Any = 1
+    weights: Any = None
+    score_share: Any = 0.2
+
     _target = _TargetOfEstimator()
 
     bounds = _declared_by_estimator("bounds")
@@ -136,37 +163,6 @@ class PrivateSearch(PrivateEstimator):
         lambda search: bool(getattr(search.estimator, "accept_assumed", False)),
         doc="Whether a ledger opened for the fit takes events that are assumed to be private.",
     )
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        settings: Any = None,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        scoring: Any = None,
-        validation: Any = None,
-        runs: Any = None,
-        shape: Any = 1,
-        weights: Any = None,
-        score_share: Any = 0.2,
-    ) -> None:
-        self.estimator = estimator
-        self.settings = settings
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.scoring = scoring
-        self.validation = validation
-        self.runs = runs
-        self.shape = shape
-        self.weights = weights
-        self.score_share = score_share
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -200,9 +196,9 @@ class PrivateSearch(PrivateEstimator):
             )
         return hashed_share(facts.schema, share)
 
-    def _divided(self, facts: Facts) -> tuple[Measure, Measure, Selection]:
+    def _divided(self, facts: Facts) -> _Recipe:
         """The budgets of a fit and of its score, and the whole plan: from public facts alone."""
-        candidates = self._candidates()
+        settings, candidates = listed_settings(self.settings), self._candidates()
         metrics = [self._metric(each, facts) for each in candidates]
         weights = whole_weights(self.weights, len(candidates))
         shape = non_negative(self.shape, "shape")
@@ -210,33 +206,36 @@ class PrivateSearch(PrivateEstimator):
         gamma = gamma_of(shape, runs)
         split = self._split(facts)
 
+        def recipe(fit: Measure, score: Measure) -> _Recipe:
+            plans = [with_budget(each, fit)._plan(facts, None) for each in candidates]
+            laws = [score_law(metric, score, facts.unit) for metric in metrics]
+            events = tuple(
+                (plan.event, score_event(metric, law, facts.unit))
+                for plan, metric, law in zip(plans, metrics, laws, strict=True)
+            )
+            selection = Selection(events, weights, shape, gamma, split)
+            return _Recipe(settings, candidates, plans, metrics, laws, fit, score, selection)
+
         def selecting(fit: Measure, score: Measure) -> Selection:
-            planned = []
-            for each, metric in zip(candidates, metrics, strict=True):
-                event = with_budget(each, fit)._plan(facts, None).event
-                law = score_law(metric, score, facts.unit)
-                planned.append((event, score_event(metric, law, facts.unit)))
-            return Selection(tuple(planned), weights, shape, gamma, split)
+            return recipe(fit, score).selection
 
         apart = split is not None and facts.unit.id_column is None
         division = Division(checked_share(self.score_share), apart, shape, gamma)
-        fit, score = divided(self._measure(), selecting, facts.unit, division)
-        return fit, score, selecting(fit, score)
+        return recipe(*divided(self._measure(), selecting, facts.unit, division))
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        _, score, selection = self._divided(facts)
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        recipe = self._divided(facts)
         noise = {}
         if rows is not None and self.epsilon != math.inf:
             share = 1 if self.validation is None else float(rational(self.validation, "validation"))
-            metric = self._metric(self._candidates()[0], facts)
-            deviation = score_law(metric, score, facts.unit).expected_error()
-            noise = {"best_score_": metric.expected_error(rows * share, deviation)}
-        return Blueprint(selection.event(facts.unit), self._measure(), noise)
+            deviation = recipe.laws[0].expected_error()
+            noise = {"best_score_": recipe.metrics[0].expected_error(rows * share, deviation)}
+        event = recipe.selection.event(facts.unit)
+        return FitPlan(event, self._measure(), noise, (), facts, recipe)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        fit, score, selection = self._divided(facts)
-        settings = listed_settings(self.settings)
-        candidates = [with_budget(each, fit) for each in self._candidates()]
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts = plan.facts
+        recipe: _Recipe = plan.recipe
         assert facts.target is not None
         target, named = facts.target, hasattr(self, "feature_names_in_")
 
@@ -244,20 +243,22 @@ class PrivateSearch(PrivateEstimator):
             at: int, views: tuple[PrivateDataset, ...]
         ) -> tuple[float, tuple[int, PrivateEstimator, float]]:
             to_fit, to_score = views
-            model = clone(candidates[at])._fit_source(Opened(to_fit, facts, named, False))
-            metric = self._metric(model, facts)
-            law = score_law(metric, score, facts.unit)
-            step = ScoredRows(metric, model, facts.features, target, law)
+            model = clone(recipe.candidates[at])
+            model._carry_out(recipe.plans[at], Opened(to_fit, facts, named, False))
+            metric = recipe.metrics[at]
+            step = ScoredRows(metric, model, facts.features, target, recipe.laws[at])
             value = metric.value(np.asarray(to_score.run(step), np.float64))
             return metric.score(value), (at, model, value)
 
-        _, (at, model, value) = door.select(selection, run)
+        _, (at, model, value) = door.select(recipe.selection, run)
         self.best_estimator_, self.best_score_ = model, value
-        self.best_params_ = settings[at]
-        self.budget_: SearchBudget = described(self._measure(), fit, score, selection, facts.unit)
+        self.best_params_ = recipe.settings[at]
+        self.budget_: SearchBudget = described(
+            plan.measure, recipe.fit, recipe.score, recipe.selection, facts.unit
+        )
 
-    def _fit_source(self: Self, source: Opened) -> Self:
-        super()._fit_source(source)
+    def _carry_out(self: Self, plan: FitPlan, source: Opened) -> Self:
+        super()._carry_out(plan, source)
         # what was paid for the model is the price of the search, not that of its own fit
         self.best_estimator_.privacy_ = self.privacy_
         return self

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from discreet.dataset import PrepaidDoor
@@ -14,7 +14,10 @@ from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
 from discreet.models.erm.features import MOST_FEATURES, ONE, FeatureMap
 from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
 from discreet.models.erm.losses import Loss, SmoothHinge
+from discreet.models.erm.step import MinimisedRisk
 from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.svm.residuals import ResidualRegressor, checked_width
 from discreet.rational import positive, whole
 
@@ -23,14 +26,26 @@ Floats = npt.NDArray[np.float64]
 SHARPNESS, SHARPEST = 4.0, 10_000
 
 
+@with_parameters
 class KernelEstimator(RiskEstimator):
-    """A `RiskEstimator` on random Fourier features of its columns."""
+    """A `RiskEstimator` on random Fourier features of its columns.
 
-    kernel: Any
-    gamma: Any
-    n_components: Any
-    random_state: Any
-    frequencies_: Any
+    Parameters
+    ----------
+    kernel : {"rbf"}
+    gamma : number, optional
+        How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns).
+    n_components : int
+        Random directions. The more, the smaller the kernel's error and the larger the noise (as the root
+        of their number with δ > 0, faster without).
+    random_state : int, RandomState or None
+        For the directions, which are public.
+    """
+
+    kernel: str = "rbf"
+    gamma: Any = None
+    n_components: int = 50
+    random_state: Any = None
 
     def _features(self, facts: Facts) -> FourierMap:
         if self.kernel != "rbf":
@@ -44,18 +59,19 @@ class KernelEstimator(RiskEstimator):
                 f"X has {inner.width} features, categories counted; at most {MOST_FEATURES} are taken."
             )
         self._sharpness(facts)
-        shape = inner.width, count
-        found = getattr(self, "frequencies_", None)
-        if found is None or found.shape != shape:
-            found = np.zeros(shape)  # a plan is the same for all frequencies, so it needs none
-        return FourierMap(inner, found, bool(self.fit_intercept))
+        # a plan is the same for all frequencies, so it has none
+        return FourierMap(inner, np.zeros((inner.width, count)), bool(self.fit_intercept))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        count, gamma = whole(self.n_components, "n_components"), self._sharpness(facts)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        step: MinimisedRisk = plan.recipe
+        planned = step.features
+        assert isinstance(planned, FourierMap)
+        width, count = planned.frequencies.shape
+        self.gamma_ = self._sharpness(plan.facts)
         draw = check_random_state(self.random_state)
-        self.frequencies_ = orthogonal_frequencies(_plain(facts.columns).width, count, gamma, draw)
-        self.gamma_ = gamma
-        super()._train(facts, door)
+        self.frequencies_ = orthogonal_frequencies(width, count, self.gamma_, draw)
+        drawn = replace(planned, frequencies=self.frequencies_)
+        super()._train(replace(plan, recipe=step.with_features(drawn)), door)
 
     def _sharpness(self, facts: Facts) -> float:
         """γ, from parameters and the number of columns."""
@@ -90,7 +106,8 @@ def _plain(columns: tuple[Any, ...]) -> FeatureMap:
 
 
 @final
-class SVC(ClassifierMixin, RiskClassifier, KernelEstimator):
+@with_parameters
+class SVC(RiskClassifier, KernelEstimator):
     """A support-vector machine with the kernel exp(-gamma·‖x - x'‖²), by random Fourier features.
 
     Columns are scaled to [-1, 1] by their bounds, categories become indicators; the kernel is replaced by the
@@ -99,18 +116,8 @@ class SVC(ClassifierMixin, RiskClassifier, KernelEstimator):
 
     Parameters
     ----------
-    epsilon, delta, bounds, classes, schema, unit, ledger
-        As for `discreet.models.linear_model.LogisticRegression`.
-    kernel : {"rbf"}
-    gamma : number, optional
-        How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns).
-    n_components : int
-        Random directions. The more, the smaller the kernel's error and the larger the noise (as the root
-        of their number with δ > 0, faster without).
-    random_state : int, RandomState or None
-        For the directions, which are public.
-    method, alpha, fit_intercept, expected_rows, noise, width
-        As for `LinearSVC`.
+    width : number
+        Half the width of the smoothed corner, between 1/64 and 1; a small one needs a large `alpha`.
 
     Attributes
     ----------
@@ -127,59 +134,16 @@ class SVC(ClassifierMixin, RiskClassifier, KernelEstimator):
     left out. Proof page: ``docs/proofs/erm.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        kernel: str = "rbf",
-        gamma: Any = None,
-        n_components: int = 50,
-        random_state: Any = None,
-        method: str = "objective",
-        alpha: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        noise: str = "exact",
-        width: Any = 0.5,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.method = method
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.noise = noise
-        self.width = width
+    width: Any = 0.5
 
     def _loss(self, facts: Facts) -> Loss:
         return SmoothHinge(checked_width(self.width), self._class_count(facts))
 
 
 @final
-class SVR(RegressorMixin, ResidualRegressor, KernelEstimator):
+@with_parameters
+class SVR(ResidualRegressor, KernelEstimator):
     """Support-vector regression with the kernel exp(-gamma·‖x - x'‖²), by random Fourier features.
-
-    Parameters
-    ----------
-    epsilon, delta, bounds, target_bounds, schema, unit, ledger, loss, margin, width
-        As for `LinearSVR`; `epsilon` is the privacy budget.
-    kernel, gamma, n_components, random_state, method, alpha, fit_intercept, expected_rows, noise
-        As for `SVC`.
 
     Attributes
     ----------
@@ -192,46 +156,3 @@ class SVR(RegressorMixin, ResidualRegressor, KernelEstimator):
     -------
     As for `SVC`. Proof page: ``docs/proofs/erm.md``.
     """
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        kernel: str = "rbf",
-        gamma: Any = None,
-        n_components: int = 50,
-        random_state: Any = None,
-        method: str = "objective",
-        alpha: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        noise: str = "exact",
-        loss: str = "epsilon_insensitive",
-        margin: Any = 0.0,
-        width: Any = 0.25,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.method = method
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.noise = noise
-        self.loss = loss
-        self.margin = margin
-        self.width = width

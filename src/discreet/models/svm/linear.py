@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from sklearn.base import ClassifierMixin, RegressorMixin
-
 from discreet.models.erm.estimator import RiskClassifier
 from discreet.models.erm.losses import Loss, SmoothHinge
 from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
 from discreet.models.svm.residuals import ResidualRegressor, checked_width
 
 
 @final
-class LinearSVC(ClassifierMixin, RiskClassifier):
+@with_parameters
+class LinearSVC(RiskClassifier):
     """A linear support-vector machine: Σ hinge + (alpha/2)·‖w‖², the hinge's corner smoothed.
 
     The corner at 1 is spread over 1 ± `width`, so that the loss is twice continuously differentiable, which
@@ -22,11 +22,6 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, classes, schema, unit, ledger
-        As for `discreet.models.linear_model.LogisticRegression`.
-    method : {"objective", "output"}
-    alpha, norm, fit_intercept, expected_rows, noise
-        As there.
     width : number
         Half the width of the smoothed corner, between 1/64 and 1; a small one needs a large `alpha`.
 
@@ -40,38 +35,8 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
     without ids. Rows of no declared class are left out. Proof page: ``docs/proofs/erm.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        method: str = "objective",
-        alpha: Any = None,
-        norm: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        noise: str = "exact",
-        width: Any = 0.5,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.method = method
-        self.alpha = alpha
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.noise = noise
-        self.width = width
+    norm: Any = None
+    width: Any = 0.5
 
     def _loss(self, facts: Facts) -> Loss:
         count = self._class_count(facts)
@@ -79,25 +44,9 @@ class LinearSVC(ClassifierMixin, RiskClassifier):
 
 
 @final
-class LinearSVR(RegressorMixin, ResidualRegressor):
+@with_parameters
+class LinearSVR(ResidualRegressor):
     """Linear support-vector regression: Σ loss of the residuals + (alpha/2)·‖w‖².
-
-    Parameters
-    ----------
-    epsilon, delta, bounds, schema, unit, ledger
-        As for `discreet.models.linear_model.LogisticRegression`; `epsilon` is the privacy budget.
-    target_bounds : pair (lower, upper)
-        Public bounds of the target, which is scaled to [-1, 1] by them.
-    method : {"objective", "output"}
-    alpha, norm, fit_intercept, expected_rows, noise
-        As there.
-    loss : {"epsilon_insensitive", "huber"}
-        Sizes of residuals beyond `margin`, with corners smoothed over ± `width`; or squares of residuals up
-        to `width`, beyond which they grow ever more slowly, and from 2·`width` on in a line.
-    margin : number
-        Residuals below it cost nothing, between 0 and 1; in half-widths of the target's bounds.
-    width : number
-        Between 1/64 and 1, in the same units.
 
     Attributes
     ----------
@@ -111,39 +60,4 @@ class LinearSVR(RegressorMixin, ResidualRegressor):
     without ids. Proof page: ``docs/proofs/erm.md``.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        method: str = "objective",
-        alpha: Any = None,
-        norm: Any = None,
-        fit_intercept: bool = True,
-        expected_rows: int | None = None,
-        noise: str = "exact",
-        loss: str = "epsilon_insensitive",
-        margin: Any = 0.0,
-        width: Any = 0.25,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.method = method
-        self.alpha = alpha
-        self.norm = norm
-        self.fit_intercept = fit_intercept
-        self.expected_rows = expected_rows
-        self.noise = noise
-        self.loss = loss
-        self.margin = margin
-        self.width = width
+    norm: Any = None

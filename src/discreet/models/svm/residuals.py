@@ -12,6 +12,9 @@ from discreet.dataset import PrepaidDoor
 from discreet.models.erm.estimator import RiskEstimator
 from discreet.models.erm.losses import HuberSquare, Insensitive, Loss
 from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import PrivateRegressor
 from discreet.rational import rational
 
 Floats = npt.NDArray[np.float64]
@@ -25,14 +28,28 @@ def checked_width(value: Any, least: str = "1/64") -> Any:
     return width
 
 
-class ResidualRegressor(RiskEstimator):
-    """A `RiskEstimator` for a number, which is scaled to [-1, 1] by its bounds."""
+@with_parameters
+class ResidualRegressor(RiskEstimator, PrivateRegressor):
+    """A `RiskEstimator` for a number, which is scaled to [-1, 1] by its bounds.
 
-    _target = "number"
+    Parameters
+    ----------
+    epsilon, delta : number
+        The privacy budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+    target_bounds : pair (lower, upper)
+        Public bounds of the target, which is scaled to [-1, 1] by them.
+    loss : {"epsilon_insensitive", "huber"}
+        Sizes of residuals beyond `margin`, with corners smoothed over ± `width`; or squares of residuals up
+        to `width`, beyond which they grow ever more slowly, and from 2·`width` on in a line.
+    margin : number
+        Residuals below it cost nothing, between 0 and 1; in half-widths of the target's bounds.
+    width : number
+        Between 1/64 and 1, in the same units.
+    """
 
-    loss: Any
-    margin: Any
-    width: Any
+    loss: str = "epsilon_insensitive"
+    margin: Any = 0.0
+    width: Any = 0.25
 
     def _loss(self, facts: Facts) -> Loss:
         if self.loss == "huber":
@@ -44,8 +61,9 @@ class ResidualRegressor(RiskEstimator):
             raise ValueError(f"margin must be between 0 and 1, got {self.margin!r}.")
         return Insensitive(margin, checked_width(self.width))
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        super()._train(facts, door)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        super()._train(plan, door)
+        facts = plan.facts
         assert facts.target is not None
         column = facts.schema.base[facts.target]
         assert isinstance(column, Numeric)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from discreet.columns import Numeric, Parts, Tree
 from discreet.dataset import PrepaidDoor
+from discreet.measures import Measure
 from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import PrivateClassifier, PrivateRegressor
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
     USUAL_ROWS,
@@ -38,14 +42,45 @@ USUAL_DEPTH = 8
 COUNT_WEIGHT = "5/8"
 
 
-class RandomForest(PrivateEstimator):
-    """What forests of random trees share: the public trees, one noised vector of their leaves."""
+@final
+@dataclass(frozen=True)
+class Forest:
+    """How many trees there are, how deep, whether each has rows of its own, and what all may cost."""
 
-    n_estimators: Any
-    max_depth: Any
-    share: Any
-    expected_rows: Any
-    random_state: Any
+    trees: int
+    depth: int
+    splits_rows: bool
+    budget: Measure
+
+
+@with_parameters
+class RandomForest(PrivateEstimator):
+    """What forests of random trees share: the public trees, one noised vector of their leaves.
+
+    Parameters
+    ----------
+    n_estimators : int, optional
+        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
+    max_depth : int, optional
+        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
+    share : {"budget", "rows"}, optional
+        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
+        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
+        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the defaults above.
+    random_state : int, Generator or RandomState, optional
+        For the public structure of the trees alone. Noise never depends on it.
+    """
+
+    n_estimators: Any = None
+    max_depth: Any = None
+    share: Any = None
+    expected_rows: Any = None
+    random_state: Any = None
+
+    _claims = ("random-decision-forest",)
 
     @abstractmethod
     def _leaf_query(self, leaf: str, facts: Facts) -> Additive:
@@ -70,13 +105,12 @@ class RandomForest(PrivateEstimator):
             return whole(self.expected_rows, "expected_rows", least=1)
         return facts.rows if facts.rows else USUAL_ROWS
 
-    def _splits_rows(self, facts: Facts) -> bool:
+    def _splits_rows(self, facts: Facts, trees: int, depth: int) -> bool:
         """Whether each tree gets a part of the rows, instead of a part of the budget.
 
         With m rows in a leaf, T trees and noise of variance v(T) on a joint vector of T trees, a leaf's
         share has variance about 1/m + v(T)/m², against T/m + v(1)·T²/m² with a T-th of the rows.
         """
-        trees, depth = self._size(facts)
         if self.share not in (None, "budget", "rows"):
             raise ValueError(f"share must be None, 'budget' or 'rows', got {self.share!r}.")
         if self.share == "rows" and trees & (trees - 1):
@@ -91,7 +125,7 @@ class RandomForest(PrivateEstimator):
         """The standard deviation of the noise on a leaf of one of so many trees in a joint vector."""
         query = Joint(*([self._leaf_query(self._stump(facts)[0], facts)] * trees))
         larger = facts.schema.derive(**dict([self._stump(facts)]))
-        known = Facts(larger, facts.unit, facts.features, facts.target, facts.rows)
+        known = replace(facts, schema=larger)
         return float(np.max(known.asked(query, self._measure()).expected_error(1)[0]))
 
     def _stump(self, facts: Facts) -> tuple[str, Tree]:
@@ -100,13 +134,13 @@ class RandomForest(PrivateEstimator):
             random_tree(columns, 1, np.random.default_rng(0))
         )
 
-    def _queries(self, facts: Facts, trees: list[Splits]) -> Joint:
+    def _queries(self, facts: Facts, forest: Forest, trees: list[Splits]) -> Joint:
         """One vector: a block for each tree, or one block for a tree of trees."""
         leaf, part = free_name("leaf", facts.schema), free_name("part", facts.schema)
-        if not any(trees[0]):
+        if not forest.depth:
             return Joint(self._rootless(facts))
         query = self._leaf_query(leaf, facts)
-        if not self._splits_rows(facts):
+        if not forest.splits_rows:
             return Joint(*(WithColumns(query, {leaf: Tree(splits)}) for splits in trees))
         every = [*facts.features, *([facts.target] if facts.target else [])]
         columns: dict[str, Derived] = {
@@ -119,35 +153,36 @@ class RandomForest(PrivateEstimator):
     def _rootless(self, facts: Facts) -> Additive:
         """What is asked where no column can be split."""
 
-    def _drawn(self, facts: Facts) -> list[Splits]:
-        number, depth = self._size(facts)
-        columns = dict(zip(facts.features, facts.columns, strict=True))
-        draw = random_generator(self.random_state)
-        if depth == 0:
+    @staticmethod
+    def _drawn(facts: Facts, forest: Forest, draw: np.random.Generator) -> list[Splits]:
+        if not forest.depth:
             return [(None,)]
-        return [random_tree(columns, depth, draw) for _ in range(number)]
-
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        number, depth = self._size(facts)
         columns = dict(zip(facts.features, facts.columns, strict=True))
-        trees = [(None,)] * number  # type: list[Splits]
-        if depth:  # all trees of this size cost the same
-            trees = [random_tree(columns, depth, np.random.default_rng(0))] * number
-        query = self._queries(facts, trees)
-        asked = facts.asked(query, self._measure())
-        noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
-        return Blueprint(asked.event, asked.measure, noise, (query,))
+        return [random_tree(columns, forest.depth, draw) for _ in range(forest.trees)]
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        trees = self._drawn(facts)
-        release = door.release(self._queries(facts, trees), self._measure())
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        trees, depth = self._size(facts)
+        splits_rows = depth > 0 and self._splits_rows(facts, trees, depth)
+        forest = Forest(trees, depth, splits_rows, self._measure())
+        # all trees of this size cost the same
+        example = self._drawn(facts, replace(forest, trees=1), np.random.default_rng(0))
+        asked = facts.asked(self._queries(facts, forest, example * trees), forest.budget)
+        noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
+        return FitPlan.from_question(facts, asked, noise, forest)
+
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts = plan.facts
+        forest: Forest = plan.recipe
+        trees = self._drawn(facts, forest, random_generator(self.random_state))
+        release = door.release(self._queries(facts, forest, trees), forest.budget)
         values, errors = list(release.value), list(release.stderr)
         if len(values) < len(trees):  # one block: the trees one after the other
             values = np.split(np.asarray(values[0]), len(trees))
             errors = [np.split(np.asarray(errors[0]), len(trees))[0]] * len(trees)
         self.trees_ = trees
-        depth = len(trees[0]).bit_length() if any(trees[0]) else 0
-        self._pool = min(len(trees), 1.0 / coverage(len(facts.features), depth)) if depth else 1.0
+        self._pool = 1.0
+        if forest.depth:
+            self._pool = min(len(trees), 1.0 / coverage(len(facts.features), forest.depth))
         self._learn(facts, [np.asarray(v, float) for v in values], np.asarray(errors[0], float))
 
     @abstractmethod
@@ -172,7 +207,8 @@ def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
 
 
 @final
-class RandomDecisionForest(ClassifierMixin, RandomForest):
+@with_parameters
+class RandomDecisionForest(RandomForest, PrivateClassifier):
     """Random trees with public structure, and noised class counts in their leaves.
 
     Each node of each tree cuts a random column at random within its declared bounds; no row is looked at
@@ -180,34 +216,6 @@ class RandomDecisionForest(ClassifierMixin, RandomForest):
     (Jagannathan, Pillaipakkamnatt & Wright 2009). Leaves are shrunk towards their ancestors; the trees'
     evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled up,
     because a random tree sees only a part of what the columns tell.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    classes : sequence, optional
-        The classes. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
-    n_estimators : int, optional
-        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
-    max_depth : int, optional
-        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
-    share : {"budget", "rows"}, optional
-        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
-        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
-        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
-    expected_rows : int, optional
-        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the defaults above.
-    random_state : int, Generator or RandomState, optional
-        For the public structure of the trees alone. Noise never depends on it.
 
     Attributes
     ----------
@@ -237,38 +245,6 @@ class RandomDecisionForest(ClassifierMixin, RandomForest):
     >>> bool(forest.fit(X, y).score(X, y) > 0.9)
     True
     """
-
-    _target = "class"
-    _claims = ("random-decision-forest",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        n_estimators: Any = None,
-        max_depth: Any = None,
-        share: Any = None,
-        expected_rows: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.share = share
-        self.expected_rows = expected_rows
-        self.random_state = random_state
 
     def _leaf_query(self, leaf: str, facts: Facts) -> Count:
         assert facts.target is not None
@@ -310,38 +286,11 @@ class RandomDecisionForest(ClassifierMixin, RandomForest):
 
 
 @final
-class RandomDecisionForestRegressor(RegressorMixin, RandomForest):
+@with_parameters
+class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
     """Random trees with public structure, and noised means of the target in their leaves.
 
     As `RandomDecisionForest`, with a count and a sum of the target in each leaf.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    target_bounds : pair, optional
-        Lower and upper bound of the target. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
-    n_estimators : int, optional
-        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
-    max_depth : int, optional
-        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
-    share : {"budget", "rows"}, optional
-        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
-        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
-        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
-    expected_rows : int, optional
-        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the defaults above.
-    random_state : int, Generator or RandomState, optional
-        For the public structure of the trees alone. Noise never depends on it.
 
     Attributes
     ----------
@@ -359,38 +308,6 @@ class RandomDecisionForestRegressor(RegressorMixin, RandomForest):
     One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
     `RandomDecisionForest`. Proof page: ``docs/proofs/trees.md``.
     """
-
-    _target = "number"
-    _claims = ("random-decision-forest",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        n_estimators: Any = None,
-        max_depth: Any = None,
-        share: Any = None,
-        expected_rows: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.share = share
-        self.expected_rows = expected_rows
-        self.random_state = random_state
 
     def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
         assert facts.target is not None

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin
 
-from discreet import events
 from discreet.columns import Numeric, Split, Tree
 from discreet.dataset import PrepaidDoor
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.base import PrivateEstimator
-from discreet.models.facts import Blueprint, Facts
+from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
 from discreet.models.shares import split as shared
+from discreet.models.shares import together
+from discreet.models.targets import PrivateClassifier, PrivateRegressor
 from discreet.models.tree.forest import COUNT_WEIGHT
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
@@ -39,11 +42,34 @@ GROWTH = Fraction(3, 2)
 LEAVES = Fraction(1, 5)
 
 
-class GreedyTree(PrivateEstimator):
-    """What decision trees share: private choices level by level, then noised leaves."""
+@final
+@dataclass(frozen=True, eq=False)
+class _Recipe:
+    """The candidates for splits, the budget of each level, and that of the leaves."""
 
-    max_depth: Any
-    expected_rows: Any
+    cuts: dict[str, tuple[float, ...]]
+    levels: tuple[Measure, ...]
+    leaves: Measure
+
+
+@with_parameters
+class GreedyTree(PrivateEstimator):
+    """What decision trees share: private choices level by level, then noised leaves.
+
+    Parameters
+    ----------
+    max_depth : int, optional
+        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
+        tree is complete: nothing about the rows stops it early.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
+        only decides the depth.
+    """
+
+    max_depth: Any = None
+    expected_rows: Any = None
+
+    _claims = ("decision-tree",)
 
     @abstractmethod
     def _criterion(self) -> Any:
@@ -88,13 +114,15 @@ class GreedyTree(PrivateEstimator):
         total = sum(weights)
         return shared(pure, [(1 - LEAVES) * w / total for w in weights] + [LEAVES])
 
-    def _split_query(self, facts: Facts, splits: Splits) -> BestSplit:
+    def _split_query(
+        self, facts: Facts, cuts: dict[str, tuple[float, ...]], splits: Splits
+    ) -> BestSplit:
         assert facts.target is not None
         leaf = free_name("node", facts.schema)
         inside: dict[str, Any] = {} if not any(splits) else {leaf: Tree(splits)}
         return BestSplit(
             facts.target,
-            self._cuts(facts),
+            cuts,
             criterion=self._criterion(),
             by=leaf if inside else None,
             derive=inside,
@@ -106,35 +134,36 @@ class GreedyTree(PrivateEstimator):
             return self._leaf_query(None, facts)
         return WithColumns(self._leaf_query(leaf, facts), {leaf: Tree(splits)})
 
-    def _plan(self, facts: Facts, rows: int | None) -> Blueprint:
-        parts, depth = self._parts(facts), self._depth(facts)
-        planned, queries = [], []
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        *levels, leaves = self._parts(facts)
+        recipe = _Recipe(self._cuts(facts), tuple(levels), leaves)
+        questions = []
         splits: Splits = ()
-        for level in range(depth):
-            query = self._split_query(facts, splits)
-            planned.append(facts.asked(query, parts[level]).event)
-            queries.append(query)
+        for level, budget in enumerate(levels):
+            query = self._split_query(facts, recipe.cuts, splits)
+            questions.append(facts.asked(query, budget))
             any_split: Split = query.splits_of(facts.schema)[0]
             splits = (*splits, *([any_split] * 2**level))
-        last = self._last_query(facts, splits)
-        asked = facts.asked(last, parts[-1])
-        paid = [event for event in (*planned, asked.event) if event != events.Compose()]
-        event = paid[0] if len(paid) == 1 else events.Compose(*paid)
-        noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)}
-        measure = self._pure() if planned else asked.measure
-        return Blueprint(event, measure, noise, (*queries, last))
+        last = facts.asked(self._last_query(facts, splits), leaves)
+        questions.append(last)
+        event = together(asked.event for asked in questions) if levels else last.event
+        noise = {} if rows is None else {"leaf_values_": last.expected_error(rows)}
+        measure = self._pure() if levels else last.measure
+        queries = tuple(asked.query for asked in questions)
+        return FitPlan(event, measure, noise, queries, facts, recipe)
 
-    def _train(self, facts: Facts, door: PrepaidDoor) -> None:
-        parts, depth = self._parts(facts), self._depth(facts)
+    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+        facts = plan.facts
+        recipe: _Recipe = plan.recipe
         splits: Splits = ()
-        for level in range(depth):
-            query = self._split_query(facts, splits)
-            chosen = np.atleast_1d(door.release(query, parts[level]).value)
+        for budget in recipe.levels:
+            query = self._split_query(facts, recipe.cuts, splits)
+            chosen = np.atleast_1d(door.release(query, budget).value)
             listed = query.splits_of(facts.schema)
             splits = (*splits, *(listed[int(choice)] for choice in chosen))
-        release = door.release(self._last_query(facts, splits), parts[-1])
+        release = door.release(self._last_query(facts, splits), recipe.leaves)
         self.tree_ = splits
-        self.depth_ = depth
+        self.depth_ = len(recipe.levels)
         self._learn(facts, np.asarray(release.value, float), np.asarray(release.stderr, float))
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
@@ -143,7 +172,8 @@ class GreedyTree(PrivateEstimator):
 
 
 @final
-class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
+@with_parameters
+class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     """A decision tree whose splits are chosen privately, with noised class counts in its leaves.
 
     Level by level, each node gets the split that a private choice finds best among public candidates:
@@ -154,27 +184,9 @@ class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
 
     Parameters
     ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    classes : sequence, optional
-        The classes. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
     criterion : {"gini", "majority"}
         What a split is scored by: Σ n_c²/n, or the largest class count max n_c, summed over its sides.
         Majority needs half the noise and sees less; it is the better one where ε·rows is small.
-    max_depth : int, optional
-        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
-        tree is complete: nothing about the rows stops it early.
-    expected_rows : int, optional
-        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the depth.
 
     Attributes
     ----------
@@ -206,33 +218,7 @@ class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
     True
     """
 
-    _target = "class"
-    _claims = ("decision-tree",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        classes: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        criterion: Any = "gini",
-        max_depth: Any = None,
-        expected_rows: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.expected_rows = expected_rows
+    criterion: Any = "gini"
 
     def _criterion(self) -> Any:
         if self.criterion not in ("gini", "majority"):
@@ -269,32 +255,12 @@ class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
 
 
 @final
-class DecisionTreeRegressor(RegressorMixin, GreedyTree):
+@with_parameters
+class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     """A decision tree whose splits are chosen privately, with noised means in its leaves.
 
     As `DecisionTreeClassifier`, with splits scored by S²/n, summed over their sides, S the sum of the target
     scaled to [-1, 1]: what they take from the variance. Leaves have a noised count and sum.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
-    bounds : pair, optional
-        Lower and upper bounds of the features: two numbers, or two sequences with one for each.
-    target_bounds : pair, optional
-        Lower and upper bound of the target. With `bounds`, this declares what a `schema` would.
-    schema : Schema, optional
-        Declares features and target, by name or in the order of X's columns; categories too.
-    unit : Unit, optional
-        Who is protected; the ledger's unit, else add/remove with one row per person.
-    ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
-    max_depth : int, optional
-        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
-        tree is complete: nothing about the rows stops it early.
-    expected_rows : int, optional
-        A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the depth.
 
     Attributes
     ----------
@@ -311,32 +277,6 @@ class DecisionTreeRegressor(RegressorMixin, GreedyTree):
     -------
     As `DecisionTreeClassifier`. Proof page: ``docs/proofs/trees.md``.
     """
-
-    _target = "number"
-    _claims = ("decision-tree",)
-
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        schema: Any = None,
-        unit: Any = None,
-        ledger: Any = None,
-        max_depth: Any = None,
-        expected_rows: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.schema = schema
-        self.unit = unit
-        self.ledger = ledger
-        self.max_depth = max_depth
-        self.expected_rows = expected_rows
 
     def _criterion(self) -> Any:
         return "variance"
