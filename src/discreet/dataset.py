@@ -9,10 +9,12 @@ from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.answers import Answerer, answerer
-from discreet.doors import KeptRows, PaidEngine, PaidPlan, Selection, flat, hide_bars
+from discreet.coding import Condition
 from discreet.engines import Engine, open_engine
-from discreet.engines.remembering import remembered
-from discreet.ledger import Book
+from discreet.engines.code_cache import with_cache
+from discreet.engines.progress import hide_bars
+from discreet.engines.wrappers import GuardedEngine, RowCache
+from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf, Mechanism
 from discreet.noise import entropy
@@ -21,13 +23,15 @@ from discreet.queries import CodedQuery, Keep, Query
 from discreet.rational import whole
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
+from discreet.selection import Selection
 from discreet.step import CodedRows, Step
-from discreet.unit import REPLACE_ONE, Relation, Unit, as_unit
+from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
-__all__ = ["PrepaidDoor", "PrivateDataset"]
+__all__ = ["PrivateDataset"]
 
-How = Measure | Mechanism
+Budget = Measure | Mechanism
 T = TypeVar("T")
+Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
@@ -36,9 +40,12 @@ class PrivateDataset:
 
     Parameters
     ----------
-    data : data frame, array, mapping of names to arrays, or path of a CSV file
-        Polars (eager or lazy), pandas, DuckDB; a two-dimensional array has the schema's columns in
-        order.
+    data : frame, array, mapping, path or URL
+        A frame of Polars (eager or lazy), pandas, PyArrow, Dask or PySpark; a DuckDB relation; an Ibis
+        table; a PyArrow data set; a NumPy array, structured or with the schema's columns in order; a
+        mapping of names to arrays; the path of a CSV file (``.csv``, ``.csv.gz``), or of a Parquet file,
+        folder or pattern; or the URL of a table, as in ``"postgresql://host/database?table=people"``
+        or ``"duckdb:///file.db?table=people"``.
     schema : Schema
         The public facts about its columns.
     unit : Unit or relation, optional
@@ -63,27 +70,25 @@ class PrivateDataset:
         schema: Schema,
         *,
         unit: Unit | Relation | None = None,
-        ledger: Book | None = None,
+        ledger: Payer | None = None,
         rows: int | None = None,
     ) -> None:
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
-        if ledger is not None and not isinstance(ledger, Book):
+        if ledger is not None and not isinstance(ledger, Payer):
             raise TypeError(
                 f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
             )
         self._schema = schema
-        self._unit = self._agreed_unit(unit, ledger)
-        self._ledger = ledger
+        self._unit = _agree_on_unit(unit, None if ledger is None else ledger.book)
+        self._payer: Payer = Nobody() if ledger is None else ledger
         self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
-        self._paid: PaidPlan | None = None
         if rows is not None:
             self._rows = whole(rows, "rows")
-            if self.unit.relation is not REPLACE_ONE:
+            if self.unit.relation is ADD_REMOVE:
                 raise ValueError(
-                    "rows may be declared under dp.REPLACE_ONE only: otherwise the number of rows is "
-                    "private (or, on public rows, simply there)."
+                    "rows must not be declared under dp.ADD_REMOVE: there the number of rows is private."
                 )
         elif self.unit.length_is_public:
             self._rows = self._engine.length()
@@ -101,55 +106,39 @@ class PrivateDataset:
     @property
     def ledger(self) -> Book | None:
         """Where answers are charged; None for public rows."""
-        return self._ledger
+        return self._payer.book
+
+    @property
+    def entry(self) -> Entry | None:
+        """Inside ``with data.prepaid(...)``: the ledger's entry for the plan; None elsewhere."""
+        return self._payer.entry if isinstance(self._payer, PaidPlan) else None
+
+    @property
+    def begun(self) -> int:
+        """Inside ``with data.prepaid(...)``: how many of the plan's events were begun so far."""
+        return self._payer.begun if isinstance(self._payer, PaidPlan) else 0
 
     @property
     def rows(self) -> int | None:
         """The public number of rows, where it is public."""
         return self._rows
 
-    @staticmethod
-    def _agreed_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
-        if unit is None:
-            if ledger is None:
-                raise ValueError(
-                    "ledger must be given, as in dp.PrivateDataset(data, schema, "
-                    "ledger=dp.Ledger(limit=dp.PureDP(1))), or unit=dp.PUBLIC if anyone may see the rows."
-                )
-            return ledger.unit
-        chosen = as_unit(unit)
-        if chosen.is_public:
-            if ledger is not None:
-                raise ValueError(
-                    "ledger must not be given with dp.PUBLIC: nothing is charged there."
-                )
-            return chosen
-        if ledger is None:
-            raise ValueError(
-                "ledger must be given: a private data set charges every answer, as in "
-                "ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit)."
-            )
-        if ledger.unit != chosen:
-            raise ValueError(
-                f"unit: the ledger protects another unit ({ledger.unit}) than this data set ({chosen}). "
-                "One ledger is for one population and one unit."
-            )
-        return chosen
-
-    def plan(self, asked: Query | Step, how: How | None = None, *, rows: int | None = None) -> Plan:
+    def plan(
+        self, asked: Query | Step, budget: Budget | None = None, *, rows: int | None = None
+    ) -> Plan:
         """What an answer would cost and how noisy it would be, without touching a row.
 
         Parameters
         ----------
         asked : Query or Step
-        how : Measure or Mechanism
+        budget : Measure or Mechanism
             As in `release`; a step needs none.
         rows : int, optional
             A public guess of the number of rows, where the error depends on it.
         """
         if isinstance(asked, Step):
             return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
-        prepared = self._prepared(asked, how)
+        prepared = self._prepare(asked, budget)
         guess = self.rows if rows is None else whole(rows, "rows")
         error = prepared.expected_error
         stderr = None
@@ -157,13 +146,13 @@ class PrivateDataset:
             stderr = error(1 if guess is None else guess)
         return Plan(asked, prepared.event, prepared.measure, stderr, error)
 
-    def release(self, query: Query, how: How) -> Release:
+    def release(self, query: Query, budget: Budget) -> Release:
         """The noised answer to a query, charged before a row is read.
 
         Parameters
         ----------
         query : Query
-        how : Measure or Mechanism
+        budget : Measure or Mechanism
             ``dp.PureDP(epsilon)``, ``dp.ApproxDP(epsilon, delta)``, ``dp.ZCDP(rho)``: the mechanism with
             the least noise that gives it; or a mechanism, such as ``dp.mechanisms.Gaussian(1, 1e-6)``.
 
@@ -172,67 +161,15 @@ class PrivateDataset:
         BudgetExceeded
             When the ledger has less left. Nothing was read.
         """
-        prepared = self._prepared(query, how)
+        prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
         return prepared.answer(self._engine, entry, self._is_private())
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
-        event = self._checked_step(step).event(self.schema, self.unit)
-        self._charge(event, measure, repr(step))
-        return self._run(step)
-
-    @contextmanager
-    def prepaid(self, event: events.Event, measure: Measure | None = None) -> Iterator[PrepaidDoor]:
-        """A door with one charge for a plan fixed in advance.
-
-        Each release inside must be the plan's next event and charges nothing more. Leaving early
-        refunds nothing.
-        """
-        if not isinstance(event, events.Event):
-            raise TypeError("event must come from discreet.events.")
-        entry = self._charge(event, measure, "prepaid plan")
-        door = PrepaidDoor(self, event, measure, entry)
-        try:
-            yield door
-        finally:
-            door.close()
-
-    def _charge(self, event: events.Event, measure: Measure | None, note: str) -> Any:
-        if self._paid is not None:
-            return self._paid.spend(event)
-        if self._ledger is None:
-            return None
-        if entropy.is_fixed():
-            note += " [noise from a fixed seed: NOT PRIVATE]"
-        return self._ledger.charge(event, measure, note=note)
-
-    def _view(self, engine: PaidEngine, paid: PaidPlan, is_whole: bool) -> PrivateDataset:
-        """These rows, or a part of them, for one plan that was paid already."""
-        view = object.__new__(PrivateDataset)
-        view._schema, view._unit, view._ledger = self._schema, self._unit, self._ledger
-        view._engine = engine
-        view._rows = self._rows if is_whole else None
-        view._paid = paid
-        return view
-
-    def _prepared(self, query: Query, how: How | None) -> Answerer:
-        if not isinstance(query, Query):
-            raise TypeError(
-                f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
-            )
-        return answerer(query, how, self.schema, self.unit, self.rows)
-
-    def _is_private(self) -> bool:
-        return not self.unit.is_public and not entropy.is_fixed()
-
-    @staticmethod
-    def _checked_step(step: Step) -> Step:
         if not isinstance(step, Step):
             raise TypeError(f"step must be a Step, not {type(step).__name__}.")
-        return step
-
-    def _run(self, step: Step) -> Any:
+        self._charge(step.event(self.schema, self.unit), measure, repr(step))
         names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
         keep = None
         if self.unit.id_column is not None:
@@ -241,43 +178,40 @@ class PrivateDataset:
         codes = tuple(self.schema.code(name) for name in names)
         return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))
 
-    def __repr__(self) -> str:
-        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
+    @contextmanager
+    def prepaid(
+        self, event: events.Event, measure: Measure | None = None, *, token: str | None = None
+    ) -> Iterator[PrivateDataset]:
+        """These rows for a plan fixed in advance, with one charge for all of it.
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
+        Inside the block each thing asked must be the plan's next event, and charges nothing more. Leaving
+        early refunds nothing.
 
-
-@final
-class PrepaidDoor:
-    """The door inside ``with data.prepaid(...)``; made there only."""
-
-    def __init__(
-        self, data: PrivateDataset, event: events.Event, measure: Measure | None, entry: Any
-    ) -> None:
-        self._data, self._measure, self.entry = data, measure, entry
-        self._paid = PaidPlan(event, entry)
-        rounds = sum(1 for _ in islice(flat(event), 3))
-        self._engine = remembered(data._engine, rounds)
-
-    def release(self, query: Query, how: How) -> Release:
-        """The noised answer to a query that is next in the plan."""
-        prepared = self._data._prepared(query, how)
-        self._paid.spend(prepared.event)
-        return prepared.answer(self._engine, self.entry, self._data._is_private())
-
-    def run(self, step: Step) -> Any:
-        """The result of a step that is next in the plan."""
-        self._data._checked_step(step)
-        self._paid.spend(step.event(self._data.schema, self._data.unit))
-        return self._data._run(step)
+        Parameters
+        ----------
+        event : Event
+            The whole plan.
+        measure : Measure, optional
+            What it may cost, as in `Ledger.charge`.
+        token : str, optional
+            A name for the plan, to take it up again after a crash: it is then charged once, and each step
+            is entered in the ledger before its rows are read. Whoever opens the plan again finds in
+            ``begun`` how many of its events were begun, and goes on behind them; none is read twice.
+        """
+        if not isinstance(event, events.Event):
+            raise TypeError("event must come from discreet.events.")
+        entry = self._charge(event, measure, "prepaid plan", token)
+        plan = PaidPlan(event, entry, self._payer.book, token)
+        rounds = sum(1 for _ in islice(events.iter_leaves(event), 3))
+        try:
+            yield self._behind(with_cache(self._engine, rounds), plan, self.rows)
+        finally:
+            plan.close()
 
     def select(
-        self,
-        selection: Selection,
-        run: Callable[[int, tuple[PrivateDataset, ...]], tuple[float, T]],
+        self, selection: Selection, run: Run[T], measure: Measure | None = None
     ) -> tuple[float, T]:
-        """The best outcome, alone, of a random number of runs; the selection must be next in the plan.
+        """The best outcome, alone, of a random number of runs, all of it charged before a row is read.
 
         Parameters
         ----------
@@ -291,19 +225,25 @@ class PrepaidDoor:
             drew from them doesn't tell which run it was. What a library without a known generator
             draws, or a process that a run starts, must not tell it either.
             Where no event costs anything, on public rows, every setting is tried once, in order.
+        measure : Measure, optional
+            What it may cost, as in `Ledger.charge`.
 
         Privacy
         -------
         That of ``selection.event(unit)``. Proof page: ``docs/proofs/search.md``.
         """
-        unit = self._data.unit
-        self._paid.spend(selection.event(unit))
-        engine = KeptRows(self._data._engine)
+        entry = self._charge(selection.event(self.unit), measure, "the best of several runs")
+        engine = RowCache(self._engine)
 
         def once(at: int) -> tuple[float, T]:
-            return self._once(selection, at, run, engine)
+            plans = [PaidPlan(event, entry, self._payer.book) for event in selection.settings[at]]
+            try:
+                return run(at, tuple(self._parts(engine, plans, selection.parts(at))))
+            finally:
+                for plan in plans:
+                    plan.close()
 
-        if selection.is_free(unit):
+        if selection.is_free(self.unit):
             return max(map(once, range(len(selection.settings))), key=lambda outcome: outcome[0])
 
         def alone() -> tuple[float, T]:
@@ -317,27 +257,67 @@ class PrepaidDoor:
                 with renew(find_generators(run)):
                     return once(at)
 
-        runner: BestOf[T] = BestOf(selection.one_run(unit), selection.shape, selection.gamma)
-        return runner.run(alone, reach=run)
+        best: BestOf[T] = BestOf(selection.one_run(self.unit), selection.shape, selection.gamma)
+        return best.run(alone, reach=run)
 
-    def _once(
-        self,
-        selection: Selection,
-        at: int,
-        run: Callable[[int, tuple[PrivateDataset, ...]], tuple[float, T]],
-        engine: Engine,
-    ) -> tuple[float, T]:
-        plans = [PaidPlan(event, self.entry) for event in selection.settings[at]]
-        try:
-            views = (
-                self._data._view(PaidEngine(engine, plan, part), plan, part is None)
-                for plan, part in zip(plans, selection.parts(at), strict=True)
+    def _parts(
+        self, engine: Engine, plans: list[PaidPlan], parts: tuple[Condition | None, ...]
+    ) -> Iterator[PrivateDataset]:
+        """For each plan the rows where its condition holds, as long as the plan is open."""
+        for plan, where in zip(plans, parts, strict=True):
+            rows = self.rows if where is None else None
+            yield self._behind(GuardedEngine(engine, plan.check, where), plan, rows)
+
+    def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
+        """The same facts, other rows, another payer."""
+        return PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+
+    def _charge(
+        self, event: events.Event, measure: Measure | None, note: str, token: str | None = None
+    ) -> Entry | None:
+        if entropy.is_fixed():
+            note += " [noise from a fixed seed: NOT PRIVATE]"
+        return self._payer.charge(event, measure, note=note, token=token)
+
+    def _prepare(self, query: Query, budget: Budget | None) -> Answerer:
+        if not isinstance(query, Query):
+            raise TypeError(
+                f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
             )
-            return run(at, tuple(views))
-        finally:
-            for plan in plans:
-                plan.close()
+        return answerer(query, budget, self.schema, self.unit, self.rows)
 
-    def close(self) -> None:
-        """Nothing more can be asked."""
-        self._paid.close()
+    def _is_private(self) -> bool:
+        return not self.unit.is_public and not entropy.is_fixed()
+
+    def __repr__(self) -> str:
+        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
+
+
+def _agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
+    """Who is protected: the ledger's unit, with which the one that was given must agree."""
+    if unit is None:
+        if ledger is None:
+            raise ValueError(
+                "ledger must be given, as in dp.PrivateDataset(data, schema, "
+                "ledger=dp.Ledger(limit=dp.PureDP(1))), or unit=dp.PUBLIC if anyone may see the rows."
+            )
+        return ledger.unit
+    chosen = as_unit(unit)
+    if chosen.is_public:
+        if ledger is not None:
+            raise ValueError("ledger must not be given with dp.PUBLIC: nothing is charged there.")
+        return chosen
+    if ledger is None:
+        raise ValueError(
+            "ledger must be given: a private data set charges every answer, as in "
+            "ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit)."
+        )
+    if ledger.unit != chosen:
+        raise ValueError(
+            f"unit: the ledger protects another unit ({ledger.unit}) than this data set ({chosen}). "
+            "One ledger is for one population and one unit."
+        )
+    return chosen

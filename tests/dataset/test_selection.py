@@ -15,9 +15,9 @@ from scipy.stats import chisquare
 import discreet as dp
 from discreet import events, testing
 from discreet.coding import MIX_PRIME, Between, Part
-from discreet.doors import Selection
 from discreet.engines.arrays import Arrays
 from discreet.schema import order_codes
+from discreet.selection import Selection
 
 SCHEMA = dp.Schema(x=dp.Real(0, 10), c=dp.Categorical("a", "b"))
 COUNT = events.DiscreteLaplace(2, 1)

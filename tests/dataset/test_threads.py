@@ -17,10 +17,12 @@ import pytest
 
 import discreet as dp
 from discreet import events
-from discreet.doors import KeptRows, PaidPlan, Selection
 from discreet.engines.arrays import Arrays
+from discreet.engines.code_cache import CodeCache
 from discreet.engines.frames import Frames
-from discreet.engines.remembering import Remembering
+from discreet.engines.wrappers import RowCache
+from discreet.ledger import PaidPlan
+from discreet.selection import Selection
 
 SCHEMA = dp.Schema(x=dp.Real(0, 1), n=dp.Integer(0, 9), c=dp.Categorical("a", "b", "c")).derive(
     half=dp.Bins("x", [0.5]), near=dp.Nearest(["x", "n"], [(0.1, 1), (0.9, 8)])
@@ -84,11 +86,11 @@ def test_no_event_of_a_plan_is_taken_twice() -> None:
     both = events.Compose(EVENT, other)
     for _ in range(20):
         plan = PaidPlan(events.Repeat(both, 40), "entry")
-        found, failed = in_threads(8, lambda _, plan=plan: [plan.spend(both) for _ in range(5)])
+        found, failed = in_threads(8, lambda _, plan=plan: [plan.charge(both) for _ in range(5)])
         assert failed == []
         assert sum(map(len, found)) == 40
         with pytest.raises(ValueError, match="nothing more"):
-            plan.spend(EVENT)
+            plan.charge(EVENT)
 
 
 @pytest.mark.usefixtures("eager_switches")
@@ -100,7 +102,7 @@ def test_threads_can_not_ask_more_than_was_paid() -> None:
 
         def take(_: int, plan: PaidPlan = plan, taken: list[Any] = taken) -> None:
             for _ in range(10):
-                taken.append(plan.spend(EVENT))
+                taken.append(plan.charge(EVENT))
 
         _, failed = in_threads(4, take)
         assert len(taken) <= 20
@@ -146,9 +148,9 @@ def test_kept_codes_serve_the_query_that_they_were_made_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also while other threads make room for their own."""
-    monkeypatch.setattr("discreet.engines.remembering.MOST_CODES", 3)
+    monkeypatch.setattr("discreet.engines.code_cache.MOST_CODES", 3)
     engine = Arrays(table())
-    kept = Remembering(engine)
+    kept = CodeCache(engine)
     coded = [query.coded(SCHEMA, dp.Unit()) for query in QUERIES]
     wanted = [engine.totals(query).tolist() for query in coded]
 
@@ -180,7 +182,7 @@ def test_columns_kept_for_a_lazy_frame_are_those_of_the_query() -> None:
 
 @pytest.mark.usefixtures("eager_switches")
 def test_threads_of_one_run_read_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KeptRows, "MOST", 1)
+    monkeypatch.setattr(RowCache, "MAX_TABLES", 1)
     reads, honest = [], Arrays.rows
 
     def slow(self: Arrays, *arguments: Any) -> Any:
@@ -188,7 +190,7 @@ def test_threads_of_one_run_read_rows_once(monkeypatch: pytest.MonkeyPatch) -> N
         return honest(self, *arguments)
 
     monkeypatch.setattr(Arrays, "rows", slow)
-    kept = KeptRows(Arrays(table()))
+    kept = RowCache(Arrays(table()))
     query = dp.Count().coded(SCHEMA, dp.Unit())
     asked = [(SCHEMA.code("x"),), (SCHEMA.code("n"),)]
     wanted = [honest(kept._engine, query, codes).tolist() for codes in asked]  # type: ignore[arg-type]
@@ -201,7 +203,7 @@ def test_threads_of_one_run_read_rows_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert failed == []
     assert all(found)
     reads.clear()
-    same = KeptRows(Arrays(table()))
+    same = RowCache(Arrays(table()))
     in_threads(6, lambda _: same.rows(query, asked[0]))
     assert len(reads) == 1
 

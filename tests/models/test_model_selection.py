@@ -29,7 +29,6 @@ from discreet.audit.attacks.search import (
     told_runs,
 )
 from discreet.audit.exact import exact, hockey_stick
-from discreet.doors import Selection
 from discreet.engines.arrays import Arrays
 from discreet.engines.progress import is_wanted
 from discreet.measures import ORDERS, Renyi
@@ -40,6 +39,7 @@ from discreet.models.model_selection.budget import gamma_of, mean_runs
 from discreet.models.model_selection.search import hashed_share
 from discreet.models.naive_bayes import GaussianNB
 from discreet.models.svm import LinearSVC, LinearSVR
+from discreet.selection import Selection
 
 SCHEMA = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), y=dp.Categorical(0, 1))
 TWENTY = {"alpha": [1, 10, 100, 1000, 10_000], "norm": [0.5, 1.0, 1.5, 2.5]}

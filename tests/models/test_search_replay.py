@@ -21,13 +21,13 @@ from sklearn.model_selection import ShuffleSplit
 import discreet as dp
 from discreet import events, testing
 from discreet.audit.attacks.search_replay import CLASSES, ROWS, Drawing, Replay, replays
-from discreet.doors import Selection
 from discreet.mechanisms import BestOf
 from discreet.models.m_estimation import HistogramMEstimator
 from discreet.models.metrics import Accuracy, private_score
 from discreet.models.model_selection import PrivateSearch
 from discreet.models.svm import SVC
 from discreet.noise.generators import find_generators, renew
+from discreet.selection import Selection
 
 ATTACKS = list(replays())
 STEP = events.DiscreteLaplace(2, 1)

@@ -34,7 +34,7 @@ CLAIMS = (
             "discreet.models.boosting.regressor.AdditiveBoostingRegressor._first_query",
             "discreet.models.boosting.regressor.AdditiveBoostingRegressor._residuals",
             "discreet.models.shares.split",
-            "discreet.engines.remembering",
+            "discreet.engines.code_cache",
         ),
     ),
 )

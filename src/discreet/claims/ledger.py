@@ -30,8 +30,8 @@ CLAIMS = (
             "discreet.dataset.PrivateDataset.release",
             "discreet.dataset.PrivateDataset.run",
             "discreet.dataset.PrivateDataset.prepaid",
-            "discreet.dataset.PrepaidDoor.release",
-            "discreet.dataset.PrepaidDoor.run",
+            "discreet.dataset.PrivateDataset.release",
+            "discreet.dataset.PrivateDataset.run",
         ),
     ),
 )

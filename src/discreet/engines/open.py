@@ -19,6 +19,8 @@ from discreet.unit import Unit
 
 def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
     """The engine for a data frame, an array, a mapping of arrays, a path, or the URL of a table."""
+    if isinstance(source, Engine):  # it was checked when it was opened
+        return source
     engine = _engine(source, schema)
     engine.check(schema, unit)
     return engine

@@ -61,3 +61,17 @@ def _write(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         pass
+
+
+@contextmanager
+def hide_bars() -> Iterator[None]:
+    """Inside, no progress bar is shown."""
+    bars = os.environ.get(SWITCH)
+    os.environ[SWITCH] = "0"
+    try:
+        yield
+    finally:
+        if bars is None:
+            os.environ.pop(SWITCH, None)
+        else:
+            os.environ[SWITCH] = bars

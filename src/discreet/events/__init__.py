@@ -21,6 +21,7 @@ from discreet.events.composed import (
     Poisson,
     Repeat,
     RepeatAndSelect,
+    iter_leaves,
 )
 from discreet.events.objective import GaussianObjective, LaplaceObjective
 from discreet.events.reading import event_from_dict
@@ -57,5 +58,6 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "event_from_dict",
+    "iter_leaves",
     "walk",
 ]

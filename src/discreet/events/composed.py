@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -175,3 +175,15 @@ class RepeatAndSelect(Event):
 
     def parts(self) -> tuple[Event, ...]:
         return (self.event,)
+
+
+def iter_leaves(event: Event) -> Iterator[Event]:
+    """The events of a plan one by one, compositions and repetitions opened."""
+    if isinstance(event, Compose):
+        for part in event.events:
+            yield from iter_leaves(part)
+    elif isinstance(event, Repeat):
+        for _ in range(event.count):
+            yield from iter_leaves(event.event)
+    else:
+        yield event

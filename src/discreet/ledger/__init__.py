@@ -1,7 +1,7 @@
 """Who spent what of a privacy budget, and what is left.
 
-`Ledger` keeps the budget of one population; `Account` is a part of it. Both are a `Book`: something
-that can be charged.
+`Ledger` keeps the budget of one population; `Account` is a part of it. Both are a `Book`. Whatever is
+charged before rows are read is a `Payer`: a book, a `PaidPlan`, or `Nobody` where rows are public.
 """
 
 from discreet.ledger.book import Account, Book
@@ -14,6 +14,8 @@ from discreet.ledger.errors import (
     LedgerUnknown,
 )
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.payers import Nobody, Payer
+from discreet.ledger.plans import PaidPlan
 from discreet.ledger.statement import Statement
 
 __all__ = [
@@ -26,5 +28,8 @@ __all__ = [
     "LedgerError",
     "LedgerUnavailable",
     "LedgerUnknown",
+    "Nobody",
+    "PaidPlan",
+    "Payer",
     "Statement",
 ]

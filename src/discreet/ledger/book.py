@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from discreet.ledger import journal
 from discreet.ledger.amounts import grid_for, on_grid
 from discreet.ledger.chain import Entry
 from discreet.ledger.errors import LedgerError
+from discreet.ledger.payers import Payer
 from discreet.ledger.splitting import check_admissible
 from discreet.ledger.statement import Statement, statement_of
 from discreet.ledger.store import Store
@@ -24,7 +25,7 @@ __all__ = ["Account", "Book"]
 Self = TypeVar("Self", bound="Book")
 
 
-class Book(ABC):
+class Book(Payer):
     """Something that can be charged: a `Ledger`, or an `Account` of one."""
 
     _store: Store
@@ -34,6 +35,10 @@ class Book(ABC):
     _limit: Measure
     #: On which charges are booked exactly: see `amounts`.
     _grid: int
+
+    @property
+    def book(self) -> Book:
+        return self
 
     @property
     def unit(self) -> Unit:
@@ -60,7 +65,14 @@ class Book(ABC):
         """The hash of the last entry and how many there are: keep them to `verify` later."""
         return journal.head(self._store)
 
-    def charge(self, event: Event, measure: Measure | None = None, *, note: str = "") -> Entry:
+    def charge(
+        self,
+        event: Event,
+        measure: Measure | None = None,
+        *,
+        note: str = "",
+        token: str | None = None,
+    ) -> Entry:
         """Pay for an event *before* any row is read for it.
 
         Parameters
@@ -72,6 +84,9 @@ class Book(ABC):
             this; without it the event's pure ε is booked. Other ledgers book the event's own cost.
         note : str
             For the statement. It is stored as it is, so write nothing private in it.
+        token : str, optional
+            A name of your own for this charge. If it was booked before, nothing is booked now and that
+            entry is returned: it paid for what was read then, and for nothing more.
 
         Returns
         -------
@@ -88,7 +103,8 @@ class Book(ABC):
             When the ledger was lost at the moment of the commit and can't be asked: its ``token``
             and `find` tell later.
         ValueError
-            When the event costs more than `measure`, or this ledger can't count it.
+            When the event costs more than `measure`, this ledger can't count it, or the token names a
+            charge for something else.
 
         Notes
         -----
@@ -100,10 +116,18 @@ class Book(ABC):
         """
         if not isinstance(note, str):
             raise TypeError(f"note must be a string, not {type(note).__name__}.")
+        _check_token(token)
         check_admissible(event, self.unit, accept_assumed=self._terms.accept_assumed)
         price = self._terms.filter.price(event, measure)
         amounts = {name: on_grid(amount, self._grid) for name, amount in price.items()}
-        return journal.charge(self._store, self._terms.filter, self._path, event, amounts, note)
+        entry = journal.charge(
+            self._store, self._terms.filter, self._path, event, amounts, note, token
+        )
+        if entry.event != event or entry.account != self._path:
+            raise ValueError(
+                "token: a charge for something else has this token; choose another one."
+            )
+        return entry
 
     def find(self, token: str) -> Entry | None:
         """The charge with this token anywhere in the ledger; None if it is not booked for good.
@@ -116,8 +140,11 @@ class Book(ABC):
         **Privacy**: an entry that is found was paid for once: at most the one answer it was charged
         for may be read. When in doubt, read nothing and charge again.
         """
-        if not isinstance(token, str) or not token:
-            raise TypeError(f"token must be the string that LedgerUnknown carries, not {token!r}.")
+        if token is None:
+            raise TypeError(
+                "token must be a string: the one that LedgerUnknown carries, or your own."
+            )
+        _check_token(token)
         return journal.find(self._store, self._terms.filter, token)
 
     def external(self, measure: Measure, note: str) -> Entry:
@@ -221,6 +248,11 @@ class Book(ABC):
         except LedgerError:
             fill = "not readable"
         return f"{type(self).__name__}(limit={self._limit!r}, {fill})"
+
+
+def _check_token(token: str | None) -> None:
+    if token is not None and (not isinstance(token, str) or not token):
+        raise TypeError("token must be a string of at least one character.")
 
 
 class Account(Book):

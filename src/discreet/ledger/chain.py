@@ -7,6 +7,7 @@ import getpass
 import hashlib
 import json
 import platform
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ __all__ = [
     "new_token",
     "now",
     "parsed",
+    "stored_token",
     "who",
 ]
 
@@ -101,6 +103,13 @@ def digest(body: str) -> str:
 def new_token() -> str:
     """A name for a charge that no other one has: 128 random bits."""
     return secrets.token_hex(16)
+
+
+def stored_token(token: str) -> str:
+    """A token as it is stored, in 32 hexadecimal digits: itself if it is that, else a hash of it."""
+    if re.fullmatch("[0-9a-f]{32}", token):
+        return token
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def now() -> str:

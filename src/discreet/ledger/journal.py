@@ -20,6 +20,7 @@ from discreet.ledger.chain import (
     new_token,
     now,
     parsed,
+    stored_token,
     who,
 )
 from discreet.ledger.errors import BudgetExceeded, LedgerCorrupt
@@ -214,13 +215,26 @@ def create_account(store: Store, filter_: Filter, account: str, limit: Measure) 
 
 
 def charge(
-    store: Store, filter_: Filter, account: str, event: Event, amounts: Amounts, note: str
+    store: Store,
+    filter_: Filter,
+    account: str,
+    event: Event,
+    amounts: Amounts,
+    note: str,
+    own_token: str | None = None,
 ) -> Entry:
-    """Book `amounts` on an account and all above it, if they fit; on the disk when it returns."""
+    """Book `amounts` on an account and all above it, if they fit; on the disk when it returns.
+
+    A charge with an `own_token` that was booked before is not booked again: its entry is returned.
+    """
     accounts = ancestors(account)
-    booked, described, token = to_text(amounts), event.to_dict(), new_token()
+    booked, described = to_text(amounts), event.to_dict()
+    token = new_token() if own_token is None else stored_token(own_token)
 
     def act(connection: Connection) -> Entry:
+        known = None if own_token is None else _by(connection, filter_, token)
+        if known is not None:
+            return known
         last, previous = _head(connection)
         totals: dict[str, Amounts] = {}
         found = _balances(connection, accounts)
@@ -262,7 +276,7 @@ def charge(
 
 def find(store: Store, filter_: Filter, token: str) -> Entry | None:
     """The charge with a token, or None if there is none and no transaction that could add it."""
-    return store.write(lambda connection: _by(connection, filter_, token))
+    return store.write(lambda connection: _by(connection, filter_, stored_token(token)))
 
 
 def _by(connection: Connection, filter_: Filter, token: str) -> Entry | None:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.columns import Base, Real
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts
 from discreet.models.inputs import (
@@ -83,7 +83,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         """
 
     @abstractmethod
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         """Carry out the plan's recipe, and set what was learned. Nothing here sees a row."""
 
     def fit(

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from discreet.answers import Answerer, answerer
 from discreet.columns import Base, Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
@@ -48,7 +48,7 @@ class Question:
         """The standard error to expect with this many rows."""
         return self.prepared.expected_error(rows)
 
-    def release(self, door: PrepaidDoor) -> Release:
+    def release(self, door: PrivateDataset) -> Release:
         """Ask it; it must be next in the plan that was paid."""
         return door.release(self.query, self.budget)
 

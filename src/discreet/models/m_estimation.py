@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from discreet.columns import Categorical, Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.base import PrivateEstimator
 from discreet.models.cells import Axis, Cells, axis_of, declared_bins, usual_bins
 from discreet.models.facts import Facts, Question
@@ -235,7 +235,7 @@ class HistogramMEstimator(BoundedEstimator):
             noise = {"weights_": float(np.max(np.asarray(asked.expected_error(rows))[..., 0]))}
         return FitPlan.from_question(facts, asked, noise, _Recipe(cells, target, asked))
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
         facts, cells, target = plan.facts, recipe.cells, recipe.target
         release = recipe.question.release(door)

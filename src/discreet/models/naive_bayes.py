@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from discreet.columns import Base, Categorical, Integer, Numeric, Real
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -78,7 +78,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
                 noise["category_count_"] = [cells[:, 0] for cells in error.cells]
         return FitPlan.from_question(facts, asked, noise)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts, query = plan.facts, plan.recipe.query
         release = plan.recipe.release(door)
         order = self._by_class(facts)

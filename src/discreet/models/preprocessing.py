@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP, convert
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
@@ -78,7 +78,7 @@ class StandardScaler(Rescaler):
             noise = {"mean_": error[1 : 1 + d] * half, "var_": error[1 + d :] * half**2}
         return FitPlan.from_question(facts, asked, noise)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts, query = plan.facts, plan.recipe.query
         release = plan.recipe.release(door)
         found = scaled_moments(release.value, release.stderr, len(facts.features), squares=True)
@@ -158,7 +158,7 @@ class QuantileBinner(Rescaler):
         measure = self._measure() if isinstance(share, ZCDP) else PureDP(self.epsilon)
         return FitPlan(event, measure, {}, tuple(part.query for part in asked), facts, asked)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         asked: tuple[Question, ...] = plan.recipe
         edges = []
         for part, column in zip(asked, plan.facts.numeric("QuantileBinner"), strict=True):

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model import LogisticRegression
@@ -191,7 +191,7 @@ class MaskedData(PrivateClassifier):
         event, recipe = together((made.event, asked.event)), _Recipe(model, made, asked, samples)
         return FitPlan(event, self._measure(), noise, (asked.query,), facts, recipe)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         recipe: _Recipe = plan.recipe
         model = recipe.model

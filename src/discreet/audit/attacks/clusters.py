@@ -12,7 +12,7 @@ from discreet import accounting
 from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.columns import Real
-from discreet.dataset import PrepaidDoor, PrivateDataset
+from discreet.dataset import PrivateDataset
 from discreet.engines.arrays import Arrays
 from discreet.events import Repeat
 from discreet.ledger import Ledger
@@ -126,7 +126,7 @@ def case(
 class Listener:
     """A door that a fit goes through, and that keeps what the fit was told."""
 
-    def __init__(self, door: PrepaidDoor) -> None:
+    def __init__(self, door: PrivateDataset) -> None:
         self._door, self.entry = door, door.entry
         self.told: list[Any] = []
 

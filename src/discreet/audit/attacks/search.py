@@ -20,7 +20,6 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Real
 from discreet.dataset import PrivateDataset
-from discreet.doors import Selection
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, Measure, PureDP, Renyi
 from discreet.mechanisms import LaplaceLaw
@@ -34,6 +33,7 @@ from discreet.models.metrics import (
     ScoredRows,
 )
 from discreet.schema import Schema
+from discreet.selection import Selection
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 Floats = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet import events
 from discreet.columns import Base, Categorical
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.base import PrivateEstimator
 from discreet.models.boosting.export import read_into, text_of
@@ -196,7 +196,7 @@ class AdditiveBoosting(PrivateEstimator):
     def _expected_noise(self, residual: float, rows: int) -> float:
         """About the noise of a shape's value in a cell with a twentieth of the rows."""
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         schedule: Schedule = plan.recipe
         layout = schedule.layout

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
 from discreet.models.boosting.learning import Start, number_start, whole_steps
 from discreet.models.facts import Facts
@@ -122,7 +122,7 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
             rows,
         )
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         assert plan.facts.target is not None
         column = plan.facts.schema[plan.facts.target]
         assert isinstance(column, Numeric)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from discreet.dataset import PrepaidDoor, PrivateDataset
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms import Law, mechanism_for
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
@@ -252,7 +252,7 @@ class KMeans(
         event = step.event(facts.schema, facts.unit)
         return FitPlan(event, self._measure(), noise, (step,), facts, step)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         if isinstance(plan.recipe, BlockCentres):
             shares = door.run(plan.recipe)
             box = Box.of(plan.facts.numeric("KMeans"))

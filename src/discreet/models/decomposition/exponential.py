@@ -10,7 +10,7 @@ from sklearn.isotonic import isotonic_regression
 
 from discreet import events
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.decomposition.ball import Ball
 from discreet.models.decomposition.directions import PrincipalDirections, SquaresAlong
@@ -107,7 +107,7 @@ class ExponentialPlan:
         n = max(rows, 1)
         return {"mean_": means / n, "explained_variance_": spread / n}
 
-    def run(self, door: PrepaidDoor) -> FoundComponents:
+    def run(self, door: PrivateDataset) -> FoundComponents:
         """Ask, in the order of the plan."""
         answer = np.asarray(door.release(self.mean_query, self._mean_how).value).ravel()
         count = max(float(answer[0]), 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet.models.decomposition.exponential import ExponentialPlan
@@ -158,7 +158,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             noise = {"covariance": float(np.max(last)) / max(rows, 1)}
         return FitPlan.from_question(facts, recipe.question, noise, recipe)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         if isinstance(plan.recipe, ExponentialPlan):
             found = plan.recipe.run(door)
             self.n_components_ = len(found.components)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Categorical, Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.erm.features import MOST_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
@@ -131,7 +131,7 @@ class RiskEstimator(BoundedEstimator):
         event = step.event(facts.schema, facts.unit)
         return FitPlan(event, self._measure(), noise, (), facts, step)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         step: MinimisedRisk = plan.recipe
         self.alpha_ = float(step.regulariser)
         self._set_weights(plan.facts, door.run(step))

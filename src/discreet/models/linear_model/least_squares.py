@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.solving import (
@@ -116,7 +116,7 @@ class LeastSquares(LinearPredictor):
             noise = {"coef_": features.divided(even)}
         return FitPlan.from_question(facts, question, noise, _Recipe(question, features, target))
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
         features, target = recipe.features, recipe.target
         release = recipe.question.release(door)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_expit
 
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.erm.estimator import RiskClassifier
 from discreet.models.erm.losses import Logistic, Loss, Softmax
 from discreet.models.facts import Facts, Question
@@ -108,7 +108,7 @@ class LogisticRegression(RiskClassifier):
             noise = {"coef_": scales.divided(np.full(1, 6.0 * spread / max(rows, 1)))}
         return FitPlan.from_question(facts, question, noise)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         if not isinstance(plan.recipe, Question):
             super()._train(plan, door)
             return

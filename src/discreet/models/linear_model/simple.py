@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet import events
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, PureDP
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
@@ -164,7 +164,7 @@ class SimpleLinearRegression(LinearPredictor):
         recipe = replace(recipe, lines=lines, question=first)
         return FitPlan(events.Compose(first.event, event), pure, {}, (first.query,), facts, recipe)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
         solve = self._summed if recipe.lines is None else self._paired
         self._set_line(solve(recipe, door), recipe.feature, recipe.target)
@@ -174,14 +174,14 @@ class SimpleLinearRegression(LinearPredictor):
         target = target_column(plan.facts, "SimpleLinearRegression")
         self.target_range_ = (float(target.lower), float(target.upper))
 
-    def _summed(self, recipe: _Recipe, door: PrepaidDoor) -> Solution:
+    def _summed(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         assert recipe.question is not None
         _, means, about = centred(recipe.question.release(door).value)
         variance, covariance = float(about[0, 0]), float(about[0, 1])
         slope = covariance / variance if variance > 1e-9 else 0.0
         return Solution(float(means[1] - slope * means[0]), np.array([slope]), 0.0)
 
-    def _paired(self, recipe: _Recipe, door: PrepaidDoor) -> Solution:
+    def _paired(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         assert recipe.lines is not None
         lines = recipe.lines
         if recipe.question is not None:

@@ -19,7 +19,7 @@ from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
-from discreet.doors import hide_bars
+from discreet.engines.progress import hide_bars
 from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator

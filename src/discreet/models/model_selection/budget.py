@@ -11,10 +11,10 @@ from typing import Any, final
 
 from discreet.accounting import cost, satisfies
 from discreet.accounting.curves import log_mean_runs
-from discreet.doors import Selection
 from discreet.events import Event, Repeat
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.rational import rational
+from discreet.selection import Selection
 from discreet.unit import Unit
 
 #: The bisection for ε of a run stops at this relative width,

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.coding import Between, Condition, Part
 from discreet.columns import Base
-from discreet.dataset import PrepaidDoor, PrivateDataset
-from discreet.doors import Selection
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms import Law
 from discreet.models.base import PrivateEstimator
@@ -39,6 +38,7 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.rational import non_negative, rational
 from discreet.schema import Schema, order_codes
+from discreet.selection import Selection
 from discreet.unit import REPLACE_ONE
 
 Self = TypeVar("Self", bound="PrivateSearch")
@@ -233,7 +233,7 @@ class PrivateSearch(PrivateEstimator):
         event = recipe.selection.event(facts.unit)
         return FitPlan(event, self._measure(), noise, (), facts, recipe)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         recipe: _Recipe = plan.recipe
         assert facts.target is not None

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
 from discreet.models.erm.features import MOST_FEATURES, ONE, FeatureMap
 from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
@@ -62,7 +62,7 @@ class KernelEstimator(RiskEstimator):
         # a plan is the same for all frequencies, so it has none
         return FourierMap(inner, np.zeros((inner.width, count)), bool(self.fit_intercept))
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         step: MinimisedRisk = plan.recipe
         planned = step.features
         assert isinstance(planned, FourierMap)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.models.erm.estimator import RiskEstimator
 from discreet.models.erm.losses import HuberSquare, Insensitive, Loss
 from discreet.models.facts import Facts
@@ -61,7 +61,7 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
             raise ValueError(f"margin must be between 0 and 1, got {self.margin!r}.")
         return Insensitive(margin, checked_width(self.width))
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         super()._train(plan, door)
         facts = plan.facts
         assert facts.target is not None

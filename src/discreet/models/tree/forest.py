@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric, Parts, Tree
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
@@ -170,7 +170,7 @@ class RandomForest(PrivateEstimator):
         noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
         return FitPlan.from_question(facts, asked, noise, forest)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         forest: Forest = plan.recipe
         trees = self._drawn(facts, forest, random_generator(self.random_state))

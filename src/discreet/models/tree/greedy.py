@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric, Split, Tree
-from discreet.dataset import PrepaidDoor
+from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
@@ -152,7 +152,7 @@ class GreedyTree(PrivateEstimator):
         queries = tuple(asked.query for asked in questions)
         return FitPlan(event, measure, noise, queries, facts, recipe)
 
-    def _train(self, plan: FitPlan, door: PrepaidDoor) -> None:
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         recipe: _Recipe = plan.recipe
         splits: Splits = ()

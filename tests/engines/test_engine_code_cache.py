@@ -11,8 +11,8 @@ import pytest
 import discreet as dp
 from discreet.engines import Engine
 from discreet.engines.arrays import Arrays
+from discreet.engines.code_cache import CHUNK, CodeCache, with_cache
 from discreet.engines.frames import Frames
-from discreet.engines.remembering import CHUNK, Remembering, remembered
 from discreet.queries import Cells, CentredSums, ClassResiduals, Marginals, NumberResiduals
 from discreet.queries.base import CodedQuery
 
@@ -60,16 +60,16 @@ def engines(rows: int) -> list[Engine]:
 def test_the_same_integers(rows: int) -> None:
     for unit in (dp.Unit(), dp.Unit(id_column="id", max_rows=2)):
         for engine in engines(rows):
-            kept = Remembering(engine)
+            kept = CodeCache(engine)
             coded = [query.coded(SCHEMA, unit) for query in QUERIES]
             for query in (*coded, *reversed(coded)):  # once new, once remembered
                 assert np.array_equal(kept.totals(query), engine.totals(query))
 
 
 def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.engines.remembering.MOST_CODES", 2)
+    monkeypatch.setattr("discreet.engines.code_cache.MOST_CODES", 2)
     engine = Arrays(table(200))
-    kept = Remembering(engine)
+    kept = CodeCache(engine)
     for start in range(12):  # equal numbers of objects, none of them the same for long
         cells = Cells({"part": dp.Bins("n", [1 + start % 8])})
         by = ClassResiduals("y", "part", [{"part": [start, -5]}], [0], classes=[0], cells=cells)
@@ -80,14 +80,14 @@ def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPat
 
 def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Arrays(table(100))
-    assert isinstance(remembered(engine, 3), Remembering)
-    assert isinstance(remembered(engine, 0), Remembering)
-    assert remembered(engine, 2) is engine
-    assert remembered(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
-    assert not isinstance(remembered(Arrays({"x": np.zeros(CHUNK + 1)}), 9), Remembering)
-    assert not isinstance(remembered(Frames(pl.LazyFrame(table(9), strict=False)), 9), Remembering)
-    monkeypatch.setattr("discreet.engines.remembering.MOST_KEPT", 100)
-    kept, coded = Remembering(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
+    assert isinstance(with_cache(engine, 3), CodeCache)
+    assert isinstance(with_cache(engine, 0), CodeCache)
+    assert with_cache(engine, 2) is engine
+    assert with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
+    assert not isinstance(with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9), CodeCache)
+    assert not isinstance(with_cache(Frames(pl.LazyFrame(table(9), strict=False)), 9), CodeCache)
+    monkeypatch.setattr("discreet.engines.code_cache.MOST_KEPT", 100)
+    kept, coded = CodeCache(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
     assert np.array_equal(kept.totals(coded), engine.totals(coded))
     assert not kept._codes.leaves
 
@@ -103,7 +103,7 @@ def test_rows_are_read_once() -> None:
         def totals(self, query: CodedQuery) -> Any:
             raise AssertionError("the codes are kept")
 
-    kept = Remembering(Counted(table(100)))
+    kept = CodeCache(Counted(table(100)))
     for _ in range(5):
         kept.totals(QUERIES[-2].coded(SCHEMA, dp.Unit()))
     assert len(read) == 1

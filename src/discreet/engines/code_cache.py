@@ -10,10 +10,9 @@ import numpy as np
 
 from discreet.coding import Code, Condition, Grid, Leaf, Linear, Lookup, leaves
 from discreet.engines.arrays import CHUNK, Chunk, totals_of
-from discreet.engines.base import Engine, Integers, Tally, quietly
+from discreet.engines.base import Engine, Integers, quietly
+from discreet.engines.wrappers import EngineWrapper
 from discreet.queries import CodedQuery, Term
-from discreet.schema import Schema
-from discreet.unit import Unit
 
 #: The most numbers that are kept: 128 megabytes.
 MOST_KEPT = 2**24
@@ -24,15 +23,15 @@ FEWEST_ROUNDS = 3
 _EVERY_ROW = CodedQuery((), (), None, (), None)
 
 
-def remembered(engine: Engine, rounds: int) -> Engine:
-    """An engine for a plan of so many rounds: the same integers, from kept codes where that pays.
+def with_cache(engine: Engine, rounds: int) -> Engine:
+    """Wrap an engine so that codes are computed once and reused over the rounds of a plan.
 
     A plan on public rows has none that cost anything, and is taken to have many.
     """
     length = engine.length()
     if length is None or length > CHUNK or 0 < rounds < FEWEST_ROUNDS:
         return engine
-    return Remembering(engine)
+    return CodeCache(engine)
 
 
 class _Codes:
@@ -84,7 +83,7 @@ class _Codes:
 
 
 @final
-class Remembering(Engine):
+class CodeCache(EngineWrapper):
     """Another engine's rows, whose codes are kept as long as this object: for the time of one plan.
 
     Codes of cells are fetched once; codes made of them are kept until others need the room. Rows that
@@ -93,15 +92,9 @@ class Remembering(Engine):
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._codes = _Codes({}, 0)
         self._fetching, self._lock = threading.Lock(), threading.Lock()
-
-    def check(self, schema: Schema, unit: Unit) -> None:
-        self._engine.check(schema, unit)
-
-    def length(self) -> int | None:
-        return self._engine.length()
 
     def totals(self, query: CodedQuery) -> Integers:
         needed: list[Code | Condition] = [
@@ -136,12 +129,3 @@ class Remembering(Engine):
             elif codes.is_full:
                 self._codes = _Codes(codes.leaves, codes.rows)
             return self._codes
-
-    def tally(self, query: CodedQuery) -> Tally:
-        return self._engine.tally(query)
-
-    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return self._engine.rows(query, codes)
-
-    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        return self._engine.keys(query, column, groups)

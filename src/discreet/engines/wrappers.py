@@ -1,0 +1,99 @@
+"""Engines around another engine: the same rows, read less often, or only while that is allowed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, final
+
+from discreet.coding import AllOf, Code, Condition
+from discreet.engines.base import Engine, Integers, Tally
+from discreet.queries import CodedQuery
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+__all__ = ["EngineWrapper", "GuardedEngine", "RowCache"]
+
+
+class EngineWrapper(Engine):
+    """Another engine, asked for everything; what differs is overridden."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        self._engine.check(schema, unit)
+
+    def length(self) -> int | None:
+        return self._engine.length()
+
+    def totals(self, query: CodedQuery) -> Integers:
+        return self._engine.totals(query)
+
+    def tally(self, query: CodedQuery) -> Tally:
+        return self._engine.tally(query)
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._engine.rows(query, codes)
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return self._engine.keys(query, column, groups)
+
+
+@final
+class RowCache(EngineWrapper):
+    """An engine that reads the rows of a step once for all runs of a selection."""
+
+    #: This many tables are kept at once.
+    MAX_TABLES = 4
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._kept: dict[Any, Integers] = {}
+        self._lock = threading.Lock()
+
+    def length(self) -> int | None:
+        return None
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        asked = (query, codes)
+        with self._lock:  # a second thread waits for the first one's rows, and needn't read them
+            found = self._kept.get(asked)
+            if found is None:
+                found = self._engine.rows(query, codes)
+                if len(self._kept) == self.MAX_TABLES:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[asked] = found
+        return found.copy()  # a step may write to its rows
+
+
+@final
+class GuardedEngine(EngineWrapper):
+    """An engine, or the part of its rows where a condition holds, as long as `allow` doesn't raise."""
+
+    def __init__(self, engine: Engine, allow: Callable[[], None], where: Condition | None) -> None:
+        super().__init__(engine)
+        self._allow, self._where = allow, where
+
+    def _only(self, query: CodedQuery) -> CodedQuery:
+        self._allow()
+        if self._where is None:
+            return query
+        both = self._where if query.where is None else AllOf((query.where, self._where))
+        return replace(query, where=both)
+
+    def length(self) -> int | None:
+        return None  # so that nobody keeps its rows beyond the plan
+
+    def totals(self, query: CodedQuery) -> Integers:
+        return self._engine.totals(self._only(query))
+
+    def tally(self, query: CodedQuery) -> Tally:
+        return self._engine.tally(self._only(query))
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._engine.rows(self._only(query), codes)
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return self._engine.keys(self._only(query), column, groups)

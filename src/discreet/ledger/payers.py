@@ -1,0 +1,54 @@
+"""Who pays for what is read: a ledger, a plan that was paid in advance, or nobody."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, final
+
+from discreet.events import Event
+from discreet.measures import Measure
+
+if TYPE_CHECKING:
+    from discreet.ledger.book import Book
+    from discreet.ledger.chain import Entry
+
+__all__ = ["Nobody", "Payer"]
+
+
+class Payer(ABC):
+    """Something that is charged before rows are read."""
+
+    @property
+    @abstractmethod
+    def book(self) -> Book | None:
+        """The ledger or account that pays in the end; None where nothing is paid."""
+
+    @abstractmethod
+    def charge(
+        self,
+        event: Event,
+        measure: Measure | None = None,
+        *,
+        note: str = "",
+        token: str | None = None,
+    ) -> Entry | None:
+        """Pay for an event, once for each token, or raise: then nothing may be read."""
+
+
+@final
+class Nobody(Payer):
+    """Pays for nothing: for rows that anyone may see."""
+
+    @property
+    def book(self) -> None:
+        return None
+
+    def charge(
+        self,
+        event: Event,
+        measure: Measure | None = None,
+        *,
+        note: str = "",
+        token: str | None = None,
+    ) -> None:
+        return None
