@@ -30,8 +30,6 @@ CLAIMS = (
             "discreet.dataset.PrivateDataset.release",
             "discreet.dataset.PrivateDataset.run",
             "discreet.dataset.PrivateDataset.prepaid",
-            "discreet.dataset.PrivateDataset.release",
-            "discreet.dataset.PrivateDataset.run",
         ),
     ),
 )
