@@ -280,7 +280,7 @@ def test_types_that_never_match_are_refused_by_name(form: str, column: Any) -> N
 
 @pytest.mark.parametrize(
     "source",
-    [{"x": np.array(["a"])}, pl.DataFrame({"x": ["1"]}), pd.DataFrame({"x": ["1"]}),
+    [{"x": np.array(["a"])}, pl.DataFrame({"x": ["1"]}), pd.DataFrame({"x": ["1"]}, dtype="string"),
      duckdb.sql("select '1' as x")],
 )  # fmt: skip
 def test_text_is_no_number_and_numbers_are_no_text(source: Any) -> None:
