@@ -20,6 +20,7 @@ from sklearn import linear_model as plain
 
 import discreet as dp
 from discreet import noise
+from discreet.coding import Sensitivity
 from discreet.mechanisms import Gaussian
 from discreet.models.linear_model import (
     LinearRegression,
@@ -27,7 +28,6 @@ from discreet.models.linear_model import (
     SimpleLinearRegression,
 )
 from discreet.models.linear_model.solving import adaptive
-from discreet.queries import Sensitivity
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 ADULT = {

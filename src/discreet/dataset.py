@@ -9,8 +9,8 @@ from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.answers import Answerer, answerer
-from discreet.coding import Condition
-from discreet.engines import Engine, open_engine
+from discreet.coding import CodedQuery, Condition, Engine, Keep
+from discreet.engines import open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.progress import hide_bars
 from discreet.engines.wrappers import GuardedEngine, RowCache
@@ -19,7 +19,7 @@ from discreet.measures import Measure
 from discreet.mechanisms import BestOf, Mechanism
 from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
-from discreet.queries import CodedQuery, Keep, Query
+from discreet.queries import Query
 from discreet.rational import whole
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes

@@ -15,10 +15,10 @@ import pytest
 from discreet import accounting, mechanisms, testing
 from discreet.audit import audit, exact, hockey_stick
 from discreet.audit.attacks.additive import discrete_gaussian_law, plus
+from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.measures.convert import gaussian_delta
 from discreet.mechanisms import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw
-from discreet.queries import Sensitivity
 
 
 def weakened(law):

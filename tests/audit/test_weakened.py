@@ -16,6 +16,7 @@ from discreet.answers.additive import AdditiveAnswerer
 from discreet.audit import all_attacks, run_attack
 from discreet.audit.attacks import discovery as discovery_attacks
 from discreet.audit.attacks import meaning as meaning_attacks
+from discreet.coding import Sensitivity
 from discreet.dataset import PrivateDataset
 from discreet.ledger.filters import PureFilter, RenyiFilter, ZCDPFilter
 from discreet.mechanisms import (
@@ -44,7 +45,7 @@ from discreet.noise import bingham, entropy
 from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
 from discreet.publish.true_labels import TrueLabels
-from discreet.queries import Mean, Quantile, Sensitivity, residuals
+from discreet.queries import Mean, Quantile, residuals
 from discreet.queries.base import Query
 
 

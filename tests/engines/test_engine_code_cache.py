@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 
 import discreet as dp
-from discreet.engines import Engine
+from discreet.coding import CodedQuery, Engine
 from discreet.engines.arrays import Arrays
 from discreet.engines.code_cache import CHUNK, CodeCache, with_cache
 from discreet.engines.frames import Frames
 from discreet.queries import Cells, CentredSums, ClassResiduals, Marginals, NumberResiduals
-from discreet.queries.base import CodedQuery
 
 SCHEMA = dp.Schema(
     x=dp.Real(0, 1), n=dp.Integer(0, 9), c=dp.Categorical("a", "b", "c"), y=dp.Categorical(0, 1)

@@ -13,10 +13,10 @@ import tables
 import test_engine_matrix as matrix
 
 import discreet as dp
-from discreet.coding import Category, Cuts, Grid, Linear, Lookup
+from discreet.coding import Category, CodedQuery, Cuts, Grid, Linear, Lookup, Term
 from discreet.engines import arrays, grouped, tallies
 from discreet.engines.arrays import Arrays
-from discreet.queries import CodedQuery, Marginals, Term
+from discreet.queries import Marginals
 from discreet.testing import exact_totals
 
 GRID = Grid("x", -1.0, 1.0, 0.0, -1.0, 2.0**13, 0.0)

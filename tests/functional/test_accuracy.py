@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import mechanisms, testing
+from discreet.coding import Sensitivity
 from discreet.mechanisms import (
     DiscreteGaussianLaw,
     GaussianLaw,
@@ -16,7 +17,6 @@ from discreet.mechanisms import (
     NoNoise,
     StaircaseNoise,
 )
-from discreet.queries import Sensitivity
 
 ONE = Sensitivity(1, 1)
 NOISES = [

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from discreet import accounting, events, mechanisms, testing
+from discreet.coding import Sensitivity
 from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import Bernstein, Gaussian, Laplace, PolynomialFunction, PriestleyChao
 from discreet.mechanisms.bernstein import bernstein_coefficients, lattice
-from discreet.queries import Sensitivity
 
 
 def operator(function, degree, x):

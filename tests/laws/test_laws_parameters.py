@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from discreet import events, mechanisms, noise
+from discreet.coding import Sensitivity
 from discreet.events import Event, walk
 from discreet.mechanisms import Law
-from discreet.queries import Sensitivity
 from discreet.testing import registry
 
 #: Where each sampler gets its exact parameter, and the place of it among the arguments.

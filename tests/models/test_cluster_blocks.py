@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.coding import Sensitivity
 from discreet.mechanisms import NoNoise
 from discreet.models.cluster import KMeans
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity, dealt
-from discreet.queries import Sensitivity
 from discreet.step import CodedRows
 from discreet.testing import fixed_noise
 

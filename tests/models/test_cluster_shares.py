@@ -9,12 +9,12 @@ import pytest
 
 import discreet as dp
 from discreet import accounting, events
+from discreet.coding import Sensitivity
 from discreet.measures import ZCDP
 from discreet.mechanisms import Gaussian, mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.scaled import finest
 from discreet.models.shares import split, together
-from discreet.queries import Sensitivity
 
 
 def test_pure_shares_add_up_exactly() -> None:

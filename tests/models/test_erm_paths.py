@@ -14,7 +14,7 @@ from scipy import stats
 import discreet as dp
 from discreet import events
 from discreet.accounting.objective import objective_delta
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, CodedQuery, Keep
 from discreet.engines.arrays import Arrays
 from discreet.engines.clipping import clip_rows
 from discreet.measures.gaussian import gaussian_delta
@@ -27,7 +27,6 @@ from discreet.models.erm.solver import minimise
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.svm import SVC, SVR, LinearSVC, LinearSVR
 from discreet.noise.norm_gamma import norm_gamma
-from discreet.queries import CodedQuery, Keep
 from discreet.schema import order_codes
 from discreet.testing import fixed_noise
 

@@ -14,8 +14,9 @@ import pytest
 from test_sensitivity import SCHEMA, UNITS, true_sensitivity
 
 import discreet as dp
+from discreet.coding import Sensitivity
 from discreet.engines.arrays import Arrays
-from discreet.queries import CentredSums, Sensitivity, WithColumns
+from discreet.queries import CentredSums, WithColumns
 from discreet.testing import exact_totals, fixed_noise
 
 NEAR = dp.Nearest(["x", "n"], [(0, 0), (6, 2), (-2, 1)])

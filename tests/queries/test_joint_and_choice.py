@@ -15,9 +15,10 @@ import pytest
 import discreet as dp
 from discreet import events, mechanisms, testing
 from discreet.answers import answerer
+from discreet.coding import Sensitivity
 from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
-from discreet.queries import Best, BestSplit, Joint, Sensitivity, WithColumns
+from discreet.queries import Best, BestSplit, Joint, WithColumns
 from discreet.queries.best_split import FINENESS
 from discreet.schema import Tree
 

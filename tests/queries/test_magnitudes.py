@@ -10,11 +10,9 @@ import pytest
 
 import discreet as dp
 from discreet.answers import answerer
-from discreet.coding import Code
-from discreet.engines import Engine
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.engines.arrays import Arrays
-from discreet.engines.base import Integers, Tally
-from discreet.queries import Additive, Best, Choice, CodedQuery, Joint, Quantile, Query, Variance
+from discreet.queries import Additive, Best, Choice, Joint, Quantile, Query, Variance
 from discreet.queries.sizes import MOST_ROWS, MOST_TOTAL, largest_summand
 from discreet.schema import Schema
 from discreet.testing import QUERIES, SEVERAL

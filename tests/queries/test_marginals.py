@@ -12,8 +12,9 @@ import test_sensitivity as brute
 
 import discreet as dp
 from discreet import testing
+from discreet.coding import Sensitivity
 from discreet.engines.arrays import Arrays
-from discreet.queries import Marginals, Sensitivity
+from discreet.queries import Marginals
 
 QUERIES: list[tuple[Marginals, tuple[str, ...]]] = [
     (Marginals("n", by="s"), ("n", "s")),

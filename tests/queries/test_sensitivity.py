@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.coding import PRODUCT_BITS
+from discreet.coding import PRODUCT_BITS, Sensitivity
 from discreet.engines.arrays import Arrays
-from discreet.queries import Sensitivity
 
 SCHEMA = dp.Schema(
     n=dp.Integer(-1, 2),

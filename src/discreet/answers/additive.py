@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet import events
 from discreet.answers.base import Answerer, How, no_noise_refused
-from discreet.engines import Engine
+from discreet.coding import Engine, Integers
 from discreet.measures import PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.queries import Additive, Count, MomentsValue, Sum
-from discreet.queries.base import Floats, Integers
+from discreet.queries.base import Floats
 from discreet.queries.sizes import MOST_TOTAL, check_totals
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema

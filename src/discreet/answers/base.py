@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from discreet.engines import Engine
+from discreet.coding import Engine
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism

@@ -10,7 +10,7 @@ import numpy as np
 from discreet import events
 from discreet.accounting.thresholds import least_threshold
 from discreet.answers.base import Answerer, How, no_noise_refused
-from discreet.engines import Engine
+from discreet.coding import Engine
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Laplace, LaplaceLaw, Law
 from discreet.queries import Bounds, Count, Keys

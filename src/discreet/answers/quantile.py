@@ -9,11 +9,9 @@ import numpy as np
 
 from discreet import events, noise
 from discreet.answers.base import Answerer, How, no_noise_refused
-from discreet.coding import VALUE_BITS
-from discreet.engines import Engine
+from discreet.coding import VALUE_BITS, Engine, Integers
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.queries import Quantile
-from discreet.queries.base import Integers
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema
 from discreet.unit import Unit

@@ -11,7 +11,7 @@ import numpy as np
 from discreet import events, noise
 from discreet.answers.additive import AdditiveAnswerer
 from discreet.answers.base import Answerer, How, no_noise_refused
-from discreet.engines import Engine
+from discreet.coding import Engine, Integers
 from discreet.measures import ZCDP, Measure, PureDP
 from discreet.mechanisms import (
     AdditiveMechanism,
@@ -22,7 +22,6 @@ from discreet.mechanisms import (
     mechanism_for,
 )
 from discreet.queries import Choice, Joint
-from discreet.queries.base import Integers
 from discreet.queries.sizes import check_totals
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet.coding import (
     EXACT_INTEGER,
     MIX_PRIME,
+    ORDER_PRIME,
     AllOf,
     AnyOf,
     Between,
@@ -19,34 +20,28 @@ from discreet.coding import (
     Category,
     Closest,
     Code,
+    CodedQuery,
     Condition,
     Cuts,
+    Engine,
     Grid,
+    Integers,
+    Keep,
     Ladder,
     Linear,
     Lookup,
     NoneOf,
     OneOf,
     Part,
+    Tally,
     base_columns,
 )
-from discreet.engines.base import (
-    ColumnMismatch,
-    Engine,
-    Integers,
-    Tally,
-    check_id_kind,
-    check_kind,
-    missing_column,
-    quietly,
-)
+from discreet.engines.base import ColumnMismatch, check_id_kind, check_kind, missing_column, quietly
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
 from discreet.engines.products import PLAIN, Products, grid_into
 from discreet.engines.tallies import tallied
-from discreet.queries import CodedQuery, Keep
-from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema
 from discreet.unit import Unit
 

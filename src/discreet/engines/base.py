@@ -1,30 +1,17 @@
-"""What an engine is: something that holds rows and computes integers from them."""
+"""What engines share: answers of parts added up, errors that tell nothing, checks of types."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.coding import Code
+from discreet.coding import Tally
 from discreet.columns import Categorical, Text
-from discreet.queries import CodedQuery
 from discreet.schema import Schema
-from discreet.unit import Unit
 
-Integers = npt.NDArray[np.int64]
 Result = TypeVar("Result")
-
-
-class Tally(NamedTuple):
-    """Counts of code values: for each row (group, code, count), sorted by group and code."""
-
-    groups: Integers
-    codes: Integers
-    counts: Integers
 
 
 def joined_tallies(tallies: Iterable[Tally]) -> Tally:
@@ -44,37 +31,6 @@ def joined_keys(parts: Iterable[dict[str, int]]) -> dict[str, int]:
         for key, count in part.items():
             counts[key] = counts.get(key, 0) + count
     return counts
-
-
-class Engine(ABC):
-    """Holds rows; nothing leaves it but integers that a coded query asks for.
-
-    Whatever stands in a cell, the methods neither raise nor change the shape of what they return.
-    """
-
-    @abstractmethod
-    def check(self, schema: Schema, unit: Unit) -> None:
-        """Raise, from names and types of columns alone, if the table can't match the schema."""
-
-    @abstractmethod
-    def length(self) -> int | None:
-        """The number of rows where it is known without reading them, such as for arrays."""
-
-    @abstractmethod
-    def totals(self, query: CodedQuery) -> Integers:
-        """The sums of all terms, of shape (groups, terms)."""
-
-    @abstractmethod
-    def tally(self, query: CodedQuery) -> Tally:
-        """How often each value of ``query.tally`` occurs in each group."""
-
-    @abstractmethod
-    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        """The codes of the rows that count, one row each: for steps that need rows."""
-
-    @abstractmethod
-    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        """How many rows that count have each text in a column; a person's in `groups` texts at most."""
 
 
 class EngineFailed(RuntimeError):

@@ -8,11 +8,22 @@ from typing import final
 
 import numpy as np
 
-from discreet.coding import Code, Condition, Grid, Leaf, Linear, Lookup, leaves
+from discreet.coding import (
+    Code,
+    CodedQuery,
+    Condition,
+    Engine,
+    Grid,
+    Integers,
+    Leaf,
+    Linear,
+    Lookup,
+    Term,
+    leaves,
+)
 from discreet.engines.arrays import CHUNK, Chunk, totals_of
-from discreet.engines.base import Engine, Integers, quietly
+from discreet.engines.base import quietly
 from discreet.engines.wrappers import EngineWrapper
-from discreet.queries import CodedQuery, Term
 
 #: The most numbers that are kept: 128 megabytes.
 MOST_KEPT = 2**24

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code
-from discreet.engines.base import Integers
+from discreet.coding import Code, Integers
 
 if TYPE_CHECKING:
     from discreet.engines.arrays import Chunk

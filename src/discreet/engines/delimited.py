@@ -14,22 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.coding import Code
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.columns import Categorical, Text
 from discreet.engines.arrays import CHUNK, Arrays, Chunk, tally_of, totals_of
-from discreet.engines.base import (
-    Engine,
-    Integers,
-    Tally,
-    joined_keys,
-    joined_tallies,
-    missing_column,
-    quietly,
-)
+from discreet.engines.base import joined_keys, joined_tallies, missing_column, quietly
 from discreet.engines.collected import rows_of
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.progress import shown
-from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
 

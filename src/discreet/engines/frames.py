@@ -12,11 +12,18 @@ import numpy as np
 
 from discreet.coding import (
     EXACT_INTEGER,
+    ORDER_PRIME,
     Category,
     Code,
+    CodedQuery,
     Condition,
+    Engine,
     Grid,
+    Integers,
+    Keep,
     Leaf,
+    Tally,
+    Term,
     base_columns,
     leaves,
     partial_codes,
@@ -29,15 +36,7 @@ from discreet.engines.arrays import (
     tally_of,
     totals_of,
 )
-from discreet.engines.base import (
-    Engine,
-    Integers,
-    Tally,
-    check_id_kind,
-    check_kind,
-    missing_column,
-    quietly,
-)
+from discreet.engines.base import check_id_kind, check_kind, missing_column, quietly
 from discreet.engines.cells import (
     categories_of,
     numbers_of,
@@ -52,8 +51,6 @@ from discreet.engines.kept import Kept, Mask
 from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
 from discreet.engines.products import Products
 from discreet.engines.statements import fetched, summed
-from discreet.queries import CodedQuery, Keep, Term
-from discreet.queries.base import ORDER_PRIME
 from discreet.schema import Schema, order_codes
 from discreet.unit import Unit
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, Cuts, Grid, Lookup
+from discreet.coding import Code, CodedQuery, Cuts, Grid, Lookup, Term
 from discreet.engines.products import plain_grid
-from discreet.queries import CodedQuery, Term
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code
+from discreet.coding import Code, Integers, Keep
 from discreet.engines.arrays import CHUNK, Chunk, keep_rows
-from discreet.engines.base import Integers
 from discreet.engines.cells import number_of
-from discreet.queries import Keep
 
 Mask = npt.NDArray[np.bool_]
 

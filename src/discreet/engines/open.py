@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.coding import Engine
 from discreet.engines.arrays import Arrays
-from discreet.engines.base import Engine
 from discreet.engines.delimited import Delimited
 from discreet.engines.natives import package_of
 from discreet.engines.urls import address, is_url

@@ -12,7 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.base import ColumnMismatch, Engine, missing_column, quietly
+from discreet.coding import Engine
+from discreet.engines.base import ColumnMismatch, missing_column, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown

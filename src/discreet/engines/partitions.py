@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.coding import Code, base_columns
-from discreet.engines.base import (
-    Engine,
-    Integers,
-    Tally,
-    joined_keys,
-    joined_tallies,
-    quietly,
-)
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
+from discreet.engines.base import joined_keys, joined_tallies, quietly
 from discreet.engines.cells import number_of
 from discreet.engines.frames import Frames
 from discreet.engines.natives import required
-from discreet.queries import CodedQuery
 from discreet.schema import Schema
 from discreet.unit import Unit
 

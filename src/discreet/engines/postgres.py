@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from discreet.engines.base import ColumnMismatch, Engine, EngineFailed, missing_column, quietly
+from discreet.coding import Engine
+from discreet.engines.base import ColumnMismatch, EngineFailed, missing_column, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table

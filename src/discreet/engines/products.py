@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, Grid, Linear
-from discreet.queries import CodedQuery
+from discreet.coding import Code, CodedQuery, Grid, Linear
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from contextlib import AbstractContextManager
 
-from discreet.coding import Code
-from discreet.engines.base import Engine, Integers, Tally, quietly
-from discreet.queries import CodedQuery
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.engines.base import quietly
 
 
 class Sessions(Engine):

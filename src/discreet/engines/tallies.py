@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from discreet.engines.base import Integers, Tally
+from discreet.coding import Integers, Tally
 
 #: Up to this many cells, counts are an array; beyond, only the values that occur are kept.
 MOST_CELLS = 2**24

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, final
 
-from discreet.engines.base import Engine
+from discreet.coding import Engine
 from discreet.engines.sessions import Sessions
 from discreet.schema import Schema
 from discreet.unit import Unit

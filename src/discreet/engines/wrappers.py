@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, final
 
-from discreet.coding import AllOf, Code, Condition
-from discreet.engines.base import Engine, Integers, Tally
-from discreet.queries import CodedQuery
+from discreet.coding import AllOf, Code, CodedQuery, Condition, Engine, Integers, Tally
 from discreet.schema import Schema
 from discreet.unit import Unit
 

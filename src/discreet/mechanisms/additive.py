@@ -11,6 +11,7 @@ from typing import final
 
 from discreet import events
 from discreet.accounting import NoBound, calibrate, satisfies
+from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.measures.convert import gaussian_delta
 from discreet.mechanisms.laws import (
@@ -20,7 +21,6 @@ from discreet.mechanisms.laws import (
     LaplaceLaw,
     Law,
 )
-from discreet.queries import Sensitivity
 from discreet.rational import Number, square_root_above
 
 #: The largest and the smallest noise that is drawn; the latter is zero but once in e^(2^30) times.

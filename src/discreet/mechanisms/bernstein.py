@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.special import comb
 
 from discreet import events
+from discreet.coding import Sensitivity
 from discreet.mechanisms.additive import AdditiveMechanism
 from discreet.mechanisms.laws import Integers, Law
-from discreet.queries import Sensitivity
 from discreet.rational import Number, positive, whole
 
 __all__ = ["Bernstein", "PolynomialFunction", "bernstein_coefficients", "lattice"]

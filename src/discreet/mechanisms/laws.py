@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from discreet import events, noise
-from discreet.queries import Sensitivity
+from discreet.coding import Sensitivity
 
 Integers = npt.NDArray[np.int64]
 

@@ -11,9 +11,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.coding import Sensitivity
 from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
 from discreet.mechanisms.laws import Integers
-from discreet.queries import Sensitivity
 from discreet.rational import Number, positive, rational, whole
 
 __all__ = ["PriestleyChao"]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.coding import Sensitivity
 from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Mechanism, mechanism_for
 from discreet.models.facts import Facts
-from discreet.queries import CentredSums, Sensitivity
+from discreet.queries import CentredSums
 from discreet.queries.base import Floats
 from discreet.queries.centred import Products
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet import events
 from discreet.accounting import satisfies
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.columns import Categorical, Numeric
 from discreet.engines.clipping import clip_rows
 from discreet.measures import ApproxDP, Measure, PureDP
@@ -23,7 +23,6 @@ from discreet.mechanisms.local.response import respond
 from discreet.models.inputs import cells_of, column_array, column_names
 from discreet.models.rows import Rows
 from discreet.noise.norm_gamma import norm_gamma
-from discreet.queries import Sensitivity
 from discreet.rational import positive, rational
 from discreet.schema import Schema
 

@@ -1,6 +1,7 @@
 """What is asked of private rows."""
 
-from discreet.queries.base import Additive, CodedQuery, Keep, Query, Sensitivity, Term
+from discreet.coding import CodedQuery, Keep, Sensitivity, Term
+from discreet.queries.base import Additive, Query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.centred import CentredSums
 from discreet.queries.choice import Best, Choice

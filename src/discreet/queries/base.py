@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Category, Code, Condition, Ladder, leaves, partial_codes
+from discreet.coding import (
+    Code,
+    CodedQuery,
+    Extent,
+    Keep,
+    Sensitivity,
+    Term,
+    leaves,
+    partial_codes,
+)
 from discreet.columns import MOST_CELLS
 from discreet.expressions import Expression, parse
 from discreet.schema import Schema, order_codes
@@ -21,90 +28,6 @@ from discreet.unit import REPLACE_ONE, Unit
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-#: Rows of one person are kept in the order of a public mix of their codes modulo this prime.
-ORDER_PRIME = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far the integer vectors of two neighbours can be apart: L1 and squared L2 distance."""
-
-    l1: int
-    l2_squared: int
-
-
-@dataclass(frozen=True)
-class Extent:
-    """The set C of contributions of one row that counts: its largest norms and its diameters."""
-
-    largest_l1: int
-    largest_l2_squared: int
-    diameter_l1: int
-    diameter_l2_squared: int
-
-
-@dataclass(frozen=True)
-class Term:
-    """One coordinate of a contribution: ``weight`` times the product of some codes."""
-
-    weight: int
-    codes: tuple[Code, ...] = ()
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Which rows of one person count: the `most` first in a public order over all columns.
-
-    `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
-    are equal in both contribute the same.
-    """
-
-    id_column: str
-    most: int
-    order: tuple[Code, ...]
-    ties: tuple[Code, ...] = ()
-
-    @property
-    def mixers(self) -> tuple[int, ...]:
-        """Public multipliers of the order, one per code."""
-        return tuple(
-            1 + int.from_bytes(hashlib.sha256(b"order %d" % i).digest()[:8]) % (ORDER_PRIME - 1)
-            for i in range(len(self.order))
-        )
-
-
-@dataclass(frozen=True)
-class CodedQuery:
-    """What an engine computes: everything in integers, nothing left to decide.
-
-    A row counts if it satisfies `where` and every code in `known` is at least 0; of one person's rows
-    that count, `keep` keeps some. Then `terms` are summed, or the values of `tally` counted, for each
-    combination of the codes `by`.
-    """
-
-    terms: tuple[Term, ...]
-    by: tuple[Code, ...]
-    where: Condition | None
-    known: tuple[Category | Ladder, ...]
-    keep: Keep | None
-    tally: Code | None = None
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many values each code in `by` has."""
-        return tuple(code.high + 1 for code in self.by)
-
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return math.prod(self.sizes)
-
-    @property
-    def codes(self) -> tuple[Code, ...]:
-        """All codes that the sums need, each once."""
-        used = [code for term in self.terms for code in term.codes]
-        return tuple(dict.fromkeys([*self.by, *used, *([self.tally] if self.tally else [])]))
 
 
 def _listed(by: Any) -> Sequence[str]:

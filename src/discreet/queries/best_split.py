@@ -9,7 +9,7 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, CodedQuery, Integers
 from discreet.columns import (
     Bins,
     Categorical,
@@ -18,7 +18,6 @@ from discreet.columns import (
     column_name,
     numeric_column,
 )
-from discreet.queries.base import CodedQuery, Integers
 from discreet.queries.choice import Choice
 from discreet.queries.counts import Count
 from discreet.queries.sums import By, Mean

@@ -8,9 +8,9 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from discreet.coding import PRODUCT_BITS, VALUE_BITS, Linear
+from discreet.coding import PRODUCT_BITS, VALUE_BITS, Extent, Linear, Term
 from discreet.columns import column_name, numeric_column
-from discreet.queries.base import Additive, Extent, Floats, Term
+from discreet.queries.base import Additive, Floats
 from discreet.queries.sums import MOMENT_SIZE, By, Where
 from discreet.rational import Number, positive, whole
 from discreet.schema import Schema

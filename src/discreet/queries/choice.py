@@ -8,7 +8,8 @@ from typing import final
 
 import numpy as np
 
-from discreet.queries.base import Additive, CodedQuery, Integers, Sensitivity
+from discreet.coding import CodedQuery, Integers, Sensitivity
+from discreet.queries.base import Additive
 from discreet.queries.counts import Count
 from discreet.queries.several import Several
 from discreet.queries.sums import Sum

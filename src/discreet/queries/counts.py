@@ -7,8 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
+from discreet.coding import Extent, Term
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, Extent, Floats, Term
+from discreet.queries.base import Additive, Floats
 from discreet.queries.discovery import Keys
 from discreet.schema import Schema
 from discreet.unit import Unit

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, final
 
-from discreet.coding import Code
+from discreet.coding import Code, CodedQuery, Extent, Sensitivity, Term
 from discreet.columns import RUNGS, Text, Unbounded, column_name
 from discreet.expressions import Expression
-from discreet.queries.base import CodedQuery, Extent, Query, Sensitivity, Term
+from discreet.queries.base import Query
 from discreet.rational import Number, probability, whole
 from discreet.schema import Schema
 from discreet.unit import Unit

@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.coding import Code, Cuts, Linear, Lookup, partial_codes
+from discreet.coding import Code, CodedQuery, Cuts, Extent, Linear, Lookup, Term, partial_codes
 from discreet.columns import Numeric, column_name
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, CodedQuery, Extent, Floats, Term
+from discreet.queries.base import Additive, Floats
 from discreet.schema import Schema
 from discreet.unit import Unit
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import PRODUCT_BITS, Code, Linear
+from discreet.coding import PRODUCT_BITS, Code, Extent, Integers, Linear, Term
 from discreet.columns import Categorical, column_name, numeric_column
-from discreet.queries.base import Additive, Extent, Floats, Integers, Term
+from discreet.queries.base import Additive, Floats
 from discreet.queries.sums import By, Where
 from discreet.rational import whole
 from discreet.schema import Schema

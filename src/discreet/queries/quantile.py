@@ -8,10 +8,10 @@ from typing import final
 
 import numpy as np
 
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, CodedQuery, Extent, Integers, Sensitivity
 from discreet.columns import Numeric, column_name, numeric_column
 from discreet.expressions import Expression
-from discreet.queries.base import CodedQuery, Extent, Integers, Query, Sensitivity
+from discreet.queries.base import Query
 from discreet.rational import Number, rational
 from discreet.schema import Schema
 from discreet.unit import Unit

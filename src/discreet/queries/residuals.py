@@ -10,9 +10,9 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from discreet.coding import Code, Cuts, Lookup
+from discreet.coding import Code, CodedQuery, Cuts, Extent, Lookup, Sensitivity, Term
 from discreet.columns import column_name, numeric_column
-from discreet.queries.base import Additive, CodedQuery, Extent, Floats, Sensitivity, Term
+from discreet.queries.base import Additive, Floats
 from discreet.rational import whole
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, NoReturn, final
 
-from discreet.queries.base import Additive, CodedQuery, Query, Sensitivity
+from discreet.coding import CodedQuery, Sensitivity
+from discreet.queries.base import Additive, Query
 from discreet.queries.sums import MOMENT_SIZE
 from discreet.schema import Schema
 from discreet.unit import Unit

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet.coding import Code, Linear
-from discreet.queries.base import CodedQuery, Term
+from discreet.coding import Code, CodedQuery, Linear, Term
 
 __all__ = ["MOST_ROWS", "MOST_SUMMAND", "MOST_TOTAL", "check_totals", "largest_summand"]
 

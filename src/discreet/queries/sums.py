@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.coding import PRODUCT_BITS, VALUE_BITS
+from discreet.coding import PRODUCT_BITS, VALUE_BITS, Extent, Term
 from discreet.columns import Numeric, Score, column_name, numeric_column
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, Extent, Floats, Term
+from discreet.queries.base import Additive, Floats
 from discreet.schema import Schema
 
 #: Coordinates of second moments are weighted to this common size, so that one noise fits all.

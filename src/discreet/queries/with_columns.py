@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, final
 
-from discreet.queries.base import (
-    Additive,
-    CodedQuery,
-    Extent,
-    Floats,
-    Integers,
-    Sensitivity,
-    Term,
-)
+from discreet.coding import CodedQuery, Extent, Integers, Sensitivity, Term
+from discreet.queries.base import Additive, Floats
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 

@@ -13,6 +13,7 @@ from discreet import accounting
 from discreet.audit.exact import cells, exact
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
+from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.mechanisms import (
     DiscreteGaussianLaw,
@@ -25,7 +26,6 @@ from discreet.mechanisms import (
     accuracy,
 )
 from discreet.mechanisms.staircase import StaircaseNoise
-from discreet.queries import Sensitivity
 
 
 def plus(law: Law) -> Callable[..., Any]:

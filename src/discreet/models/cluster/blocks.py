@@ -9,11 +9,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from discreet import events
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.columns import numeric_column
 from discreet.mechanisms import Law, NoNoise
 from discreet.models.cluster.box import Floats, Integers
-from discreet.queries import Sensitivity
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import REPLACE_ONE, Unit

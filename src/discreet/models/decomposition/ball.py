@@ -8,10 +8,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.columns import Numeric
 from discreet.engines.clipping import LARGEST_CODE, clip_rows
-from discreet.queries import Sensitivity
 from discreet.unit import REPLACE_ONE, Unit
 
 __all__ = ["RADIUS", "Ball"]

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from discreet import events, noise
 from discreet.accounting.objective import objective_delta
+from discreet.coding import Sensitivity
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import LaplaceLaw, Law, mechanism_for
 from discreet.models.erm.features import ONE
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, gradient_error
-from discreet.queries import Sensitivity
 from discreet.rational import above, square_root_above
 from discreet.unit import REPLACE_ONE, Unit
 

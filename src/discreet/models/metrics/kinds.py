@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import VALUE_BITS
+from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.columns import Numeric
-from discreet.queries import Sensitivity
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
 

@@ -1,0 +1,59 @@
+"""What an engine is: something that holds rows and computes integers from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding.codes import Code
+from discreet.coding.questions import CodedQuery
+
+if TYPE_CHECKING:
+    from discreet.schema import Schema
+    from discreet.unit import Unit
+
+__all__ = ["Engine", "Integers", "Tally"]
+
+Integers = npt.NDArray[np.int64]
+
+
+class Tally(NamedTuple):
+    """Counts of code values: for each row (group, code, count), sorted by group and code."""
+
+    groups: Integers
+    codes: Integers
+    counts: Integers
+
+
+class Engine(ABC):
+    """Holds rows; nothing leaves it but integers that a coded query asks for.
+
+    Whatever stands in a cell, the methods neither raise nor change the shape of what they return.
+    """
+
+    @abstractmethod
+    def check(self, schema: Schema, unit: Unit) -> None:
+        """Raise, from names and types of columns alone, if the table can't match the schema."""
+
+    @abstractmethod
+    def length(self) -> int | None:
+        """The number of rows where it is known without reading them, such as for arrays."""
+
+    @abstractmethod
+    def totals(self, query: CodedQuery) -> Integers:
+        """The sums of all terms, of shape (groups, terms)."""
+
+    @abstractmethod
+    def tally(self, query: CodedQuery) -> Tally:
+        """How often each value of ``query.tally`` occurs in each group."""
+
+    @abstractmethod
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        """The codes of the rows that count, one row each: for steps that need rows."""
+
+    @abstractmethod
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        """How many rows that count have each text in a column; a person's in `groups` texts at most."""
