@@ -290,7 +290,7 @@ class PrepaidDoor:
 
         Privacy
         -------
-        That of ``selection.event(unit)``. Proof page: ``docs/proofs/search.md``.
+        That of ``selection.event(unit)``. Proof page: ``docs/proofs/model_selection.md``.
         """
         unit = self._data.unit
         self._paid.spend(selection.event(unit))

@@ -49,7 +49,8 @@ class Selection:
     A run is a mixture, by public weights, of mechanisms whose settings are told: it costs at most the
     dearest. Rows of one person without id fall into one part of a split, so under add/remove a run's
     two events are parallel; with ids they add up. Under replace-one a part's number of rows would be
-    private while that of all is public, so a split is refused. Proof page: ``docs/proofs/search.md``.
+    private while that of all is public, so a split is refused. Proof page:
+    ``docs/proofs/model_selection.md``.
     """
 
     settings: tuple[tuple[events.Event, ...], ...]

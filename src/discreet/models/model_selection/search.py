@@ -121,7 +121,7 @@ class PrivateSearch(PrivateEstimator):
     read rows otherwise. With `validation` under add/remove without ids, fit and score see different
     persons, so their costs do not add up. Predictions must be made row by row; an estimator that hands
     rows on to another library's model vouches for that one. With ``dp.PUBLIC`` and an infinite budget
-    every setting is tried once. Proof page: ``docs/proofs/search.md``.
+    every setting is tried once. Proof page: ``docs/proofs/model_selection.md``.
     """
 
     _target = _TargetOfEstimator()

@@ -192,7 +192,7 @@ class DecisionTreeClassifier(ClassifierMixin, GreedyTree):
     level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
     `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
     charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left out of a
-    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/trees.md``.
+    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -309,7 +309,7 @@ class DecisionTreeRegressor(RegressorMixin, GreedyTree):
 
     Privacy
     -------
-    As `DecisionTreeClassifier`. Proof page: ``docs/proofs/trees.md``.
+    As `DecisionTreeClassifier`. Proof page: ``docs/proofs/tree.md``.
     """
 
     _target = "number"
