@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check bench bench-page clean
+.PHONY: help setup demo test test-all check accept bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -30,12 +30,15 @@ test: $(READY) ## the tests
 test-all: $(READY) ## the tests, with the slow ones
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
 
-check: $(READY) ## style, types, layers, claims against code
+check: $(READY) ## style, types, layers, code against the record of looks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m discreet claims check
+	@$(BIN)/python tools/looks.py check
+
+accept: $(READY) ## record a look at one dossier: NAME=... WHY="what was compared"
+	@$(BIN)/python tools/looks.py accept "$(NAME)" --why "$(WHY)"
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.guarantees import fits
 from discreet.guarantees.cluster import attacks as clusters
 from discreet.mechanisms import GaussianLaw, LaplaceLaw
 from discreet.models.cluster import KMeans
@@ -28,7 +29,7 @@ def weakened(law: Any, factor: int = 2) -> Any:
 
 
 def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
-    model = KMeans(2, epsilon=4.0, delta=delta, schema=clusters.SCHEMA, unit=relation)
+    model = KMeans(2, epsilon=4.0, delta=delta, schema=fits.SCHEMA, unit=relation)
     return clusters.lloyd_parts(model, relation)[-1][1:]
 
 
@@ -36,22 +37,22 @@ def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
 @pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE])
 def test_a_round_of_k_means(relation: dp.Relation, delta: float) -> None:
     query, how = lloyd_round(relation, delta)
-    assert not caught(clusters.case("as it is", query, how, relation))
-    law = weakened(clusters.law_of(query, how, dp.Unit(relation)), 3)
-    assert caught(clusters.case("a third of the noise", query, how, relation, law=law))
+    assert not caught(fits.case("as it is", query, how, relation))
+    law = weakened(fits.law_of(query, how, dp.Unit(relation)), 3)
+    assert caught(fits.case("a third of the noise", query, how, relation, law=law))
 
 
 def test_sums_priced_as_if_each_were_alone() -> None:
     """One column's sensitivity for all of them: the mistake of counting x and y as one query."""
     query, how = lloyd_round(dp.ADD_REMOVE, 0.0)
     alone = LaplaceLaw(Fraction(2**20) / Fraction(how.epsilon))
-    assert caught(clusters.case("each alone", query, how, dp.ADD_REMOVE, law=alone))
+    assert caught(fits.case("each alone", query, how, dp.ADD_REMOVE, law=alone))
 
 
 def test_a_noiseless_start() -> None:
-    query = clusters.lloyd_parts(KMeans(2, epsilon=4, schema=clusters.SCHEMA), dp.ADD_REMOVE)[0][1]
+    query = clusters.lloyd_parts(KMeans(2, epsilon=4, schema=fits.SCHEMA), dp.ADD_REMOVE)[0][1]
     law = LaplaceLaw(Fraction(1, 2**20))
-    assert caught(clusters.case("no noise", query, dp.PureDP("6/5"), dp.ADD_REMOVE, law=law))
+    assert caught(fits.case("no noise", query, dp.PureDP("6/5"), dp.ADD_REMOVE, law=law))
 
 
 def test_blocks() -> None:
@@ -63,34 +64,32 @@ def test_blocks() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 def test_components(delta: float) -> None:
-    model = PCA(1, epsilon=2.0, delta=delta, schema=clusters.SCHEMA)
-    query, how = model._query(clusters.facts(dp.ADD_REMOVE)), model._how()
-    law = weakened(clusters.law_of(query, how, dp.Unit()), 2)
-    assert caught(clusters.case("half of the noise", query, how, dp.ADD_REMOVE, law=law))
+    model = PCA(1, epsilon=2.0, delta=delta, schema=fits.SCHEMA)
+    query, how = model._query(fits.facts(dp.ADD_REMOVE)), model._how()
+    law = weakened(fits.law_of(query, how, dp.Unit()), 2)
+    assert caught(fits.case("half of the noise", query, how, dp.ADD_REMOVE, law=law))
 
 
 def test_scaling() -> None:
-    query = StandardScaler(epsilon=2.0, schema=clusters.SCHEMA)._query(
-        clusters.facts(dp.ADD_REMOVE)
-    )
-    law = weakened(clusters.law_of(query, dp.PureDP(2), dp.Unit()), 2)
-    assert caught(clusters.case("half of the noise", query, dp.PureDP(2), dp.ADD_REMOVE, law=law))
+    query = StandardScaler(epsilon=2.0, schema=fits.SCHEMA)._query(fits.facts(dp.ADD_REMOVE))
+    law = weakened(fits.law_of(query, dp.PureDP(2), dp.Unit()), 2)
+    assert caught(fits.case("half of the noise", query, dp.PureDP(2), dp.ADD_REMOVE, law=law))
 
 
 def test_a_plan_that_costs_more_than_is_charged_is_seen() -> None:
     class Greedy(StandardScaler):  # type: ignore[misc]
         def _plan(self, facts: Any, rows: Any) -> Any:
-            return StandardScaler(epsilon=3.0, schema=clusters.SCHEMA)._plan(facts, rows)
+            return StandardScaler(epsilon=3.0, schema=fits.SCHEMA)._plan(facts, rows)
 
-    honest = StandardScaler(epsilon=2.0, schema=clusters.SCHEMA)
-    assert not clusters.whole_plan(honest, dp.ADD_REMOVE).is_violated
-    assert clusters.whole_plan(Greedy(epsilon=2.0), dp.ADD_REMOVE).is_violated
+    honest = StandardScaler(epsilon=2.0, schema=fits.SCHEMA)
+    assert not fits.whole_plan(honest, dp.ADD_REMOVE).is_violated
+    assert fits.whole_plan(Greedy(epsilon=2.0), dp.ADD_REMOVE).is_violated
 
 
 def test_the_pairs_reach_the_sensitivity() -> None:
     """The neighbours of the attacks are the worst ones: their integers are as far apart as can be."""
     query, _ = lloyd_round(dp.ADD_REMOVE, 0.0)
-    first, second = clusters.pair(dp.ADD_REMOVE)
+    first, second = fits.pair(dp.ADD_REMOVE)
     unit = dp.Unit()
-    apart = clusters.totals(query, unit, first) - clusters.totals(query, unit, second)
-    assert np.abs(apart).sum() == query.sensitivity(clusters.SCHEMA, unit).l1
+    apart = fits.totals(query, unit, first) - fits.totals(query, unit, second)
+    assert np.abs(apart).sum() == query.sensitivity(fits.SCHEMA, unit).l1

@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.audit.registry import Case
 from discreet.guarantees.erm import attacks as erm
-from discreet.guarantees.erm.batches import runs, table
+from discreet.guarantees.erm.attacks_batches import runs, table
 from discreet.models.erm import FeatureMap, Logistic, MinimisedRisk, SmoothHinge
 from discreet.models.erm.perturbation import (
     FINAL_SHARE,

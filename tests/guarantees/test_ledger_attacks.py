@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.audit import exact
-from discreet.guarantees.ledger import adaptive
+from discreet.guarantees.ledger import attacks_adaptive as adaptive
 from discreet.guarantees.ledger.attacks import asked_of_ledger
 from discreet.measures import PureDP
 

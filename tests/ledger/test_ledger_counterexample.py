@@ -12,7 +12,7 @@ import pytest
 
 from discreet.audit import hockey_stick
 from discreet.guarantees.bugs.broken_accounting import WholeDeltaFilter
-from discreet.guarantees.ledger.adaptive import (
+from discreet.guarantees.ledger.attacks_adaptive import (
     FIRST,
     LIMIT,
     SECOND,

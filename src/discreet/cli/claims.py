@@ -54,6 +54,8 @@ def _list(status: str | None, as_json: bool) -> int:
 
 
 def _show(name: str) -> int:
+    from discreet.guarantees.dossiers import rests_on
+
     entry = _known(name)
     lines = [
         f"{entry.name} ({entry.status})",
@@ -67,6 +69,7 @@ def _show(name: str) -> int:
     if entry.repair:
         lines.append(f"  repair     {entry.repair}")
     lines += [f"  code       {function}" for function in entry.functions]
+    lines.append(f"  rests on   {', '.join(rests_on(entry.name))}")
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -10,6 +10,13 @@ Status = Literal["proved", "assumed", "refuted"]
 #: The unit of mechanisms that take a sensitivity as given.
 ANY_UNIT = "add/remove or replace-one, as the sensitivity was taken"
 
+#: Dossiers that claims rest on (`discreet.guarantees.dossiers`): prices; noise with its price; answers
+#: through the door; fitted models.
+PRICES = ("measures", "events", "accounting")
+NOISED = (*PRICES, "noise", "additive")
+ASKED = (*NOISED, "schema", "coding", "engines", "queries", "selection", "ledger", "door")
+FITTED = (*ASKED, "models")
+
 
 @dataclass(frozen=True)
 class Claim:

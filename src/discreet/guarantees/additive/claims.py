@@ -1,6 +1,16 @@
 """Claims about noise added to integers."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim
+
+CODE = (
+    "discreet.mechanisms",
+    "discreet.mechanisms.accuracy",
+    "discreet.mechanisms.additive",
+    "discreet.mechanisms.laws",
+    "discreet.mechanisms.staircase",
+)
+RESTS_ON = NOISED
+
 
 CLAIMS = (
     Claim(

@@ -1,6 +1,14 @@
 """Claims about released functions and sampled sensitivities."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim
+
+CODE = (
+    "discreet.mechanisms.bernstein",
+    "discreet.mechanisms.priestley_chao",
+    "discreet.mechanisms.sensitivity_sampling",
+)
+RESTS_ON = NOISED
+
 
 CLAIMS = (
     Claim(

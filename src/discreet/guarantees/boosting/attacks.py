@@ -13,7 +13,7 @@ from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.columns import Categorical
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.cluster.attacks import fit_case
+from discreet.guarantees.fits import fit_case
 from discreet.guarantees.tree.attacks import RELATIONS, ROW, SCHEMA, facts, vector_case
 from discreet.measures import ZCDP, GaussianDP, Measure
 from discreet.models.boosting import AdditiveBoostingClassifier, AdditiveBoostingRegressor

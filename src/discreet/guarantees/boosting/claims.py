@@ -1,6 +1,13 @@
 """Claims about additive boosting."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = (
+    "discreet.models.boosting.*",
+    "!discreet.models.boosting.plots",
+)
+RESTS_ON = (*FITTED, "tree")
+
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 

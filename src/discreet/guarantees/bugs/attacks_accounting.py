@@ -13,7 +13,7 @@ from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.guarantees.bugs import broken_accounting as accounting_bugs
 from discreet.guarantees.discovery.attacks import key_law
-from discreet.guarantees.ledger import adaptive
+from discreet.guarantees.ledger import attacks_adaptive as adaptive
 from discreet.measures import ApproxDP
 
 

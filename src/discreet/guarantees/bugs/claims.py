@@ -1,6 +1,10 @@
 """Claims that are made again and again, and are false: the classic bugs. Each is caught by its attack."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = (*NOISED, "ledger")
+
 
 _BUGS = "discreet.guarantees.bugs."
 

@@ -1,6 +1,10 @@
-"""Claims about k-means, principal components and scaling."""
+"""Claims about k-means."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = ("discreet.models.cluster.*",)
+RESTS_ON = FITTED
+
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 _MEASURE = "PureDP or ApproxDP"
@@ -41,39 +45,6 @@ CLAIMS = (
             "discreet.models.cluster.blocks.BlockCentres",
             "discreet.models.cluster.blocks.block_sensitivity",
             "discreet.models.cluster.blocks.dealt",
-        ),
-    ),
-    Claim(
-        name="pca",
-        statement="Components, variances and mean of a PCA are ε-DP (Laplace noise on every entry of the "
-        "symmetric matrix) or (ε, δ)-DP (Gaussian noise): one noised vector of count, sums and products.",
-        unit=_UNIT,
-        measure=_MEASURE,
-        status="proved",
-        source="Blum, Dwork, McSherry & Nissim 2005; Dwork, Talwar, Thakurta & Zhang 2014",
-        proof="decomposition.md",
-        functions=(
-            "discreet.queries.centred.CentredSums.extent",
-            "discreet.queries.centred.CentredSums._new_terms",
-            "discreet.models.scaled.finest",
-            "discreet.models.decomposition.PCA._how",
-            "discreet.models.decomposition.PCA._plan",
-            "discreet.models.decomposition.PCA._train",
-        ),
-    ),
-    Claim(
-        name="standard-scaler",
-        statement="Means and variances of a StandardScaler are ε-DP (δ = 0) or (ε, δ)-DP: one noised "
-        "vector of count, sums and sums of squares.",
-        unit=_UNIT,
-        measure=_MEASURE,
-        status="proved",
-        source="this project",
-        proof="decomposition.md",
-        functions=(
-            "discreet.queries.centred.CentredSums.extent",
-            "discreet.models.preprocessing.StandardScaler._plan",
-            "discreet.models.preprocessing.StandardScaler._train",
         ),
     ),
 )

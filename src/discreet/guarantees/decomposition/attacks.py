@@ -1,4 +1,4 @@
-"""Attacks on principal components that are drawn: directions, squares along them, and whole fits."""
+"""Attacks on principal components, computed from a noised matrix or drawn one by one, and whole fits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from discreet.coding import VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Repeat
-from discreet.guarantees.cluster.attacks import (
+from discreet.guarantees.fits import (
     RELATIONS,
     ROW,
     SCHEMA,
     Listener,
+    case,
+    facts,
+    fit_case,
     flat,
     likelihood,
     noised,
@@ -196,3 +199,14 @@ def pca_exponential() -> Iterator[Part]:
         dearer, PureDP("199/100")
     )
     yield statement("two components", "cost ε and no less", holds, f"{dearer!r}")
+
+
+@attack("pca")
+def pca() -> Iterator[Part]:
+    for relation in RELATIONS:
+        for delta in (0.0, 0.01):
+            model = PCA(1, epsilon=2.0, delta=delta, schema=SCHEMA, unit=relation)
+            query, how = model._query(facts(relation)), model._how()
+            yield whole_plan(model, relation)
+            yield case(f"δ = {delta:g}", query, how, relation)
+    yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW)

@@ -1,6 +1,13 @@
 """Claims about keys and bounds that nobody declared."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import ASKED, Claim
+
+CODE = (
+    "discreet.queries.discovery",
+    "discreet.answers.discovery",
+)
+RESTS_ON = ASKED
+
 
 CLAIMS = (
     Claim(

@@ -16,7 +16,7 @@ from discreet import events
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.erm.batches import Batch, Table, runs, table
+from discreet.guarantees.erm.attacks_batches import Batch, Table, runs, table
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.erm.features import ONE

@@ -1,6 +1,13 @@
 """Claims about empirical risk minimisation."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = (
+    "discreet.models.erm.*",
+    "discreet.models.svm.*",
+)
+RESTS_ON = (*FITTED, "linear_model")
+
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 _ERM = "discreet.models.erm."

@@ -13,7 +13,7 @@ from discreet.audit.exact import exact, statement
 from discreet.audit.probes import WatchedRows, order_of_charge_and_read
 from discreet.audit.registry import Part, attack
 from discreet.dataset import PrivateDataset
-from discreet.guarantees.ledger import adaptive
+from discreet.guarantees.ledger import attacks_adaptive as adaptive
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.ledger.amounts import Amounts, added
 from discreet.ledger.filters import Filter, RenyiFilter, new_filter

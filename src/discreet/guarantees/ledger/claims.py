@@ -1,6 +1,10 @@
 """Claims about ledgers."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import ASKED, Claim
+
+CODE = ("discreet.ledger.*",)
+RESTS_ON = ASKED
+
 
 CLAIMS = (
     Claim(

@@ -15,7 +15,7 @@ from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
-from discreet.guarantees.cluster.attacks import fit_case
+from discreet.guarantees.fits import fit_case
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP

@@ -1,6 +1,10 @@
 """Claims about linear models."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = ("discreet.models.linear_model.*",)
+RESTS_ON = (*FITTED, "erm")
+
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 _SUMS = (

@@ -1,6 +1,10 @@
 """Claims about reports that persons make by themselves."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import NOISED, Claim
+
+CODE = ("discreet.mechanisms.local.*",)
+RESTS_ON = NOISED
+
 
 _CODE = "discreet.mechanisms.local."
 

@@ -15,7 +15,7 @@ from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.columns import Categorical, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.cluster.attacks import RELATIONS, fit_case, likelihood, noised
+from discreet.guarantees.fits import RELATIONS, fit_case, likelihood, noised
 from discreet.measures import GaussianDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, GaussianLaw, Law, mechanism_for
 from discreet.models.facts import Facts

@@ -1,6 +1,13 @@
 """Claims about estimators that are fitted to a noised histogram."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = (
+    "discreet.models.m_estimation",
+    "discreet.models.cells",
+)
+RESTS_ON = FITTED
+
 
 CLAIMS = (
     Claim(

@@ -1,6 +1,10 @@
 """Claims about masked data and input perturbation."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = ("discreet.publish.*",)
+RESTS_ON = (*FITTED, "erm", "linear_model", "local")
+
 
 _PUBLISH = "discreet.publish."
 _ROWS = _PUBLISH + "rows.RowPerturbation."

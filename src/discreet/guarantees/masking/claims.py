@@ -1,6 +1,10 @@
 """Claims of Pham, Ghosh & Yegneswaran about masked data and input perturbation."""
 
-from discreet.guarantees.base import Document
+from discreet.guarantees.base import PRICES, Document
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = PRICES
+
 
 _printed = Document(
     "Pham, Ghosh & Yegneswaran",

@@ -1,6 +1,13 @@
 """Claims about what a measure means."""
 
-from discreet.guarantees.base import Claim, printed
+from discreet.guarantees.base import PRICES, Claim, printed
+
+CODE = (
+    "discreet.measures.meaning",
+    "discreet.accounting.published",
+)
+RESTS_ON = PRICES
+
 
 CLAIMS = (
     Claim(

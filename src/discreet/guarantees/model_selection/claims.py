@@ -1,6 +1,13 @@
 """Claims about searching over settings, and about noised scores."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = (
+    "discreet.models.model_selection.*",
+    "discreet.models.metrics.*",
+)
+RESTS_ON = (*FITTED, "erm", "linear_model")
+
 
 _DOORS = "discreet.dataset."
 _METRICS = "discreet.models.metrics."

@@ -1,6 +1,13 @@
 """Claims about naive Bayes."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = (
+    "discreet.models.naive_bayes",
+    "discreet.models.posterior",
+)
+RESTS_ON = FITTED
+
 
 CLAIMS = (
     Claim(

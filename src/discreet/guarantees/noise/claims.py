@@ -1,6 +1,13 @@
 """Claims about the source of noise."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim
+
+CODE = (
+    "discreet.noise.*",
+    "!discreet.noise.bingham",
+)
+RESTS_ON = (*NOISED, "ledger")
+
 
 CLAIMS = (
     Claim(

@@ -1,6 +1,10 @@
 """Claims about audits in one run."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import PRICES, Claim
+
+CODE = ("discreet.audit.one_run",)
+RESTS_ON = PRICES
+
 
 CLAIMS = (
     Claim(

@@ -1,6 +1,16 @@
 """Claims about queries through the door."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, ASKED, Claim
+
+CODE = (
+    "discreet.queries.*",
+    "!discreet.queries.discovery",
+    "discreet.answers.*",
+    "!discreet.answers.discovery",
+)
+PAGES = ("boosting.md", "cluster.md", "linear_model.md", "naive_bayes.md", "tree.md")
+RESTS_ON = ASKED
+
 
 CLAIMS = (
     Claim(

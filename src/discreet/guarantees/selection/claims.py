@@ -1,6 +1,16 @@
 """Claims about selections."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim
+
+CODE = (
+    "discreet.mechanisms.best_of",
+    "discreet.mechanisms.noisy_max",
+    "discreet.mechanisms.permute_and_flip",
+    "discreet.mechanisms.selection",
+    "discreet.mechanisms.sparse_vector",
+)
+RESTS_ON = NOISED
+
 
 CLAIMS = (
     Claim(

@@ -1,6 +1,10 @@
 """Claims of a student report on k-means, naive Bayes and regression."""
 
-from discreet.guarantees.base import Document
+from discreet.guarantees.base import NOISED, Document
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = NOISED
+
 
 _printed = Document(
     "student report",

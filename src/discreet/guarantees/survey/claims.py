@@ -1,6 +1,10 @@
 """Claims of the survey by Fan & Tian 2024."""
 
-from discreet.guarantees.base import ANY_UNIT, Claim, Document
+from discreet.guarantees.base import ANY_UNIT, NOISED, Claim, Document
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = NOISED
+
 
 _BROKEN = "discreet.guarantees.survey.broken."
 

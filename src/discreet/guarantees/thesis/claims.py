@@ -1,6 +1,10 @@
 """Claims of the thesis by Ferrari 2022 beyond the formulas of `discreet.guarantees.meaning.claims`."""
 
-from discreet.guarantees.base import Document
+from discreet.guarantees.base import NOISED, Document
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = NOISED
+
 
 _printed = Document(
     "Ferrari 2022",

@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.cluster.attacks import fit_case, likelihood
+from discreet.guarantees.fits import fit_case, likelihood
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, PermuteAndFlip, mechanism_for

@@ -1,6 +1,10 @@
 """Claims about joint vectors, choices by sums, trees and forests."""
 
-from discreet.guarantees.base import Claim
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = ("discreet.models.tree.*",)
+RESTS_ON = FITTED
+
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"
 

@@ -1,6 +1,10 @@
 """Claims of Choi & Lee 2019 about the masks LS, LS+ and pseudo-quantum."""
 
-from discreet.guarantees.base import Document
+from discreet.guarantees.base import NOISED, Document
+
+CODE: tuple[str, ...] = ()
+RESTS_ON = NOISED
+
 
 _printed = Document(
     "Choi & Lee 2019",
