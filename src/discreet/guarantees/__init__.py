@@ -12,7 +12,6 @@ compare what is found with the status (*proved*: consistent; *refuted*: violated
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["ANY_UNIT", "Claim", "Status", "all_attacks", "all_claims", "claim", "topics"]
 
 
-def topics() -> Iterator[str]:
+def topics() -> tuple[str, ...]:
     """The names of all topics, which are those of the folders."""
-    return (module.name for module in iter_modules(__path__) if module.ispkg)
+    return tuple(module.name for module in iter_modules(__path__) if module.ispkg)
 
 
 @cache

@@ -18,7 +18,6 @@ from discreet.mechanisms import (
     DiscreteGaussianLaw,
     Gaussian,
     GaussianLaw,
-    Laplace,
     LaplaceLaw,
     Law,
     Staircase,
@@ -108,15 +107,3 @@ def staircase() -> Iterator[Part]:
 def drawn(noise: StaircaseNoise) -> Callable[..., Any]:
     """The mechanism that adds such noise to an integer."""
     return lambda value, trials: value + noise.draw(trials)
-
-
-@attack("half-the-noise")
-def half_the_noise() -> Iterator[Part]:
-    law = Laplace(1).law(Sensitivity(1, 1))
-    assert isinstance(law, LaplaceLaw)
-    yield Case("Laplace noise at half the scale", plus(LaplaceLaw(law.scale / 2)), (0, 1), 1.0)
-    gaussian = Gaussian(1, "1/1000").law(Sensitivity(1000, 1000**2))
-    assert isinstance(gaussian, GaussianLaw)
-    weak = plus(GaussianLaw(gaussian.sigma / 2))
-    claim = ApproxDP(1, "1/1000")
-    yield Case("Gaussian noise at half the σ", weak, (0, 1000), claim, 1_000_000)
