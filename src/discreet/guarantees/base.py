@@ -36,9 +36,9 @@ class Claim:
     proof : str
         The page that proves it, below ``docs/proofs/``; for a refuted claim, that shows why not.
     functions : tuple of str
-        The code it speaks of, as dotted names: a change of it asks for a new look.
+        The code it speaks of, as dotted names, in dossiers that its topic cites.
     audit : str
-        The attack that tests it, by its name in `discreet.audit`; the claim's own name by default.
+        The name of the attack that tests it; the claim's own by default.
     repair : str
         For a refuted claim: the claim that holds instead, if there is one.
     """
