@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-oldest check check-extras bench bench-page clean
+.PHONY: help setup demo test test-all test-oldest check check-extras accept bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,12 +49,15 @@ test-oldest: $(OLDEST)/.ready ## a share of the tests on the oldest versions tha
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
 
-check: $(READY) ## style, types, layers, claims against code
+check: $(READY) ## style, types, layers, code against the record of looks
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m discreet claims check
+	@$(BIN)/python tools/looks.py check
+
+accept: $(READY) ## record a look at one dossier: NAME=... WHY="what was compared"
+	@$(BIN)/python tools/looks.py accept "$(NAME)" --why "$(WHY)"
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 
-from discreet.audit.attacks import erm
+from discreet.guarantees.erm import attacks as erm
 from discreet.measures import PureDP
 
 TRIALS, HALF_TRIALS, CONFIDENCE = 100_000, 20_000, 0.9999

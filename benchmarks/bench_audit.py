@@ -8,8 +8,8 @@ import numpy as np
 
 import discreet as dp
 from discreet import audit, noise
-from discreet.audit import all_attacks, run_attack
-from discreet.claims import all_claims
+from discreet.audit import run_attack
+from discreet.guarantees import all_attacks, all_claims
 
 
 def laplace(value, trials):

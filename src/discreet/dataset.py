@@ -230,7 +230,7 @@ class PrivateDataset:
 
         Privacy
         -------
-        That of ``selection.event(unit)``. Proof page: ``docs/proofs/search.md``.
+        That of ``selection.event(unit)``. Proof page: ``docs/proofs/model_selection.md``.
         """
         entry = self._charge(selection.event(self.unit), measure, "the best of several runs")
         engine = RowCache(self._engine)

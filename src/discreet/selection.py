@@ -38,7 +38,7 @@ class Selection:
     the most expensive one costs. Rows of one person without id fall into one part of a split, so under
     add/remove a run's two events are parallel; with ids they add up. Under replace-one a part's number
     of rows would be private while that of all is public, so a split is refused. Proof page:
-    ``docs/proofs/search.md``.
+    ``docs/proofs/model_selection.md``.
     """
 
     settings: tuple[tuple[events.Event, ...], ...]

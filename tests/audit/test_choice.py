@@ -7,7 +7,7 @@ import pytest
 
 from discreet import testing
 from discreet.audit import audit, exact, gaussian_cells
-from discreet.audit.attacks.additive import drawn
+from discreet.guarantees.additive.attacks import drawn
 from discreet.measures import GaussianDP
 from discreet.mechanisms import Staircase
 

@@ -11,7 +11,6 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from discreet.audit.attacks.one_run import excess, steep
 from discreet.audit.one_run import (
     Guesses,
     OneRunAudit,
@@ -22,7 +21,9 @@ from discreet.audit.one_run import (
     guess,
     published_p_value,
 )
-from discreet.audit.registry import all_attacks, run_attack
+from discreet.audit.registry import run_attack
+from discreet.guarantees import all_attacks
+from discreet.guarantees.one_run.attacks import excess, steep
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.measures.gaussian import gaussian_delta
 from discreet.measures.meaning import trade_off

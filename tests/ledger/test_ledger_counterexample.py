@@ -11,7 +11,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.audit import hockey_stick
-from discreet.audit.attacks.adaptive import (
+from discreet.guarantees.bugs.broken_accounting import WholeDeltaFilter
+from discreet.guarantees.ledger.attacks_adaptive import (
     FIRST,
     LIMIT,
     SECOND,
@@ -20,7 +21,6 @@ from discreet.audit.attacks.adaptive import (
     divergence,
     transcript,
 )
-from discreet.audit.zoo.accounting_bugs import WholeDeltaFilter
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.ledger import filters as filters_module
 from discreet.ledger.caps import order_cap

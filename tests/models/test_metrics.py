@@ -18,8 +18,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 import discreet as dp
 from discreet import mechanisms
-from discreet.audit.attacks.search import METRICS as KINDS
-from discreet.audit.attacks.search import UNITS, moved
+from discreet.guarantees.model_selection.attacks import METRICS as KINDS
+from discreet.guarantees.model_selection.attacks import UNITS, moved
 from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import AUC, METRICS, LogLoss, Metric, ScoredRows, private_score
 from discreet.models.metrics.scoring import blocks

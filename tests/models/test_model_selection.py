@@ -20,7 +20,10 @@ from sklearn.model_selection import GridSearchCV
 import discreet as dp
 from discreet import accounting, events, testing
 from discreet.accounting.counts import PAIR
-from discreet.audit.attacks.search import (
+from discreet.audit.exact import exact, hockey_stick
+from discreet.engines.arrays import Arrays
+from discreet.engines.progress import is_wanted
+from discreet.guarantees.model_selection.attacks import (
     best_law,
     exact_searches,
     generating,
@@ -28,9 +31,6 @@ from discreet.audit.attacks.search import (
     searched,
     told_runs,
 )
-from discreet.audit.exact import exact, hockey_stick
-from discreet.engines.arrays import Arrays
-from discreet.engines.progress import is_wanted
 from discreet.measures import ORDERS, Renyi
 from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import LogLoss

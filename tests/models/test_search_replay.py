@@ -20,7 +20,13 @@ from sklearn.model_selection import ShuffleSplit
 
 import discreet as dp
 from discreet import events, testing
-from discreet.audit.attacks.search_replay import CLASSES, ROWS, Drawing, Replay, replays
+from discreet.guarantees.model_selection.attacks_replay import (
+    CLASSES,
+    ROWS,
+    Drawing,
+    Replay,
+    replays,
+)
 from discreet.mechanisms import BestOf
 from discreet.models.m_estimation import HistogramMEstimator
 from discreet.models.metrics import Accuracy, private_score

@@ -386,7 +386,7 @@ class _PairCount(Count[ApproxDP]):
         return ApproxDP(_amplified(chance, pair.epsilon), chance * pair.delta)
 
     def select(self, event: RepeatAndSelect) -> ApproxDP:
-        # P. & S. 2022, Corollary 3, outside of δ·E[K]: proof page ``docs/proofs/search.md``
+        # P. & S. 2022, Corollary 3, outside of δ·E[K]: proof page ``docs/proofs/model_selection.md``
         run = self.total(event.event)
         runs = math.exp(curves.log_mean_runs(event.shape, event.gamma)[0]) if run.delta else 0.0
         delta = min(Fraction(1), run.delta * above(runs))

@@ -2,7 +2,7 @@
 
 The published ones are those of Ferrari 2022, chapter 3 (after Duchi's lecture notes and Mironov 2017).
 Nothing is charged by them: they are here to be compared, and some are wrong as printed. Those are
-called ``…_as_printed``, and `discreet.claims` says what is the matter. Proof page:
+called ``…_as_printed``, and `discreet.guarantees` says what is the matter. Proof page:
 ``docs/proofs/meaning.md``.
 """
 

@@ -1,4 +1,4 @@
-"""The δ of releasing keys by a threshold. Proof page: ``docs/proofs/keys.md``."""
+"""The δ of releasing keys by a threshold. Proof page: ``docs/proofs/discovery.md``."""
 
 from __future__ import annotations
 

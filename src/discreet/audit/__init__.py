@@ -4,6 +4,10 @@
 >>> audit.audit(lambda x, trials: x + noise(trials), (0, 1), 1.0)  # doctest: +SKIP
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from discreet.audit import membership
 from discreet.audit.auditor import audit
 from discreet.audit.bounds import (
@@ -21,7 +25,7 @@ from discreet.audit.probes import (
     order_of_charge_and_read,
     sensitivity_exceeded,
 )
-from discreet.audit.registry import Attack, Case, all_attacks, attack, run_attack
+from discreet.audit.registry import Attack, Case, attack, registered, run_attack
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
 
@@ -36,7 +40,6 @@ __all__ = [
     "TwoOutcomes",
     "WatchedRows",
     "after_fork",
-    "all_attacks",
     "attack",
     "audit",
     "audit_in_one_run",
@@ -50,6 +53,7 @@ __all__ = [
     "membership",
     "neighbouring",
     "order_of_charge_and_read",
+    "registered",
     "rho_floor",
     "run_attack",
     "same_noise",
@@ -57,3 +61,18 @@ __all__ = [
     "statement",
     "through_the_door",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "all_attacks":
+        raise AttributeError(f"module 'discreet.audit' has no attribute {name!r}")
+    import warnings
+    from importlib import import_module
+
+    warnings.warn(
+        "discreet.audit.all_attacks is now discreet.guarantees.all_attacks; the old name goes with the next "
+        "version.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return import_module("discreet.guarantees").all_attacks

@@ -1,19 +1,16 @@
-"""Attacks by name: one for each claim, found in `discreet.audit.attacks`."""
+"""Attacks by name: what is tried on a claim, and running it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from discreet.audit.auditor import audit
 from discreet.audit.results import AuditResult
 from discreet.measures import Measure
 
-__all__ = ["Attack", "Case", "all_attacks", "attack", "run_attack"]
+__all__ = ["Attack", "Case", "attack", "registered", "run_attack"]
 
 
 @dataclass(frozen=True)
@@ -77,12 +74,8 @@ def attack(
     return register
 
 
-@cache
-def all_attacks() -> dict[str, Attack]:
-    """All attacks by name, of every module in `discreet.audit.attacks`."""
-    package = import_module("discreet.audit.attacks")
-    for module in iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
+def registered() -> dict[str, Attack]:
+    """All attacks by name whose modules were imported."""
     return dict(_FOUND)
 
 

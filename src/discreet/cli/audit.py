@@ -117,7 +117,7 @@ def _imported(name: str) -> Any:
 
 
 def _claims(arguments: argparse.Namespace) -> int:
-    from discreet.claims import all_claims
+    from discreet.guarantees import all_claims
 
     claims = {entry.name: entry for entry in all_claims()}
     chosen = _chosen(arguments.names, claims)
@@ -146,7 +146,8 @@ def _claims(arguments: argparse.Namespace) -> int:
 
 def _attacked(task: tuple[str, float, float]) -> list[AuditResult]:
     """All results of one attack; runs in a worker."""
-    from discreet.audit import all_attacks, run_attack
+    from discreet.audit import run_attack
+    from discreet.guarantees import all_attacks
 
     name, confidence, effort = task
     attack = all_attacks().get(name)

@@ -1,4 +1,4 @@
-"""``discreet claims``: the table of guarantees, and the record of looks at their code."""
+"""``discreet claims``: the table of guarantees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from discreet.cli import FOUND, CommandError
+from discreet.cli import CommandError
 
 if TYPE_CHECKING:
-    from discreet.claims import Claim
+    from discreet.guarantees import Claim
 
 __all__ = ["add", "run"]
 
@@ -22,18 +22,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", metavar="ACT")
     show = acts.add_parser("show", help="all about one claim")
     show.add_argument("name")
-    acts.add_parser("check", help="is the code as it was when the claims were looked at?")
-    accept = acts.add_parser("accept", help="record that changed code was compared with its proof")
-    accept.add_argument("name", nargs="+", help="the claim; several may be given")
-    accept.add_argument("--why", required=True, help="what changed and why the proof still holds")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print, check or accept."""
-    if arguments.act == "check":
-        return _check()
-    if arguments.act == "accept":
-        return _accept(arguments.name, arguments.why)
+    """Print all claims, or one."""
     if arguments.act == "show":
         return _show(arguments.name)
     return _list(arguments.status, arguments.json)
@@ -42,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(status: str | None, as_json: bool) -> int:
     from dataclasses import asdict
 
-    from discreet.claims import all_claims
     from discreet.cli.tables import table
+    from discreet.guarantees import all_claims
 
     chosen = [entry for entry in all_claims() if status in (None, entry.status)]
     if as_json:
@@ -62,6 +54,8 @@ def _list(status: str | None, as_json: bool) -> int:
 
 
 def _show(name: str) -> int:
+    from discreet.guarantees.dossiers import rests_on
+
     entry = _known(name)
     lines = [
         f"{entry.name} ({entry.status})",
@@ -75,38 +69,13 @@ def _show(name: str) -> int:
     if entry.repair:
         lines.append(f"  repair     {entry.repair}")
     lines += [f"  code       {function}" for function in entry.functions]
+    lines.append(f"  rests on   {', '.join(rests_on(entry.name))}")
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
-def _check() -> int:
-    from discreet.claims.fingerprints import changes
-
-    found = list(changes())
-    for change in found:
-        sys.stdout.write(f"{change}\n")
-    if found:
-        sys.stdout.write(
-            "Compare the code with the proof page, then record the look: "
-            'discreet claims accept NAME --why "…"\n'
-        )
-    return FOUND if found else 0
-
-
-def _accept(names: list[str], why: str) -> int:
-    from discreet.claims.fingerprints import accept
-
-    for name in names:
-        try:
-            accept(name, why)
-        except (KeyError, ValueError) as error:
-            raise CommandError(str(error.args[0])) from None
-        sys.stdout.write(f"{name}: recorded.\n")
-    return 0
-
-
 def _known(name: str) -> Claim:
-    from discreet.claims import claim
+    from discreet.guarantees import claim
 
     try:
         return claim(name)

@@ -140,7 +140,7 @@ class OneOf(Event):
     """One of these events, drawn by chance that doesn't depend on the data; which one may be told.
 
     It costs at most the dearest of them: averages of e^((α-1)D_α) and of hockey sticks are at most their
-    largest (proof page ``docs/proofs/search.md``).
+    largest (proof page ``docs/proofs/model_selection.md``).
     """
 
     events: tuple[Event, ...]

@@ -112,7 +112,7 @@ class Book(Payer):
         keeps the limit. A cost of zero is entered too; an infinite one never fits. Nothing is
         refunded. A lost connection is made anew: the charge is then booked once, or not at all, and
         this says which. Amounts that aren't short fractions are rounded up at the 40th decimal place.
-        Proof page: ``docs/proofs/filter.md``.
+        Proof page: ``docs/proofs/ledger.md``.
         """
         if not isinstance(note, str):
             raise TypeError(f"note must be a string, not {type(note).__name__}.")

@@ -1,4 +1,4 @@
-"""Privacy filters: which charges still fit. Proof page: ``docs/proofs/filter.md``.
+"""Privacy filters: which charges still fit. Proof page: ``docs/proofs/ledger.md``.
 
 A filter has no state and knows no database. It prices an event as amounts by name, turns a limit
 into caps by the same names, and says whether totals are within caps. It is fixed when the ledger

@@ -51,7 +51,7 @@ class Ledger(Book):
     **Privacy**: whatever is charged, in whatever order, by analysts who look at every answer before
     they ask the next, all accepted charges together keep `limit` for `unit`. The ledger trusts that
     events are charged before they run and that they say what runs. Its hash chain guards against
-    accidents, not against the owner of the file. Proof page: ``docs/proofs/filter.md``.
+    accidents, not against the owner of the file. Proof page: ``docs/proofs/ledger.md``.
 
     An existing ledger needs only its URL; what is given again must be what was agreed. A password
     in the URL is neither shown nor pickled: other processes find theirs in ``~/.pgpass`` or

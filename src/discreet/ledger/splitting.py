@@ -71,7 +71,7 @@ def split_delta(event: Event) -> tuple[Event, Fraction]:
     probability δ, those of ε-randomised response (Kairouz, Oh & Viswanath 2015), so the
     δ of events in a row add up and those of disjoint parts add up over the parts that one person
     can touch. Inside samples and selections no such split is known here: refused. Proof page:
-    ``docs/proofs/filter.md``.
+    ``docs/proofs/ledger.md``.
     """
     match event:
         case External(cost=ApproxDP(epsilon=epsilon, delta=delta), note=note):

@@ -45,7 +45,7 @@ class LaplaceLaw(Law):
 
     Privacy
     -------
-    sensitivity.l1/scale of pure DP. Exact: ``docs/proofs/samplers.md``, ``docs/proofs/additive.md``.
+    sensitivity.l1/scale of pure DP. Exact: ``docs/proofs/noise.md``, ``docs/proofs/additive.md``.
     """
 
     scale: Fraction
@@ -75,7 +75,7 @@ class GaussianLaw(Law):
     Privacy
     -------
     On integer sums it is post-processing of the Gaussian mechanism, so all its theorems hold.
-    Exact: ``docs/proofs/samplers.md``, ``docs/proofs/additive.md``.
+    Exact: ``docs/proofs/noise.md``, ``docs/proofs/additive.md``.
     """
 
     sigma: Fraction

@@ -57,7 +57,7 @@ class StandardScaler(Rescaler):
     Privacy
     -------
     One noised vector (count, sums, sums of squares) of columns scaled by their bounds. Null and NaN count
-    as the column's fill. Proof page: ``docs/proofs/pca.md``.
+    as the column's fill. Proof page: ``docs/proofs/decomposition.md``.
     """
 
     _claims = ("standard-scaler",)

@@ -2,7 +2,7 @@
 
 The only place where randomness for privacy is made. Every sampler's distribution is the stated one,
 exactly: floating point only ever guesses, and integers decide. What is proved, and under which
-assumptions, is on one page: ``docs/proofs/samplers.md``. (`noise.bingham` alone works in floating point;
+assumptions, is on one page: ``docs/proofs/noise.md``. (`noise.bingham` alone works in floating point;
 what rests on it is charged as assumed.)
 """
 

@@ -1,7 +1,7 @@
 """Unit vectors from Bingham's law, by rejection: no Markov chain, so no distance from the law to argue about.
 
 The one sampler here that works in floating point: its law is the stated one in real arithmetic. What
-rests on it is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/pca.md``.
+rests on it is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/decomposition.md``.
 """
 
 from __future__ import annotations

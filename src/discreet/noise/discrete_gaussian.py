@@ -44,7 +44,7 @@ def discrete_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     (d**2 / (2 sigma**2))-concentrated differential privacy [1]_. The formulas for the
     continuous Gaussian do **not** hold for it; `rounded_gaussian` has them. The distribution is
     exact, given the bounds on the errors of ``numpy.log`` and ``numpy.exp`` and a uniform entropy
-    stream; running time isn't protected. Proof: ``docs/proofs/samplers.md``.
+    stream; running time isn't protected. Proof: ``docs/proofs/noise.md``.
 
     References
     ----------

@@ -5,7 +5,7 @@ alone and rounded outwards at every step, so the inequalities hold without any a
 floating point. How far apart `low` and `high` are matters only for speed; it is at most 3.
 
 Fixed point: an integer ``v`` at precision ``p`` stands for ``v / 2**p``. ``a // b`` and ``a >> b``
-round down, ``-(-a // b)`` rounds up. The proof is in ``docs/proofs/samplers.md``.
+round down, ``-(-a // b)`` rounds up. The proof is in ``docs/proofs/noise.md``.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def discrete_laplace(scale: Number, size: Size = None) -> Integers | int:
     -----
     **Privacy**: added to an integer query of L1 sensitivity d it is pure (d / scale)-differentially
     private [1]_. The distribution is exact, given the bound on the error of ``numpy.log`` and a
-    uniform entropy stream; running time isn't protected. Proof: ``docs/proofs/samplers.md``.
+    uniform entropy stream; running time isn't protected. Proof: ``docs/proofs/noise.md``.
 
     References
     ----------

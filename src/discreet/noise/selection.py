@@ -76,7 +76,7 @@ def select(
     Candidates are proposed from an envelope: integers, computed in floating point, that are proved
     to exceed the true weights, and almost all proposals are accepted. What the acceptance needs in
     doubt is decided in integers, so the distribution is exact, given the bound on the error of
-    ``numpy.exp`` and a uniform entropy stream. Proof: ``docs/proofs/samplers.md``.
+    ``numpy.exp`` and a uniform entropy stream. Proof: ``docs/proofs/noise.md``.
 
     **Privacy**: with scores of sensitivity d and ``factor = epsilon / (2 d)``, one draw is
     epsilon-differentially private [1]_, section 3.4, where the weights are public; several draws

@@ -53,7 +53,7 @@ class BestSplit(Choice):
     Privacy
     -------
     An added row changes scores by values in an interval of width 1 (majority), 2 (Gini) or 4
-    (variance); see `Choice`. Integers throughout. Proof page: ``docs/proofs/trees.md``.
+    (variance); see `Choice`. Integers throughout. Proof page: ``docs/proofs/tree.md``.
     """
 
     def __init__(

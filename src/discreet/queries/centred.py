@@ -47,7 +47,7 @@ class CentredSums(Additive):
     One vector, one noise. With weight w and d columns a row has L1 norm at most w + d and squared L2 norm
     w² + d, in units of a coordinate's size; squares are asked as (1 - u²)/2 beside u and add nothing, all
     products add d(d+1)/2 to both.
-    At most 2^32 rows. Proof page: ``docs/proofs/kmeans.md``.
+    At most 2^32 rows. Proof page: ``docs/proofs/cluster.md``.
     """
 
     def __init__(

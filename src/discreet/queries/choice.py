@@ -29,7 +29,7 @@ class Choice(Several):
     change. A selection sees differences of scores alone, so this is what it has to hide: the scores
     may be taken as monotone under add/remove, with sensitivity max_rows·spread; under replace-one
     they have that sensitivity and aren't monotone. All groups together cost one event.
-    Proof page: ``docs/proofs/trees.md``.
+    Proof page: ``docs/proofs/tree.md``.
     """
 
     @abstractmethod

@@ -41,7 +41,7 @@ class Keys:
         -------
         Counts get discrete Laplace noise, and keys whose noisy count is at the threshold or above are
         released with it. The threshold follows from ε, δ, `max_rows` and `max_groups` alone.
-        Proof page: ``docs/proofs/keys.md``.
+        Proof page: ``docs/proofs/discovery.md``.
         """
         chosen = probability(delta, "delta")
         if not 0 < chosen < 1:
@@ -95,7 +95,7 @@ class Bounds(Query):
     Privacy
     -------
     A histogram with public bins: discrete Laplace noise, ε-DP. Null and NaN are left out.
-    Proof page: ``docs/proofs/keys.md``.
+    Proof page: ``docs/proofs/discovery.md``.
     """
 
     #: How often, at most, an empty range of values may pass for a frequent one.

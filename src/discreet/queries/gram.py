@@ -24,7 +24,7 @@ class Gram(SumsOfProducts):
     -------
     One vector (count, sums, products for i < j, and sums of 1 - u² for the squares) of codes scaled to
     [-1, 1], weighted to one size, with one noise; the reported matrix is a linear function of it. At most
-    2^32 rows. Proof page: ``docs/proofs/regression.md``.
+    2^32 rows. Proof page: ``docs/proofs/linear_model.md``.
     """
 
     def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:

@@ -37,7 +37,7 @@ class NormalEquations(SumsOfProducts):
     Privacy
     -------
     One vector (count, sums, products for i < j, and sums of 1 - u² for the squares), weighted to one size,
-    with one noise. The squares cost nothing under add/remove. Proof page: ``docs/proofs/regression.md``.
+    with one noise. The squares cost nothing under add/remove. Proof page: ``docs/proofs/linear_model.md``.
     """
 
     def __init__(

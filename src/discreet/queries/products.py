@@ -141,7 +141,7 @@ class SumsOfProducts(Additive):
         first, second = self._pairs(schema).T
         sizes = self._size // self._ends(schema) * self._ends(schema, least=0)
         squares, crossed = sizes[(first == second) & (first > 0)], sizes[first < second]
-        # k columns of some width: all other coordinates are 0 (docs/proofs/regression.md)
+        # k columns of some width: all other coordinates are 0 (docs/proofs/linear_model.md)
         wide = [steps for steps in self._steps(schema) if steps > 0]
         size, k, s = self._size, len(wide), int((squares > 0).sum())
         largest = size * counted + (

@@ -50,7 +50,7 @@ class Joint(Several):
     Privacy
     -------
     One person moves all blocks at once: L1 and squared L2 sensitivities add up. One event, charged once.
-    Proof page: ``docs/proofs/trees.md``.
+    Proof page: ``docs/proofs/tree.md``.
     """
 
     def __init__(self, *queries: Additive) -> None:

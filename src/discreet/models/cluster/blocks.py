@@ -51,7 +51,7 @@ class BlockCentres(Step):
     -------
     The noised sum of `blocks` vectors, each in a public box: one changed block moves a coordinate by at
     most 2^20. A row that comes or goes changes one block, a replaced row two; nothing else about what
-    happens inside a block matters. GUPT (Mohan et al. 2012). Proof page: ``docs/proofs/kmeans.md``.
+    happens inside a block matters. GUPT (Mohan et al. 2012). Proof page: ``docs/proofs/cluster.md``.
     """
 
     columns: tuple[str, ...]

@@ -76,7 +76,7 @@ def elbow(
     Privacy
     -------
     One prepaid charge of the model's (ε, δ), however many numbers are tried. All else is post-processing.
-    Proof page: ``docs/proofs/kmeans.md``.
+    Proof page: ``docs/proofs/cluster.md``.
     """
     numbers = tuple(whole(number, "clusters", least=1) for number in clusters)
     if not numbers:

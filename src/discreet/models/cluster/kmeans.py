@@ -98,7 +98,7 @@ class KMeans(
     clusters are disjoint, so a row moves one of them. No row decides the number of rounds, the start's
     price or a re-start. Rows that are null or NaN count as the column's fill; empty clusters stay where
     they are. With ``sample_aggregate`` a row changes one block, a replaced row two.
-    Proof page: ``docs/proofs/kmeans.md``.
+    Proof page: ``docs/proofs/cluster.md``.
 
     Examples
     --------

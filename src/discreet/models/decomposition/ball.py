@@ -42,7 +42,7 @@ class Ball:
     -------
     `rows` is a function of each row alone, and Σz² <= RADIUS² holds in integers. So one row adds to
     the Gram matrix of all rows a matrix zz' with v'zz'v in [0, RADIUS²] for each unit vector v.
-    Proof page: ``docs/proofs/pca.md``.
+    Proof page: ``docs/proofs/decomposition.md``.
     """
 
     columns: tuple[Numeric, ...]

@@ -49,7 +49,7 @@ class PrincipalDirections(Step):
     -------
     Pure ε-DP in real arithmetic, hence the event is `Assumed`. What is left of all directions when one
     is left is not drawn. Columns of width zero come last: that is public. Proof page:
-    ``docs/proofs/pca.md``.
+    ``docs/proofs/decomposition.md``.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class SquaresAlong(Step):
     -------
     A row's squares along orthonormal directions are at least 0 and add up to its squared norm, so that
     the k + 1 sums have the L1 sensitivity of one. Discrete Laplace noise. Proof page:
-    ``docs/proofs/pca.md``.
+    ``docs/proofs/decomposition.md``.
     """
 
     def __init__(

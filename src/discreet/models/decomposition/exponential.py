@@ -22,7 +22,7 @@ from discreet.rational import positive
 
 __all__ = ["ExponentialPlan", "FoundComponents"]
 
-#: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/pca.md``).
+#: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/decomposition.md``).
 SHARES = (1, 8, 1)
 #: The usual radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
 USUAL_RADIUS = 1 / 3
@@ -47,7 +47,8 @@ class ExponentialPlan:
 
     Privacy
     -------
-    Pure ε by basic composition of three answers; a delta is not needed. Proof page: ``docs/proofs/pca.md``.
+    Pure ε by basic composition of three answers; a delta is not needed. Proof page:
+    ``docs/proofs/decomposition.md``.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     is noised like every other entry. No eigenvalue is looked at before the noise. Null and NaN count as
     the column's fill; with no rows the matrix is noise. ``"exponential"`` composes a noised mean, the
     draws (an `Assumed` event) and noised sums of squares; its running time depends on the rows.
-    Proof page: ``docs/proofs/pca.md``.
+    Proof page: ``docs/proofs/decomposition.md``.
 
     Examples
     --------

@@ -224,7 +224,7 @@ class LinearRegression(LeastSquares):
     squared in L2, the squares of columns being free. Everything else, the least eigenvalue
     too, is post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values
     are clamped to the bounds, NaN counts as the column's fill; n = 0 gives noise, finite. Zero-width columns
-    get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/regression.md``.
+    get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/linear_model.md``.
     """
 
 
@@ -248,7 +248,7 @@ class Ridge(LeastSquares):
 
     Privacy
     -------
-    As `LinearRegression`: alpha is a public number. Proof page: ``docs/proofs/regression.md``.
+    As `LinearRegression`: alpha is a public number. Proof page: ``docs/proofs/linear_model.md``.
     """
 
     alpha: Any = 1.0

@@ -61,7 +61,7 @@ class LogisticRegression(RiskClassifier):
     ``"functional"``: one release of `NormalEquations`: for two classes with the class as ±1, for more by
     class; one vector with one noise for its exact joint sensitivity on the box of the bounds, not the
     published one, which is for ‖x‖ ≤ 1 and counts products twice; it runs on every engine; proof page
-    ``docs/proofs/regression.md``. Everything else is post-processing. Unit: add/remove, or replace-one,
+    ``docs/proofs/linear_model.md``. Everything else is post-processing. Unit: add/remove, or replace-one,
     with or without ids. Rows of no declared class are left out; n = 0 and one class give finite
     predictions.
     """

@@ -76,7 +76,7 @@ class SimpleLinearRegression(LinearPredictor):
     noised variance is not positive the slope is 0. *theil_sen*: ε/2 for each of two medians; where n is
     private, a tenth of ε buys it first. The pairing is secret noise. Unit: add/remove, or replace-one,
     with or without ids. NaN counts as the column's fill; n = 0 gives noise, finite.
-    Proof page: ``docs/proofs/regression.md``.
+    Proof page: ``docs/proofs/linear_model.md``.
     """
 
     method: str = "noisy_stats"

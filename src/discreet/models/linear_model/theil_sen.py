@@ -70,7 +70,7 @@ class PairedLines(Step):
     Privacy
     -------
     ε/2 for each draw. The pairing is secret, uniform noise that does not depend on the rows.
-    Proof page: ``docs/proofs/regression.md``.
+    Proof page: ``docs/proofs/linear_model.md``.
     """
 
     def __init__(self, feature: str, target: str, measure: PureDP, unit: Unit, rounds: int) -> None:

@@ -28,7 +28,7 @@ class Metric(ABC):
     -------
     The vector of a row depends on that row and on the released model alone. Its entries are at least 0
     and sum up to `steps`, so one row moves the sums by `steps` in L1 if it comes or goes, and by
-    at most 2·steps if it is replaced. Proof page: ``docs/proofs/search.md``.
+    at most 2·steps if it is replaced. Proof page: ``docs/proofs/model_selection.md``.
     """
 
     #: Which targets it is for.

@@ -57,7 +57,7 @@ class ScoredRows(Step):
     Privacy
     -------
     That of the noise, for the metric's sensitivity. It needs rows in Python, on every engine. Proof page:
-    ``docs/proofs/search.md``.
+    ``docs/proofs/model_selection.md``.
     """
 
     def __init__(

@@ -141,7 +141,7 @@ class PrivateSearch(PrivateEstimator):
     rows on to another library's model vouches for that one. Generators given as ``random_state``, like those
     of the process, are seeded anew for each run and put back: what the best model drew doesn't tell which run
     it was. An integer seed gives all runs the same draws. With ``dp.PUBLIC`` and an infinite budget
-    every setting is tried once. Proof page: ``docs/proofs/search.md``.
+    every setting is tried once. Proof page: ``docs/proofs/model_selection.md``.
     """
 
     estimator: Any = field(default=None, kw_only=False)

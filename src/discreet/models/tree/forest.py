@@ -232,7 +232,7 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     replace-one, times `max_rows` (with ``share="rows"``: as for one tree). Event: `DiscreteLaplace`, or
     `Gaussian` with a δ. Trees, depth and defaults come from public facts. No rows, one class, constant
     columns, NaN (the fill) and unknown categories (left out of a fit; left branches in predictions) are
-    no special cases. Proof page: ``docs/proofs/trees.md``.
+    no special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -306,7 +306,7 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
     Privacy
     -------
     One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
-    `RandomDecisionForest`. Proof page: ``docs/proofs/trees.md``.
+    `RandomDecisionForest`. Proof page: ``docs/proofs/tree.md``.
     """
 
     def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:

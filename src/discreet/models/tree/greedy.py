@@ -204,7 +204,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
     `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
     charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left out of a
-    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/trees.md``.
+    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -275,7 +275,7 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
 
     Privacy
     -------
-    As `DecisionTreeClassifier`. Proof page: ``docs/proofs/trees.md``.
+    As `DecisionTreeClassifier`. Proof page: ``docs/proofs/tree.md``.
     """
 
     def _criterion(self) -> Any:

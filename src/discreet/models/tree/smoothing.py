@@ -3,7 +3,7 @@
 Everything here is post-processing. The counts of a node are the sum of those of its leaves. For classes,
 a node's answer is a mean of its own and its parent's, which counts as many rows as its noise could
 hide; for numbers it is the posterior mean under a fixed public prior about its parent's. Constants were
-chosen by measurement (``benchmarks/bench_trees.py``) and are flat around their values.
+chosen by measurement (``benchmarks/bench_tree.py``) and are flat around their values.
 """
 
 from __future__ import annotations

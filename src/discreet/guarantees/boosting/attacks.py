@@ -1,0 +1,111 @@
+"""Attacks on additive boosting: its first answer, its rounds, and the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from discreet import accounting
+from discreet.audit.exact import statement
+from discreet.audit.registry import Case, Part, attack
+from discreet.columns import Categorical
+from discreet.engines.arrays import Arrays
+from discreet.guarantees.fits import fit_case
+from discreet.guarantees.tree.attacks import RELATIONS, ROW, SCHEMA, facts, vector_case
+from discreet.measures import ZCDP, GaussianDP, Measure
+from discreet.models.boosting import AdditiveBoostingClassifier, AdditiveBoostingRegressor
+from discreet.models.boosting.learning import Learned
+from discreet.models.boosting.pairs import PairQueries
+from discreet.models.facts import Facts
+from discreet.queries import ClassResiduals, Joint
+from discreet.schema import Schema
+from discreet.unit import ADD_REMOVE, Relation, Unit
+
+Model = AdditiveBoostingClassifier | AdditiveBoostingRegressor
+KINDS = (
+    (AdditiveBoostingClassifier, "c", 0),
+    (AdditiveBoostingRegressor, "v", 0),
+    (AdditiveBoostingClassifier, "c", "1/100"),
+)
+#: Three classes and a column; scores that send every class to either end.
+CLASSES = Schema(a=Categorical(0, 1, 2), c=Categorical(0, 1, 2))
+STEEP = ([500, -500, 0], [-500, 500, 500], [0, -500, 500])
+
+
+def whole_plan(model: Model, known: Facts) -> Part:
+    """Whether all that a fit asks costs together what is charged for it."""
+    made = model._plan(known, None)
+    holds = accounting.satisfies(made.event, model._measure())
+    title = f"the plan of {type(model).__name__}, {known.unit.relation.value}"
+    return statement(title, f"together at most {model._measure()!r}", holds, f"{made.event!r}")
+
+
+def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
+    """The first question and a round that is wrong about every row, each with its share of the budget."""
+    layout = model._public_layout(known)
+    measures = model._schedule(layout)
+    # cells to the right, where one row is, score low, cells to the left, where the other is, high
+    steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
+    round_, _ = model._round(steep, np.zeros(1), model._usual_clip(), layout, known)
+    return ("first", model._first(layout, known), measures[0]), ("round", round_, measures[-1])
+
+
+def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
+    """The search for pairs, their counts and a round, with scores that are wrong about one row."""
+    model = AdditiveBoostingClassifier(epsilon=4, rounds=1, cells=4, interactions=1)
+    layout = model._public_layout(known)
+    steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
+    shapes = Learned(steep, steep, np.zeros(1))
+    asked = PairQueries(model, layout, shapes, model._usual_clip(), known).planned(1)
+    shares = model._schedule(layout)[2:5]
+    return tuple(zip(("search", "counts", "round of pairs"), asked, shares, strict=True))
+
+
+def question_case(title: str, query: Joint, how: Measure, relation: Relation) -> Case:
+    """One question against its share of the budget; a share of ρ is that of a Gaussian mechanism."""
+    case = vector_case(title, query, how, relation)
+    return replace(case, claim=GaussianDP(2 * how.rho)) if isinstance(how, ZCDP) else case
+
+
+def three_classes(relation: Relation) -> Part:
+    """Residuals of three classes over all pairs of rows: none are farther apart than stated."""
+    scores = [{"a": entries} for entries in STEEP]
+    query = ClassResiduals("c", "a", scores, [0, 0, 0], classes=[0, 1, 2])
+    unit = Unit(relation)
+    coded, stated = query.coded(CLASSES, unit), query.sensitivity(CLASSES, unit)
+    rows = [np.zeros((3, 3), np.int64)] if relation is ADD_REMOVE else []
+    for a, c in product(range(4), range(4)):  # 3 is no declared value
+        rows.append(Arrays({"a": np.array([a]), "c": np.array([c])}).totals(coded))
+    apart = [here - there for here in rows for there in rows]
+    if relation is ADD_REMOVE:
+        apart = [here - rows[0] for here in rows]
+    l1 = max(int(abs(step).sum()) for step in apart)
+    l2_squared = max(int((step**2).sum()) for step in apart)
+    holds = l1 <= stated.l1 and l2_squared <= stated.l2_squared
+    title = f"three classes, all pairs of rows, {relation.value}"
+    claim = f"L1 at most {stated.l1}, squared L2 at most {stated.l2_squared}"
+    return statement(title, claim, holds, f"L1 {l1}, squared L2 {l2_squared}")
+
+
+@attack("additive-boosting")
+def additive_boosting() -> Iterator[Part]:
+    small = AdditiveBoostingClassifier(epsilon=8, rounds=1, cells=2)
+    yield whole_plan(small, facts(ADD_REMOVE, "c"))
+    share = small._schedule(small._public_layout(facts(ADD_REMOVE, "c")))[0]
+    yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1), trials=500)
+    for relation in RELATIONS:
+        for kind, target, delta in KINDS:
+            model = kind(epsilon=4, delta=delta, rounds=1, cells=4)
+            known = facts(relation, target)
+            yield whole_plan(model, known)
+            for title, query, how in questions(model, known):
+                name = f"{kind.__name__}, δ = {delta}, {title}"
+                yield question_case(name, query, how, relation)
+        paired = AdditiveBoostingClassifier(epsilon=4, rounds=1, interactions=1)
+        yield whole_plan(paired, facts(relation, "c"))
+        for title, query, how in pair_questions(facts(relation, "c")):
+            yield question_case(title, query, how, relation)
+        yield three_classes(relation)

@@ -1,0 +1,212 @@
+"""Attacks on principal components, computed from a noised matrix or drawn one by one, and whole fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import accounting
+from discreet.audit.exact import exact, statement
+from discreet.audit.registry import Case, Part, attack
+from discreet.coding import VALUE_BITS
+from discreet.columns import Numeric
+from discreet.dataset import PrivateDataset
+from discreet.events import Repeat
+from discreet.guarantees.fits import (
+    RELATIONS,
+    ROW,
+    SCHEMA,
+    Listener,
+    case,
+    facts,
+    fit_case,
+    flat,
+    likelihood,
+    noised,
+    whole_plan,
+)
+from discreet.ledger import Ledger
+from discreet.measures import PureDP
+from discreet.mechanisms import Laplace, Law
+from discreet.models.decomposition import PCA
+from discreet.models.decomposition.ball import RADIUS, Ball
+from discreet.models.decomposition.directions import PrincipalDirections
+from discreet.models.inputs import opened
+from discreet.noise import bingham
+from discreet.step import CodedRows
+from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+NAMES = ("x", "y")
+EPSILON = 2
+
+
+def ball() -> Ball:
+    """Around the middle of the unit square, as far as its sides."""
+    columns = tuple(c for c in SCHEMA.base.values() if isinstance(c, Numeric))
+    return Ball(columns, np.array([0.5, 0.5]), 0.5)
+
+
+def rows(first: int, second: int) -> Integers:
+    """So many rows at the end of the first axis, and of the second; nothing else in the table."""
+    full, half = 2**VALUE_BITS, 2 ** (VALUE_BITS - 1)
+    return np.array([[full, half]] * first + [[half, full]] * second, np.int64).reshape(-1, 2)
+
+
+def pair(relation: Relation) -> tuple[Integers, Integers]:
+    """Neighbours whose normalisers differ much, so that the ratio comes near to its bound."""
+    return (rows(2, 0), rows(1, 0)) if relation is ADD_REMOVE else (rows(3, 0), rows(2, 1))
+
+
+def step(relation: Relation) -> PrincipalDirections:
+    """One direction in the plane."""
+    return PrincipalDirections(NAMES, ball(), 1, Fraction(EPSILON), Unit(relation))
+
+
+def concentration(made: PrincipalDirections, codes: Integers) -> Floats:
+    """What a direction's density is the exponential of, as a matrix."""
+    return np.asarray(float(made.factor()) * ball().gram(codes))
+
+
+def directions_case(relation: Relation, trials: int = 40_000) -> Case:
+    """The angle of many draws of one step."""
+    made = step(relation)
+
+    def mechanism(codes: Integers, trials: int) -> Floats:
+        return bingham.bingham(concentration(made, codes), trials)
+
+    def score(found: Floats) -> Floats:
+        return np.asarray(found[:, 0] ** 2)
+
+    options = {"score": score, "reuse": False}
+    title = f"directions, {relation.value}"
+    return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options)
+
+
+def steps_case(relation: Relation, trials: int = 2000) -> Case:
+    """The same through the step itself."""
+    made = step(relation)
+
+    def mechanism(codes: Integers, trials: int) -> Floats:
+        found = [made.run(CodedRows(codes, NAMES, SCHEMA))[0] for _ in range(trials)]
+        return np.array(found)
+
+    options = {"score": lambda found: found[:, 0] ** 2, "reuse": False}
+    title = f"the step, {relation.value}"
+    return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options)
+
+
+def in_the_plane(relation: Relation, more: int = 20) -> Part:
+    """The stated law on a fine grid of angles; many rows on one axis bring it near to its bound."""
+    made, angles = step(relation), np.arange(2000) * np.pi / 2000
+    unit_vectors = np.column_stack([np.cos(angles), np.sin(angles)])
+    laws = []
+    for codes in (rows(more + 1, 0), rows(more, 0 if relation is ADD_REMOVE else 1)):
+        matrix = concentration(made, codes)
+        exponent = np.einsum("ni,ij,nj->n", unit_vectors, matrix, unit_vectors)
+        weights = np.exp(exponent - exponent.max())
+        laws.append(weights / weights.sum())
+    return exact(laws[0], laws[1], PureDP(EPSILON), title=f"angles in the plane, {relation.value}")
+
+
+def squares_case(relation: Relation, *, law: Law | None = None, trials: int = 20_000) -> Case:
+    """The noised squares along the axes, of rows on the surface of the ball."""
+    unit, made = Unit(relation), ball()
+    chosen = Laplace(EPSILON).law(made.sensitivity(unit)) if law is None else law
+    first, second = rows(1, 0), (rows(0, 0) if relation is ADD_REMOVE else rows(0, 1))
+
+    def read(codes: Any) -> Integers:
+        return made.squares(codes, np.eye(2))
+
+    options = {"score": likelihood(chosen, read(first), read(second))}
+    title = f"squares, {relation.value}"
+    return Case(title, noised(chosen, read), (first, second), PureDP(EPSILON), trials, options)
+
+
+def told_case(trials: int = 300) -> Case:
+    """All that whole fits are told about one row, or none."""
+    model = PCA(1, method="exponential", epsilon=2.0, norm=0.5, accept_assumed=True)
+
+    def mechanism(table: Any, trials: int) -> Floats:
+        limit = model._measure().times(trials + 1)
+        data = PrivateDataset(table, SCHEMA, ledger=Ledger(limit=limit, accept_assumed=True))
+        source = opened(model, data, None, None, None)
+        plan = model._plan(source.facts, None)
+        heard = []
+        with data.prepaid(Repeat(plan.event, trials)) as door:
+            for _ in range(trials):
+                listener = Listener(door)
+                model._remember(source.facts, source.named)
+                model._train(plan, listener)  # type: ignore[arg-type]
+                heard.append(np.concatenate([flat(found) for found in listener.told]))
+        return np.array(heard)
+
+    one = {name: np.array([cell]) for name, cell in ROW.items()}
+    none = {name: cells[:0] for name, cells in one.items()}
+    return Case(
+        "PCA, what fits are told", mechanism, (one, none), PureDP(2), trials, {"reuse": False}
+    )
+
+
+def within_the_ball() -> Part:
+    """Whatever a row holds, its squares along any directions are no more than the ball allows."""
+    draw = np.random.default_rng(0)
+    codes = draw.integers(0, 2**VALUE_BITS + 1, (4000, 2))
+    inside = ball().rows(codes)
+    turned = np.linalg.qr(draw.normal(size=(2, 2)))[0]
+    shares = [ball().squares(codes[i : i + 1], turned) for i in range(200)]
+    holds = bool(((inside**2).sum(axis=1) <= RADIUS**2).all()) and all(
+        part.min() >= 0 and part.sum() <= RADIUS**2 for part in shares
+    )
+    return statement("rows in the ball", "Σz² <= R², squares >= 0 with sum <= R²", holds, "a row")
+
+
+def one_charge() -> Part:
+    """Whether an unaware ledger refuses the draws."""
+    data = {name: np.array([cell]) for name, cell in ROW.items()}
+    refused = 0
+    for model in (
+        PCA(1, method="exponential", schema=SCHEMA),
+        PCA(1, method="exponential", schema=SCHEMA, ledger=Ledger(limit=PureDP(1))),
+    ):
+        try:
+            model.fit(np.column_stack(list(data.values())))
+        except ValueError:
+            refused += 1
+    return statement("a ledger that wasn't told", "refuses", refused == 2, f"{2 - refused} fits")
+
+
+@attack("pca-exponential")
+def pca_exponential() -> Iterator[Part]:
+    yield within_the_ball()
+    yield one_charge()
+    for relation in RELATIONS:
+        model = PCA(1, method="exponential", epsilon=2.0, schema=SCHEMA, unit=relation)
+        yield whole_plan(model, relation)
+        yield in_the_plane(relation)
+        yield directions_case(relation)
+        yield squares_case(relation)
+    yield steps_case(REPLACE_ONE)
+    yield told_case()
+    dearer = PCA(2, method="exponential", epsilon=2.0, schema=SCHEMA).plan().event
+    holds = accounting.satisfies(dearer, PureDP(2)) and not accounting.satisfies(
+        dearer, PureDP("199/100")
+    )
+    yield statement("two components", "cost ε and no less", holds, f"{dearer!r}")
+
+
+@attack("pca")
+def pca() -> Iterator[Part]:
+    for relation in RELATIONS:
+        for delta in (0.0, 0.01):
+            model = PCA(1, epsilon=2.0, delta=delta, schema=SCHEMA, unit=relation)
+            query, how = model._query(facts(relation)), model._how()
+            yield whole_plan(model, relation)
+            yield case(f"δ = {delta:g}", query, how, relation)
+    yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW)

@@ -1,0 +1,44 @@
+"""Claims about keys and bounds that nobody declared."""
+
+from discreet.guarantees.base import ASKED, Claim
+
+CODE = (
+    "discreet.queries.discovery",
+    "discreet.answers.discovery",
+)
+RESTS_ON = ASKED
+
+
+CLAIMS = (
+    Claim(
+        name="discovered-keys",
+        statement="Keys whose noisy count reaches the threshold are released with (ε, δ)-DP, the mass at "
+        "the threshold counted.",
+        unit="add/remove and replace-one, with or without ids and max_rows",
+        measure="ApproxDP",
+        status="proved",
+        source="Korolova, Kenthapadi, Mishra & Ntoulas 2009",
+        proof="discovery.md",
+        functions=(
+            "discreet.accounting.thresholds.threshold_delta",
+            "discreet.accounting.thresholds.least_threshold",
+            "discreet.answers.discovery.KeysAnswerer.answer",
+            "discreet.engines.arrays.count_texts",
+            "discreet.answers.discovery",
+        ),
+    ),
+    Claim(
+        name="private-bounds",
+        statement="Bounds chosen from a noisy histogram of signs and powers of two are ε-DP.",
+        unit="add/remove and replace-one, with or without ids and max_rows",
+        measure="PureDP",
+        status="proved",
+        source="a histogram with public bins: Dwork, McSherry, Nissim & Smith 2006",
+        proof="discovery.md",
+        functions=(
+            "discreet.queries.discovery.Bounds.sensitivity",
+            "discreet.answers.discovery.BoundsAnswerer.answer",
+            "discreet.engines.arrays.ladder_codes",
+        ),
+    ),
+)

@@ -1,0 +1,186 @@
+"""What attacks on models share: one answer of a plan, all a fit is told, and what the plan costs in all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import accounting
+from discreet.audit.exact import statement
+from discreet.audit.registry import Case, Part
+from discreet.columns import Real
+from discreet.dataset import PrivateDataset
+from discreet.engines.arrays import Arrays
+from discreet.events import Repeat
+from discreet.ledger import Ledger
+from discreet.measures import ZCDP, GaussianDP, Measure
+from discreet.mechanisms import (
+    AdditiveMechanism,
+    GaussianLaw,
+    LaplaceLaw,
+    Law,
+    Mechanism,
+    mechanism_for,
+)
+from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Facts
+from discreet.models.inputs import opened
+from discreet.queries import Additive, Query
+from discreet.release import Release
+from discreet.schema import Schema
+from discreet.step import Step
+from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Rows = tuple[tuple[float, ...], ...]
+
+SCHEMA = Schema(x=Real(0, 1), y=Real(0, 1))
+#: A row in the corner that moves every coordinate farthest, and its opposite.
+FAR, OPPOSITE = (1.0, 1.0), (0.0, 0.0)
+ROW = {"x": 1.0, "y": 1.0}
+RELATIONS = (ADD_REMOVE, REPLACE_ONE)
+
+
+def facts(relation: Relation) -> Facts:
+    """Two columns between 0 and 1; under replace-one the one row is public."""
+    unit = Unit(relation)
+    return Facts(SCHEMA, unit, ("x", "y"), None, 1 if relation is REPLACE_ONE else None)
+
+
+def pair(relation: Relation) -> tuple[Rows, Rows]:
+    """Neighbours that are as far apart as one person can bring them."""
+    return ((FAR,), ()) if relation is ADD_REMOVE else ((FAR,), (OPPOSITE,))
+
+
+def totals(query: Additive, unit: Unit, rows: Rows) -> Integers:
+    """The exact integers of a query on these rows."""
+    columns = np.array(rows, np.float64).reshape(len(rows), 2)
+    return (
+        Arrays({"x": columns[:, 0], "y": columns[:, 1]}).totals(query.coded(SCHEMA, unit)).ravel()
+    )
+
+
+def law_of(query: Additive, how: Measure | Mechanism, unit: Unit) -> Law:
+    """The noise that a query gets."""
+    moved = query.sensitivity(SCHEMA, unit)
+    mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, moved)
+    assert isinstance(mechanism, AdditiveMechanism)
+    return mechanism.law(moved)
+
+
+def noised(law: Law, read: Callable[[Rows], Integers]) -> Callable[..., Integers]:
+    """The mechanism that noises what is read of rows."""
+
+    def mechanism(rows: Rows, trials: int) -> Integers:
+        return law.run(np.repeat(read(rows)[None], trials, axis=0))
+
+    return mechanism
+
+
+def likelihood(law: Law, here: Integers, there: Integers) -> Callable[[Floats], Floats]:
+    """The logarithm of how much likelier an outcome is on one side, up to a factor."""
+    if isinstance(law, LaplaceLaw):
+        scale = float(law.scale)
+        return lambda found: np.asarray(
+            (abs(found - there) - abs(found - here)).sum(axis=1) / scale
+        )
+    assert isinstance(law, GaussianLaw)
+    step = (here - there) / float(law.sigma)
+    return lambda found: np.asarray((found - there) / float(law.sigma) @ step)
+
+
+def case(
+    title: str,
+    query: Additive,
+    how: Measure | Mechanism,
+    relation: Relation,
+    *,
+    law: Law | None = None,
+    trials: int = 20_000,
+) -> Case:
+    """One answer of a plan against the share of the budget that it may cost; `law` weakens its noise."""
+    unit = Unit(relation)
+    chosen = law_of(query, how, unit) if law is None else law
+    first, second = pair(relation)
+    here, there = totals(query, unit, first), totals(query, unit, second)
+    # noise is independent by coordinate: those that no person moves tell nothing
+    moved = np.flatnonzero(here != there)
+    measure = how.measure if isinstance(how, Mechanism) else how
+    claim: Any = GaussianDP(2 * measure.rho) if isinstance(measure, ZCDP) else measure
+    options = {"score": likelihood(chosen, here[moved], there[moved])}
+    read = lambda rows: totals(query, unit, rows)[moved]  # noqa: E731
+    return Case(
+        f"{title}, {relation.value}", noised(chosen, read), (first, second), claim, trials, options
+    )
+
+
+class Listener:
+    """A door that a fit goes through, and that keeps what the fit was told."""
+
+    def __init__(self, door: PrivateDataset) -> None:
+        self._door, self.entry = door, door.entry
+        self.told: list[Any] = []
+
+    def release(self, query: Query, how: Any) -> Release:
+        found = self._door.release(query, how)
+        self.told.append(found.value)
+        return found
+
+    def run(self, step: Step) -> Any:
+        self.told.append(self._door.run(step))
+        return self.told[-1]
+
+
+def fit_case(
+    model: PrivateEstimator,
+    claim: Measure,
+    schema: Schema,
+    row: dict[str, Any],
+    target: str | None = None,
+    told: slice = slice(None),
+    trials: int = 800,
+) -> Case:
+    """What fits are really told about one row, or none: some of their answers, all numbers in a row.
+
+    Each run is a whole fit: what it plans is paid, and what it learns comes through the door. Only the
+    ledger is written once for all runs.
+    """
+
+    def mechanism(table: Any, trials: int) -> Floats:
+        ledger = Ledger(limit=model._measure().times(trials + 1))
+        data = PrivateDataset(table, schema, ledger=ledger)
+        source = opened(model, data, None, None, target)
+        plan = model._plan(source.facts, None)
+        heard = []
+        with data.prepaid(Repeat(plan.event, trials)) as door:
+            for _ in range(trials):
+                listener = Listener(door)
+                model._remember(source.facts, source.named)
+                model._train(plan, listener)  # type: ignore[arg-type]
+                heard.append(np.concatenate([flat(found) for found in listener.told[told]]))
+        return np.array(heard)
+
+    one = {name: np.array([cell]) for name, cell in row.items()}
+    none = {name: cells[:0] for name, cells in one.items()}
+    title = f"{type(model).__name__}, what fits are told"
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False})
+
+
+def flat(found: Any) -> Floats:
+    """All numbers of an answer."""
+    if isinstance(found, tuple):
+        return np.concatenate([flat(part) for part in found])
+    return np.asarray(found, np.float64).ravel()
+
+
+def whole_plan(model: PrivateEstimator, relation: Relation) -> Part:
+    """Whether all that a fit asks costs together what is charged for it."""
+    made = model._plan(facts(relation), None)
+    holds = accounting.satisfies(made.event, model._measure())
+    claim = f"together at most {model._measure()!r}"
+    title = f"the plan of {type(model).__name__}, {relation.value}"
+    return statement(title, claim, holds, f"{made.event!r}")

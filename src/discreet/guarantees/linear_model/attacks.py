@@ -1,0 +1,243 @@
+"""Attacks on linear models: on the noised normal equations, on what is made of them, on paired lines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.audit.exact import exact
+from discreet.audit.pairs import through_the_door
+from discreet.audit.registry import Case, Part, attack
+from discreet.audit.results import AuditResult
+from discreet.engines import open_engine
+from discreet.guarantees.fits import fit_case
+from discreet.guarantees.queries.attacks import told_apart
+from discreet.guarantees.selection.attacks import worst
+from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.mechanisms import Law, mechanism_for
+from discreet.models.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    SimpleLinearRegression,
+)
+from discreet.models.linear_model.solving import adaptive, centred, functional
+from discreet.models.linear_model.theil_sen import (
+    PLACES,
+    STEPS,
+    PairedLines,
+    heights,
+    score_sensitivity,
+)
+from discreet.queries import NormalEquations, Quantile
+from discreet.schema import Categorical, Real, Schema
+from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mechanism = Callable[..., Any]
+Pairs = tuple[Integers, Integers]
+
+SCHEMA = Schema(x=Real(-1, 1), z=Real(0, 4), y=Real(-2, 2), c=Categorical("a", "b"))
+PLANE = Schema(x=Real(0, 1), z=Real(0, 1))
+UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
+
+
+def table(*rows: tuple[float, float, float, str]) -> dict[str, Any]:
+    """Rows in common, and these."""
+    every = [(0.2, 1.0, 0.5, "a"), (-0.6, 2.0, -1.0, "b"), *rows]
+    return {
+        name: np.array([row[at] for row in every], object if name == "c" else np.float64)
+        for at, name in enumerate(SCHEMA.base)
+    }
+
+
+def neighbours(unit: Unit) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A row at a corner comes or goes, or is replaced by the one that moves the products most."""
+    low = table((0.0, 0.0, -2.0, "a")) if unit.relation is REPLACE_ONE else table()
+    return low, table((1.0, 4.0, 2.0, "b"))
+
+
+def totals(query: NormalEquations, rows: Any, unit: Unit) -> Integers:
+    """The exact integers of some rows."""
+    return open_engine(rows, SCHEMA, unit).totals(query.coded(SCHEMA, unit)).ravel()
+
+
+def law_of(query: NormalEquations, measure: Measure, unit: Unit, share: Fraction) -> Law:
+    """The noise of a release, its sensitivity taken as this share of the right one."""
+    right = query.sensitivity(SCHEMA, unit)
+    taken = type(right)(int(right.l1 * share), int(right.l2_squared * share**2))
+    return mechanism_for(measure, taken).law(taken)
+
+
+def on_equations(
+    query: NormalEquations, measure: Measure, unit: Unit, share: Fraction = Fraction(1)
+) -> Case:
+    """The likelihood ratio of the noised vector: all that any attacker can use of it."""
+    pair = tuple(totals(query, rows, unit) for rows in neighbours(unit))
+    run = told_apart(law_of(query, measure, unit, share), *pair)
+    return Case(f"{query!r}, {unit}", run, pair, measure, 40_000)
+
+
+def made_of(
+    query: NormalEquations, measure: Measure, make: Callable[[Floats, float], Any]
+) -> Mechanism:
+    """What is made of each noised matrix."""
+    unit = UNITS[0]
+    law = law_of(query, measure, unit, Fraction(1))
+
+    def mechanism(rows: Any, trials: int) -> Floats:
+        noised = law.run(np.tile(totals(query, rows, unit), (trials, 1)))
+        error = law.expected_error() / 2.0 ** (2 * query.bits)
+        matrices = query.estimate(noised.astype(np.float64), SCHEMA)
+        return np.array([make(matrix, error) for matrix in matrices])
+
+    return mechanism
+
+
+def _slopes(matrix: Floats, noise: float) -> Floats:
+    found = adaptive(matrix, noise, np.zeros(len(matrix) - 2))
+    return np.append(found.slopes, found.intercept)
+
+
+def _functional(matrix: Floats, noise: float) -> Floats:
+    return functional(matrix[:-1, :-1], matrix[:-1, -1], noise)
+
+
+def _quotient(matrix: Floats, _: float) -> float:
+    about = centred(matrix)[2]
+    return float(about[0, 1] / about[0, 0]) if about[0, 0] > 1e-9 else 0.0
+
+
+@attack("linear-regression")
+def linear_regression() -> Iterator[Part]:
+    for unit in UNITS:
+        for measure in (PureDP(1), ApproxDP(2, "1/100")):
+            yield on_equations(NormalEquations(["x", "z"], "y"), measure, unit)
+        yield on_equations(NormalEquations(["x", "z"], "y", square=False), PureDP(3), unit)
+    options = {"rounding": 1e-6}
+    asked = NormalEquations(["x"], "y"), PureDP(4)
+    run = made_of(*asked, _slopes)
+    yield Case("the coefficients by AdaSSP", run, neighbours(UNITS[0]), 4.0, 8_000, options)
+    run = made_of(*asked, _functional)
+    yield Case("the coefficients, functional", run, neighbours(UNITS[0]), 4.0, 8_000, options)
+    yield fit_case(LinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
+
+
+@attack("noisy-stats")
+def noisy_stats() -> Iterator[Part]:
+    query = NormalEquations(["x"], "y", square=False)
+    for unit in UNITS:
+        for measure in (PureDP(1), ApproxDP(2, "1/100")):
+            yield on_equations(query, measure, unit)
+    run = made_of(query, PureDP(3), _quotient)
+    pair = neighbours(UNITS[0])
+    yield Case("the slope alone", run, pair, 3.0, 10_000, {"rounding": 1e-6})
+    yield fit_case(SimpleLinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
+
+
+@attack("functional-logistic-regression")
+def logistic_regression() -> Iterator[Part]:
+    for unit in UNITS:
+        yield on_equations(NormalEquations(["x", "z"], "c", square=False), PureDP(1), unit)
+        yield on_equations(NormalEquations(["x", "z"], by="c"), ApproxDP(2, "1/100"), unit)
+    model = LogisticRegression(method="functional", epsilon=2)
+    schema = Schema(x=Real(0, 1), c=Categorical("a", "b"))
+    yield fit_case(model, PureDP(2), schema, {"x": 1.0, "c": "b"}, "c")
+
+
+def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
+    """The law of both medians for one pairing: probabilities of the cells of a grid cut at `edges`."""
+    laws = []
+    for place in PLACES:
+        values = heights(rows[:, 0], rows[:, 1], *pairs, place)
+        codes, counts = np.unique(values, return_counts=True)
+        first, length, score = Quantile.scores(codes, counts, Fraction(1, 2), STEPS)
+        order = np.argsort(first)
+        # every run of equal scores is made of whole cells, since all values are edges
+        at = np.searchsorted(first[order], edges, side="right") - 1
+        mass = np.diff([*edges, STEPS + 1]) * np.exp(factor * score[order][at])
+        laws.append(mass / (length * np.exp(factor * score)).sum())
+    return np.asarray(np.multiply.outer(*laws)).ravel()
+
+
+def lines_compared(
+    here: tuple[Floats, Pairs], there: tuple[Floats, Pairs], epsilon: float, sensitivity: int
+) -> AuditResult:
+    """The exact laws of both medians for two tables, to an attacker who even knows the pairing."""
+    values = [
+        heights(rows[:, 0], rows[:, 1], *pairs, place)
+        for rows, pairs in (here, there)
+        for place in PLACES
+    ]
+    found = np.unique(np.concatenate([[0], *values]))
+    edges = np.unique(np.concatenate([found, np.minimum(found + 1, STEPS)]))
+    factor = epsilon / 2 / (2 * sensitivity)
+    p, q = (medians_law(*side, factor, edges) for side in (here, there))
+    return exact(p, q, epsilon)
+
+
+#: Rows on a flat line, and rows that turn a line through them down, up, or hardly.
+FLAT = ((0.0, 0.02), (0.01, 0.02), (0.02, 0.02), (0.03, 0.02), (0.04, 0.02))
+CELLS = ((0.25, 0.0), (0.25, 1.0), (1.0, 0.0), (0.5, 0.5), (0.0, 1.0))
+
+
+def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
+    """Four rows, the last replaced, for all matchings in each round."""
+    matchings = [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))]
+
+    def found() -> Iterator[AuditResult]:
+        for chosen in itertools.product(matchings, repeat=rounds):
+            first, second = np.concatenate([np.array(pairs) for pairs in chosen]).T
+            for one, other in itertools.combinations(CELLS, 2):
+                here, there = (np.array([*FLAT[:3], row]) for row in (one, other))
+                pairs = first, second
+                yield lines_compared((here, pairs), (there, pairs), epsilon, sensitivity)
+
+    words = "matching" if rounds == 1 else "matchings"
+    return worst(found(), f"one of four rows replaced, {rounds} {words}, ε = {epsilon:g}")
+
+
+def thrown(coins: Sequence[tuple[int, int]]) -> Pairs:
+    """The two rows of lowest rank in each bucket: what `thrown_pairs` makes of such coins."""
+    pairs = []
+    for bucket in sorted({bucket for bucket, _ in coins}):
+        inside = sorted((rank, row) for row, (b, rank) in enumerate(coins) if b == bucket)
+        pairs += [[row for _, row in inside[:2]]] if len(inside) > 1 else []
+    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    return first, second
+
+
+def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
+    """Four rows and a fifth, thrown into two buckets, for all buckets and ranks of two of them."""
+
+    def found() -> Iterator[AuditResult]:
+        for one, other in itertools.permutations(CELLS[:2], 2):
+            rows = np.array([*FLAT[:3], one, other])
+            for buckets in itertools.product((0, 1), repeat=2):
+                for ranks in itertools.permutations(range(5)):
+                    coins = list(zip((0, 0, 1, *buckets), ranks, strict=True))
+                    here = rows[:-1], thrown(coins[:-1])
+                    yield lines_compared(here, (rows, thrown(coins)), epsilon, sensitivity)
+
+    return worst(found(), f"a row more, thrown into a bucket, ε = {epsilon:g}")
+
+
+@attack("theil-sen")
+def theil_sen() -> Iterator[Part]:
+    for rounds in (1, 2, 3):
+        yield replaced_rows(2.0, rounds, score_sensitivity(UNITS[1], rounds))
+    yield added_rows(2.0, score_sensitivity(UNITS[0], 1))
+    # three rows on a flat line; a fourth, just beside them, turns the lines through it all the way down or up
+    step = PairedLines("x", "z", PureDP(3), UNITS[1], 1)
+    flat = (0.0, 0.001, 0.002)
+    pair = tuple(
+        {"x": np.array([*flat, 0.02]), "z": np.array([0.05, 0.05, 0.05, end])} for end in (0.0, 1.0)
+    )
+    door = through_the_door(step, None, PLANE, UNITS[1])
+    options = {"score": lambda found: (found < 0.0501).sum(axis=1), "reuse": False}  # low medians
+    yield Case("one of four rows replaced, through the door", door, pair, 3.0, 4_000, options)

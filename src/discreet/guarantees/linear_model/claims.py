@@ -1,0 +1,88 @@
+"""Claims about linear models."""
+
+from discreet.guarantees.base import FITTED, Claim
+
+CODE = ("discreet.models.linear_model.*",)
+RESTS_ON = (*FITTED, "erm")
+
+
+_UNIT = "add/remove and replace-one, with or without ids and max_rows"
+_SUMS = (
+    "discreet.queries.products.SumsOfProducts._pairs",
+    "discreet.queries.products.SumsOfProducts.terms",
+    "discreet.queries.products.SumsOfProducts._ends",
+    "discreet.queries.products.SumsOfProducts.extent",
+    "discreet.models.linear_model.asking.equations",
+)
+
+CLAIMS = (
+    Claim(
+        name="linear-regression",
+        statement="LinearRegression and Ridge, by AdaSSP and by the functional mechanism, release one "
+        "noised vector of normal equations: ε-DP, or (ε, δ)-DP with Gaussian noise.",
+        unit=_UNIT,
+        measure="ApproxDP",
+        status="proved",
+        source="Wang 2018; Zhang, Zhang, Xiao, Yang & Winslett 2012; the joint sensitivity: this project",
+        proof="linear_model.md",
+        functions=(
+            *_SUMS,
+            "discreet.models.linear_model.least_squares.LeastSquares._plan",
+            "discreet.models.linear_model.least_squares.LeastSquares._train",
+        ),
+    ),
+    Claim(
+        name="noisy-stats",
+        statement="SimpleLinearRegression by NoisyStats, in the form of sums with independent noise, is "
+        "ε-DP (or (ε, δ)-DP); under replace-one its L1 sensitivity is 5 in scaled units.",
+        unit=_UNIT,
+        measure="ApproxDP",
+        status="proved",
+        source="Alabi, McMillan, Sarathy, Smith & Vadhan 2022; the form of sums: this project",
+        proof="linear_model.md",
+        functions=(
+            *_SUMS,
+            "discreet.models.linear_model.simple.SimpleLinearRegression._plan",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._summed",
+        ),
+    ),
+    Claim(
+        name="theil-sen",
+        statement="SimpleLinearRegression by Theil–Sen, two medians over random pairs, is ε-DP; where the "
+        "number of rows is private it is bought first and rows are thrown into buckets.",
+        unit=_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="Alabi, McMillan, Sarathy, Smith & Vadhan 2022; the form with private n: this project",
+        proof="linear_model.md",
+        functions=(
+            "discreet.models.linear_model.theil_sen.score_sensitivity",
+            "discreet.models.linear_model.theil_sen.is_matched",
+            "discreet.models.linear_model.theil_sen.PairedLines.event",
+            "discreet.models.linear_model.theil_sen.PairedLines.in_buckets",
+            "discreet.models.linear_model.theil_sen.PairedLines.run",
+            "discreet.models.linear_model.theil_sen.PairedLines._median",
+            "discreet.models.linear_model.theil_sen.random_pairs",
+            "discreet.models.linear_model.theil_sen.thrown_pairs",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._shares",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._planned_pairs",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._paired",
+        ),
+    ),
+    Claim(
+        name="functional-logistic-regression",
+        statement="LogisticRegression by the functional mechanism releases one noised vector of "
+        "second-order sums: ε-DP, or (ε, δ)-DP with Gaussian noise.",
+        unit=_UNIT,
+        measure="ApproxDP",
+        status="proved",
+        source="Zhang, Zhang, Xiao, Yang & Winslett 2012; the joint sensitivity: this project",
+        proof="linear_model.md",
+        functions=(
+            *_SUMS,
+            "discreet.models.linear_model.logistic.LogisticRegression._query",
+            "discreet.models.linear_model.logistic.LogisticRegression._plan",
+            "discreet.models.linear_model.logistic.LogisticRegression._train",
+        ),
+    ),
+)

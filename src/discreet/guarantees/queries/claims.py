@@ -1,0 +1,53 @@
+"""Claims about queries through the door."""
+
+from discreet.guarantees.base import ANY_UNIT, ASKED, Claim
+
+CODE = (
+    "discreet.queries.*",
+    "!discreet.queries.discovery",
+    "discreet.answers.*",
+    "!discreet.answers.discovery",
+)
+PAGES = ("boosting.md", "cluster.md", "linear_model.md", "naive_bayes.md", "tree.md")
+RESTS_ON = ASKED
+
+
+CLAIMS = (
+    Claim(
+        name="exponential-quantile",
+        statement="A quantile drawn on the coded grid by the exponential mechanism is ε-DP and "
+        "(ε²/8)-zCDP, over all groups together.",
+        unit=ANY_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="McSherry & Talwar 2007; Smith 2011; Cesar & Rogers 2021",
+        proof="quantiles.md",
+        functions=(
+            "discreet.mechanisms.selection.Exponential.event",
+            "discreet.mechanisms.selection.Exponential.run",
+            "discreet.queries.quantile.Quantile.rank_sensitivity",
+            "discreet.queries.quantile.Quantile.scores",
+            "discreet.noise.select",
+            "discreet.noise.selection",
+            "discreet.answers.quantile",
+        ),
+    ),
+    Claim(
+        name="coded-sums",
+        statement="The integer vector of a query moves by at most its stated L1 and L2 sensitivity "
+        "between neighbours, on every engine, whatever stands in the cells.",
+        unit="add/remove and replace-one, with or without ids and max_rows",
+        measure="sensitivity",
+        status="proved",
+        source="this project",
+        proof="coding.md",
+        functions=(
+            "discreet.queries.base.Query._moved",
+            "discreet.engines.arrays.grid_codes",
+            "discreet.engines.arrays.keep_rows",
+            "discreet.engines.arrays",
+            "discreet.answers.additive",
+            "discreet.queries.base",
+        ),
+    ),
+)
