@@ -10,7 +10,7 @@ from typing import Any, TypeVar, final
 from discreet import events
 from discreet.answers import Answerer, answerer
 from discreet.doors import KeptRows, PaidEngine, PaidPlan, Selection, flat, unobserved
-from discreet.engines import Engine, open_engine
+from discreet.engines import Engine, conceal, open_engine
 from discreet.engines.remembering import remembered
 from discreet.ledger import Book
 from discreet.measures import Measure
@@ -65,6 +65,9 @@ class PrivateDataset:
         ledger: Book | None = None,
         rows: int | None = None,
     ) -> None:
+        data = conceal(
+            data
+        )  # debuggers show what a failed call held, and a URL may hold a password
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
         if ledger is not None and not isinstance(ledger, Book):

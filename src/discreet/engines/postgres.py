@@ -13,6 +13,7 @@ from discreet.engines.parquet import missing_table
 from discreet.engines.sessions import Sessions
 from discreet.engines.urls import Address
 from discreet.schema import Schema
+from discreet.secret import strip_frames
 from discreet.unit import Unit
 
 _EXTRA = "discreet[postgres]"
@@ -178,7 +179,9 @@ def open_postgres(address: Address) -> Engine:
 
     @contextmanager
     def connect() -> Iterator[Any]:
-        connection = _told(lambda: psycopg.connect(address.secret, autocommit=True), address.place)
+        connection = _told(
+            lambda: psycopg.connect(address.secret.reveal(), autocommit=True), address.place
+        )
         with connection:
             yield ibis.postgres.from_connection(connection)
 
@@ -213,6 +216,12 @@ def _told(act: Callable[[], Any], place: str) -> Any:
         raise
     except Exception as error:
         name = type(error).__name__
+    except (
+        BaseException
+    ) as error:  # an interrupt: without the driver's frames, which hold the password
+        interrupt, name = strip_frames(error), ""
+    if not name:
+        raise interrupt
     raise EngineFailed(
         f"the database at {place} could not be opened ({name}): check the address, and that the server "
         "runs and lets this user read the table. Its own message is withheld."

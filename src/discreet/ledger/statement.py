@@ -18,6 +18,7 @@ from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.measures import ZCDP, Measure
+from discreet.rational import readable
 
 __all__ = ["Statement", "statement_of"]
 
@@ -162,7 +163,7 @@ def described(value: Any) -> str:
             shown = [described(part) for part in value[:3]]
             return f"[{', '.join([*shown, f'{len(value)} in all'] if len(value) > 3 else shown)}]"
         case Fraction():
-            return f"{float(value):g}"
+            return readable(value)
         case _:
             return repr(value)
 
@@ -176,7 +177,7 @@ def _line(entry: Entry) -> str:
             else f"made account {plain(entry.account)}"
         )
         return f"{start}  {act}"
-    what = described(entry.event)
+    what = plain(described(entry.event))
     what = what if len(what) <= 90 else what[:87] + "..."
     delta = f" and δ = {float(entry.delta):.3g} of the reserve" if entry.delta else ""
     note = f"  ({plain(entry.note)})" if entry.note else ""

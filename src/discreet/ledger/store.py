@@ -18,6 +18,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from discreet.ledger.checkpoints import checkpoint_soon, forget_keeper, stop_keeper
 from discreet.ledger.dialects import Dialect, Failure, Refusal
 from discreet.ledger.errors import LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerUnknown
+from discreet.secret import strip_frames
 
 __all__ = ["Store", "run"]
 
@@ -109,8 +110,7 @@ class Store:
                 raise  # the first become a sentence
             name = type(error).__name__
         except BaseException as error:
-            interrupt, name = error.with_traceback(None), ""
-            interrupt.__context__ = interrupt.__cause__ = None
+            interrupt, name = strip_frames(error), ""
         if interrupt is not None:
             raise interrupt
         raise Refusal(f"the driver raised {name}; its message is withheld. Check the address")

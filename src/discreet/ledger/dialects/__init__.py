@@ -16,6 +16,7 @@ from discreet.ledger.dialects.base import Dialect, Draft, Failure, Refusal
 from discreet.ledger.dialects.postgres import PostgreSQL
 from discreet.ledger.dialects.sqlite import SQLite
 from discreet.ledger.errors import LedgerUnavailable
+from discreet.secret import strip_frames
 
 __all__ = ["Dialect", "Draft", "Failure", "Refusal", "dialect_for", "find_dialect", "with_secrets"]
 
@@ -40,9 +41,12 @@ def find_dialect(url: object, *, read_only: bool = False) -> Dialect | Exception
     try:
         return _parse(url, read_only)
     except Exception as error:
-        failed = error.with_traceback(None)
-    failed.__context__ = failed.__cause__ = None
-    if isinstance(failed, ValueError | TypeError | LedgerUnavailable):
+        failed = strip_frames(error)
+    if type(failed) in (
+        ValueError,
+        TypeError,
+        LedgerUnavailable,
+    ):  # ours; others hold what they read
         return failed
     return ValueError(f"url must look like {_FORMS}; this one can't be read.")
 
@@ -63,7 +67,7 @@ def _parse(url: object, read_only: bool) -> Dialect:
     raise ValueError(f"url must begin with 'sqlite:///' or 'postgresql://', got {shown}.")
 
 
-def with_secrets(url: str) -> str | URL:
+def with_secrets(url: str) -> str:
     """A URL from a pickle, with the password that this process was given for it, if any."""
     return postgres.remembered(url)
 

@@ -17,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from discreet.ledger.dialects.base import Dialect, Failure, Refusal
 from discreet.ledger.errors import LedgerUnavailable
+from discreet.secret import Secret
 
 __all__ = ["PostgreSQL", "remembered"]
 
@@ -37,12 +38,12 @@ _NETWORK = {
 _IDLE_SECONDS = 30
 
 #: By address without secrets: the one that this process was given. Pickles hold no password.
-_given: dict[str, URL] = {}
+_given: dict[str, Secret] = {}
 
 
-def remembered(url: str) -> str | URL:
+def remembered(url: str) -> str:
     """The address as this process was given it."""
-    return _given.get(url, url)
+    return _given[url].reveal() if url in _given else url
 
 
 @functools.cache
@@ -54,6 +55,10 @@ def _public_parameters() -> frozenset[str]:
         return frozenset()
     options = [(option.keyword.decode(), option.dispchar) for option in Conninfo.get_defaults()]
     return frozenset(name for name, shown in options if shown != b"*" and not _SECRET.search(name))
+
+
+def _joined(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
 
 
 class PostgreSQL(Dialect):
@@ -71,9 +76,10 @@ class PostgreSQL(Dialect):
         self.name = name
         query = {key: value for key, value in url.query.items() if key != "ledger"}
         known = _public_parameters()
-        self._secrets = {key: query.pop(key) for key in list(query) if key not in known}
+        hidden = [key for key in query if key not in known]
+        self._secrets = {key: Secret(_joined(query.pop(key))) for key in hidden}
         if url.password is not None:
-            self._secrets["password"] = str(url.password)
+            self._secrets["password"] = Secret(str(url.password))
         place = (url.username, None, url.host, url.port, url.database)
         self._address = URL.create("postgresql+psycopg", *place, query)
         shown = query if name == _DEFAULT else {**query, "ledger": name}
@@ -88,7 +94,7 @@ class PostgreSQL(Dialect):
             )
         self.errors = (psycopg.Error,)
         if self._secrets:
-            _given[self.url] = url
+            _given[self.url] = Secret(url.render_as_string(hide_password=False))
 
     @staticmethod
     def _check(url: URL) -> None:
@@ -104,7 +110,8 @@ class PostgreSQL(Dialect):
                 "password as '%40' and nothing else so, or better put the password in ~/.pgpass."
             )
         # what isn't where it belongs would be taken for a name, and names are shown
-        if any(set(part) & set("#&;=") for part in places if part) or ":" in (url.username or ""):
+        astray = any(set(part) & set("#&;=") for part in places if part)
+        if astray or ":" in (url.username or "") or ":" in url.database:
             raise ValueError(
                 "url must have the form 'postgresql://user@host:5432/database?option=value': its user, "
                 "host or database holds a ':', '#', '&', ';' or '='. Better put the password in ~/.pgpass."
@@ -133,7 +140,7 @@ class PostgreSQL(Dialect):
             self._address,
             connect_args={
                 **{key: value for key, value in _NETWORK.items() if key not in self._address.query},
-                **self._secrets,
+                **{key: secret.reveal() for key, secret in self._secrets.items()},
                 "autocommit": True,
                 "prepare_threshold": None,
                 "application_name": self._address.query.get("application_name", "discreet"),
@@ -194,7 +201,7 @@ class PostgreSQL(Dialect):
         code = getattr(error, "sqlstate", None)
         text = " ".join(str(error).partition("\n")[0].split()) or type(error).__name__
         for secret in self._secrets.values():
-            text = text.replace(str(secret), "***") if secret else text
+            text = text.replace(secret.reveal(), "***") if secret else text
         user, database = self._address.username, self._address.database
         where = f"{self._address.host or 'the local socket'}"
         where += f":{self._address.port}" if self._address.port else ""
