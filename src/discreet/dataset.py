@@ -10,7 +10,7 @@ from typing import Any, TypeVar, final
 from discreet import events
 from discreet.answers import Answerer, answerer
 from discreet.coding import CodedQuery, Condition, Engine, Keep
-from discreet.engines import open_engine
+from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.progress import hide_bars
 from discreet.engines.wrappers import GuardedEngine, RowCache
@@ -73,6 +73,8 @@ class PrivateDataset:
         ledger: Payer | None = None,
         rows: int | None = None,
     ) -> None:
+        # debuggers show what a failed call held, and a URL may hold a password
+        data = conceal(data)
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
         if ledger is not None and not isinstance(ledger, Payer):

@@ -104,7 +104,11 @@ def readable(value: Fraction | float) -> str:
     """A short decimal: exact where it has few digits, else six significant ones."""
     if isinstance(value, float) and math.isinf(value):
         return "inf"
-    return f"{float(value):.6g}"
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:  # beyond all floats
+        exact = Fraction(value)
+        return f"{Decimal(exact.numerator) / exact.denominator:.6g}"
 
 
 def square_root_above(value: Fraction) -> Fraction:

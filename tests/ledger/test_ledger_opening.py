@@ -222,13 +222,6 @@ def test_a_database_that_turns_read_only(url: str) -> None:
     assert len(Ledger(url).entries()) == 1
 
 
-def test_an_empty_file_is_no_ledger_yet(url: str) -> None:
-    _path(url).touch()
-    with pytest.raises(ValueError, match="limit must be given"):
-        Ledger(url)
-    assert len(Ledger(url, limit=PAIR).entries()) == 1
-
-
 def test_a_crash_while_creating_leaves_no_half_ledger(url: str, monkeypatch) -> None:
     def broken(connection: Connection) -> None:
         migrations._first(connection)

@@ -150,3 +150,68 @@ def test_long_events_are_shortened() -> None:
     ledger = Ledger(limit=PureDP(100))
     ledger.charge(Compose(many, many))
     assert max(map(len, str(ledger.statement()).splitlines())) < 200
+
+
+FORGED = (
+    "x\n  guarantee  nothing was charged",
+    "x\r  spent      PureDP(epsilon=0)",
+    "x\x1b[2K\x1b[1A  left       everything",
+    "x\x9b2J",
+    "x\u2028  anchor     0 entries",
+    "x\u2029y",
+    "x\x85y\x0by\x0cy\x1cy\x1dy\x1ey",
+    "x\u202egniht on\u202c",
+    "x\u2066y\u2069\u200e\u200f\u061c",
+    "x\u200by\u2060\ufeff\xad\u180e",
+    "x" + 300 * " " + "  guarantee  nothing was charged",
+    "x" + 300 * "\u2800" + "guarantee nothing was charged",
+    "x" + 300 * "\u3164" + "guarantee nothing was charged",
+    "x\ud800y",
+    "x\U000e0041y",
+)
+
+
+@pytest.mark.parametrize("note", FORGED)
+def test_no_note_passes_for_a_line_of_the_statement(note: str, monkeypatch) -> None:
+    from discreet.ledger import chain, journal
+
+    def print_one(texts: list[str]) -> str:
+        ledger = Ledger(limit=PureDP(10), accept_assumed=True)
+        monkeypatch.setattr(journal, "who", lambda: texts[0])
+        ledger.charge(DiscreteLaplace(10), note=texts[1])
+        ledger.external(PureDP(0.1), texts[2])
+        ledger.charge(Assumed(DiscreteLaplace(10), texts[3]))
+        stored = ledger.entries()
+        assert [stored[1].who, stored[1].note, stored[2].note] == texts[:3]  # to the last character
+        assert json.loads(ledger.statement().to_json())["entries"][1]["note"] == texts[1]
+        ledger.verify()
+        return str(ledger.statement())
+
+    assert chain.who() in print_one([chain.who(), "note", "declared", "premise"])
+    usual = print_one(["ann@desk", "note", "declared", "premise"]).split("\n")
+    forged = print_one([note] * 4).split("\n")
+    assert len(forged) == len(usual)
+    assert "\n".join(forged).splitlines() == forged
+    for line, other in zip(forged, usual, strict=True):
+        assert line.isprintable()
+        assert line[:13] == other[:13]
+        assert not set(line) & set("\u2800\u3164")
+        assert len(line) < 700
+        assert 100 * " " not in line
+
+
+def test_ordinary_notes_are_printed_as_they_are() -> None:
+    ledger = Ledger(limit=PureDP(1))
+    for note in ("naïve \u2603", "年齢の平均", "C:\\data (May)", "l'été, 50 %"):
+        ledger.charge(DiscreteLaplace(100), note=note)
+        assert f"({note})" in str(ledger.statement())
+
+
+def test_numbers_beyond_all_floats_are_printed() -> None:
+    ledger = Ledger(limit=PureDP(10**400))
+    ledger.charge(DiscreteLaplace(10**400))
+    ledger.external(PureDP(10**399), "a great deal")
+    text = str(ledger.statement())
+    assert "DiscreteLaplace(scale=1e+400, sensitivity=1)" in text
+    assert "PureDP(epsilon=1e+399)" in text
+    assert repr(ledger) == "Ledger(limit=PureDP(epsilon=1e+400), 10% used)"

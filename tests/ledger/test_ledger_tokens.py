@@ -117,7 +117,7 @@ def test_a_process_with_the_old_code_may_still_be_writing(old: str) -> None:
         return {**data, "who": "bob@old"}, chain.digest(body)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "_write", without)
+        patch.setattr(journal, "write_entry", without)
         ledger.charge(DiscreteLaplace(20))
     ledger.charge(DiscreteLaplace(20))
     ledger.verify()

@@ -332,3 +332,45 @@ def test_drawn_labels_have_the_numbers_they_should() -> None:
         [masks.drawn(chances, np.random.default_rng(seed)) == 2 for seed in range(400)], axis=0
     )
     assert np.abs(many - chances[:, 2]).max() < 0.15
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t'=1"),
+        ("\r=1", "'\r'=1"),
+        ("\uff1d1", "'\uff1d1"),
+        ("x;=1", "x;'=1"),  # where the semicolon separates cells
+        ("a\n=1", "a\n'=1"),
+        ("-1", "-1"),
+        ("+1e5", "+1e5"),
+        ("a=b", "a=b"),
+        ("plain", "plain"),
+        (-1.5, -1.5),
+    ],
+)
+def test_no_exported_cell_begins_with_a_formula(text: Any, cell: Any) -> None:
+    from discreet.publish.cells import as_cell
+
+    assert as_cell(text) == cell
+
+
+def test_names_and_labels_are_exported_as_text(tmp_path: Any) -> None:
+    x, y = table(2, 2)
+    labels = np.array(["=HYPERLINK(A1)", "@no"])
+    schema = dp.Schema(
+        **{"=a": dp.Real(-1, 1), "b": dp.Real(-1, 1), "+y": dp.Categorical(*labels.tolist())}
+    )
+    rows = {"=a": x[:, 0], "b": x[:, 1], "+y": labels[y]}
+    data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    masked = MaskedData(epsilon=2, random_state=0).fit(data, target="+y")
+    masked.to_csv(tmp_path / "masked.csv")
+    with (tmp_path / "masked.csv").open(newline="") as file:
+        header, *lines = csv.reader(file)
+    assert header == ["'=a", "b", "'+y"]
+    assert {line[2] for line in lines} == {"'=HYPERLINK(A1)", "'@no"}
+    assert [float(line[0]) for line in lines] == masked.X_[:, 0].tolist()

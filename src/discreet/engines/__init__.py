@@ -2,5 +2,6 @@
 
 from discreet.coding import Engine
 from discreet.engines.open import open_engine
+from discreet.engines.urls import conceal
 
-__all__ = ["Engine", "open_engine"]
+__all__ = ["Engine", "conceal", "open_engine"]

@@ -12,7 +12,7 @@ from discreet.coding import Engine
 from discreet.engines.arrays import Arrays
 from discreet.engines.delimited import Delimited
 from discreet.engines.natives import package_of
-from discreet.engines.urls import address, is_url
+from discreet.engines.urls import Address, Unreadable, conceal
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -27,6 +27,11 @@ def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
 
 
 def _engine(source: Any, schema: Schema) -> Engine:
+    source = conceal(source)
+    if isinstance(source, Unreadable):
+        raise source.error
+    if isinstance(source, Address):
+        return _addressed(source)
     if isinstance(source, str | Path):
         return _named(source)
     if isinstance(source, np.ndarray):
@@ -36,16 +41,17 @@ def _engine(source: Any, schema: Schema) -> Engine:
     return _framed(source)
 
 
+def _addressed(found: Address) -> Engine:
+    if found.kind == "duckdb":
+        from discreet.engines.parquet import open_duckdb
+
+        return open_duckdb(found.place, found.table)
+    from discreet.engines.postgres import open_postgres
+
+    return open_postgres(found)
+
+
 def _named(source: str | Path) -> Engine:
-    if isinstance(source, str) and is_url(source):
-        found = address(source)
-        if found.kind == "duckdb":
-            from discreet.engines.parquet import open_duckdb
-
-            return open_duckdb(found.place, found.table)
-        from discreet.engines.postgres import open_postgres
-
-        return open_postgres(found)
     from discreet.engines.parquet import open_parquet, parquet_files
 
     files = parquet_files(source)

@@ -15,6 +15,7 @@ from discreet.engines.sessions import Sessions
 from discreet.engines.turns import DUCKDB_RELATIONS, InTurn, Turn, shared_turn
 from discreet.engines.urls import Address
 from discreet.schema import Schema
+from discreet.secret import strip_frames
 from discreet.unit import Unit
 
 _EXTRA = "discreet[postgres]"
@@ -182,7 +183,7 @@ def open_postgres(address: Address) -> Engine:
     turn = Turn(MAX_CONNECTIONS)
 
     def opened() -> Any:
-        return psycopg.connect(address.secret, autocommit=True)
+        return psycopg.connect(address.secret.reveal(), autocommit=True)
 
     @contextmanager
     def connect() -> Iterator[Any]:
@@ -223,6 +224,12 @@ def _told(act: Callable[[], Any], place: str) -> Any:
         raise
     except Exception as error:
         name = type(error).__name__
+    except (
+        BaseException
+    ) as error:  # an interrupt: without the driver's frames, which hold the password
+        interrupt, name = strip_frames(error), ""
+    if not name:
+        raise interrupt
     raise EngineFailed(
         f"the database at {place} could not be opened ({name}): check the address, and that the server "
         "runs and lets this user read the table. Its own message is withheld."

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from discreet.secret import Secret, strip_frames
 
 POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
@@ -17,7 +21,47 @@ class Address:
     kind: str
     place: str
     table: tuple[str, ...]
-    secret: str = field(repr=False)
+    secret: Secret
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An address that can't be read, and the error to raise where nothing holds the address any more."""
+
+    error: Exception
+
+
+def conceal(source: Any) -> Any:
+    """What to use in place of a URL, so that no frame of a traceback holds its password.
+
+    A URL becomes an `Address`, or `Unreadable`; everything else stays as it is. Nothing is raised here.
+    """
+    if not isinstance(source, str):
+        return source
+    if not is_url(source):
+        if not _looks_secret(source) or os.path.exists(source):
+            return source
+        return Unreadable(
+            FileNotFoundError(
+                "there is no file of this name, which isn't shown because it looks like an address that may "
+                "hold a password: write postgresql://user@host:5432/database?table=name."
+            )
+        )
+    try:
+        return address(source)
+    except ValueError as error:
+        if type(error) is ValueError:  # one of ours; others hold what they couldn't read
+            return Unreadable(strip_frames(error))
+    return Unreadable(ValueError("the address can't be read: write it in plain characters."))
+
+
+def _looks_secret(text: str) -> bool:
+    """Whether text that is neither URL nor file may be meant as an address."""
+    if re.match(r"[A-Za-z0-9+]{3,}:|postgres", text) or re.search(
+        r"pass\w*\s*=|pwd\s*=", text, re.IGNORECASE
+    ):
+        return True
+    return re.search(r"(:|%3a).*(@|%40)", text, re.IGNORECASE) is not None
 
 
 def is_url(source: object) -> bool:
@@ -43,19 +87,26 @@ def address(url: str) -> Address:
     if scheme == "duckdb":
         if not base.startswith("/") or len(base) < 2:
             raise ValueError("the address of a DuckDB file is duckdb:///file.db?table=name.")
-        return Address("duckdb", unquote(base[1:]), table, "")
+        return Address("duckdb", unquote(base[1:]), table, Secret(""))
     others = [(name, value) for name, value in options if name != "table"]
     # unlike urlencode's default, a space is %20: libpq takes + as it stands
     more = "?" + urlencode(others, quote_via=quote) if others else ""
-    return Address("postgresql", _place(rest), table, f"postgresql://{base}{more}")
+    return Address("postgresql", _place(rest), table, Secret(f"postgresql://{base}{more}"))
 
 
 def _place(rest: str) -> str:
     """Host, port and database, without user and password."""
     try:
         parts = urlsplit("//" + rest)
-        host = parts.hostname or "the local server"
-        return f"{host}{'' if parts.port is None else f':{parts.port}'}{unquote(parts.path)}"
+        host, database = parts.hostname or "the local server", unquote(parts.path)
+        # what isn't where it belongs would be taken for a name, and names are shown
+        astray = (
+            set(unquote(host)) & set("@#&;=")
+            or set(database) & set("@#&;=:")
+            or ("%" in host and ":" not in host)
+        )
+        if not astray:
+            return f"{host}{'' if parts.port is None else f':{parts.port}'}{database}"
     except ValueError:
         pass
     raise ValueError(

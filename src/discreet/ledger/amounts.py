@@ -9,6 +9,8 @@ it is rounded *up* at the 40th decimal place.
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -33,6 +35,7 @@ Amount = Fraction | float
 #: By name: ``{"epsilon": ..., "delta": ...}``.
 Amounts = dict[str, Amount]
 
+_TEXT = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _PLACES = 10**40
 _STEP = 1 << 64
 _GRID = math.lcm(_PLACES, _STEP) * math.lcm(*range(1, 1001))
@@ -74,6 +77,8 @@ def amount_from_text(text: str) -> Amount:
     """The inverse of ``str``."""
     if text == "inf":
         return math.inf
+    if not _TEXT.fullmatch(text):
+        raise ValueError("an amount is a fraction of two whole numbers")
     numerator, _, denominator = text.partition("/")
     return Fraction(int(numerator), int(denominator or 1))
 
@@ -85,11 +90,17 @@ def amounts_from_text(texts: Mapping[str, str]) -> Amounts:
 
 def float_above(amount: Amount) -> float:
     """The nearest float that isn't smaller."""
-    near = float(amount)
+    try:
+        near = float(amount)
+    except OverflowError:
+        return math.inf
     return near if near >= amount else math.nextafter(near, math.inf)
 
 
 def float_below(amount: Amount) -> float:
     """The nearest float that isn't greater."""
-    near = float(amount)
+    try:
+        near = float(amount)
+    except OverflowError:
+        return sys.float_info.max
     return near if near <= amount else math.nextafter(near, -math.inf)

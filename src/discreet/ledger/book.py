@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, TypeVar
 
 from discreet.events import Event, External
 from discreet.ledger import journal
 from discreet.ledger.amounts import grid_for, on_grid
-from discreet.ledger.chain import Entry
+from discreet.ledger.backup import write_backup
+from discreet.ledger.chain import Entry, expect_whole
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.payers import Payer
 from discreet.ledger.splitting import check_admissible
@@ -17,7 +19,7 @@ from discreet.ledger.statement import Statement, statement_of
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms, check_limit
 from discreet.ledger.verification import verify
-from discreet.measures import Measure, measure_from_dict
+from discreet.measures import Measure
 from discreet.unit import Unit
 
 __all__ = ["Account", "Book"]
@@ -181,16 +183,15 @@ class Book(Payer):
                 f"{name!r}."
             )
         checked = None if limit is None else check_limit(limit)
-        made = journal.find_account(self._store, path)
-        if made is None:
+        agreed = journal.find_account(self._store, path)
+        if agreed is None:
             if checked is None:
                 raise ValueError(
                     f"limit must be given to create the account {path}: there is none yet."
                 )
             journal.create_account(self._store, self._terms.filter, path, checked)
-            made = journal.find_account(self._store, path)
-            assert made is not None
-        agreed = measure_from_dict(made["limit"])
+            agreed = journal.find_account(self._store, path)
+            assert agreed is not None
         if checked is not None and checked != agreed:
             raise ValueError(
                 f"limit is {checked!r}, but the account {path} was created with {agreed!r}: limits "
@@ -204,12 +205,15 @@ class Book(Payer):
 
     def spent(self) -> Measure:
         """What was charged so far: a fill level, not a guarantee (the guarantee is the limit)."""
-        return self._terms.filter.measure(journal.balance(self._store, self._path)[1])
+        _, totals = journal.balance(self._store, self._terms.filter, self._path)
+        with expect_whole(f"The balance of account {self._path}"):
+            return self._terms.filter.measure(totals)
 
     def remaining(self) -> Measure:
         """What is left of the limit, in the measure in which the ledger counts."""
-        caps, totals = journal.balance(self._store, self._path)
-        return self._terms.filter.left(totals, caps)
+        caps, totals = journal.balance(self._store, self._terms.filter, self._path)
+        with expect_whole(f"The balance of account {self._path}"):
+            return self._terms.filter.left(totals, caps)
 
     def verify(self, head: str | None = None, count: int | None = None) -> None:
         """Check the whole ledger: hashes, sums, limits and balances.
@@ -228,6 +232,31 @@ class Book(Payer):
         """
         verify(self._store, self._terms, head=head, count=count)
 
+    def backup(self, path: str | PathLike[str]) -> tuple[str, int]:
+        """Write the whole ledger, as it stands now, to a new SQLite file.
+
+        Charges may go on meanwhile. The copy is complete in its one file, verified, and a ledger itself:
+        ``dp.Ledger("sqlite:///" + path, read_only=True)`` reads it. A ledger in PostgreSQL is copied
+        to a file too.
+
+        Parameters
+        ----------
+        path : str or path
+            Where there is no file yet.
+
+        Returns
+        -------
+        tuple of str and int
+            The anchor of the copy, the hash of its last entry and the number of entries: what
+            `verify` takes.
+
+        Notes
+        -----
+        **Privacy**: a backup that is restored has forgotten the charges made since, whose answers people
+        have seen. Compare it with the newest anchor before anybody charges it.
+        """
+        return write_backup(self._store, self._terms, path)
+
     def statement(self) -> Statement:
         """Who asked what, when, at which cost, and what is guaranteed."""
         return statement_of(self._store, self._terms, self._path, self._limit)
@@ -242,8 +271,10 @@ class Book(Payer):
         return self
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_grid"):  # opening it failed half-way, and a debugger looks at it
+            return f"{type(self).__name__}(not open)"
         try:
-            caps, totals = journal.balance(self._store, self._path)
+            caps, totals = journal.balance(self._store, self._terms.filter, self._path)
             fill = f"{self._terms.filter.fill(totals, caps):.0%} used"
         except LedgerError:
             fill = "not readable"
@@ -276,4 +307,4 @@ class Account(Book):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         from discreet.ledger.ledger import reopened
 
-        return reopened, (self.url, self._path)
+        return reopened, (self.url, self._path, self._store.dialect.read_only)

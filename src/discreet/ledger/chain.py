@@ -9,7 +9,8 @@ import json
 import platform
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -23,10 +24,13 @@ from discreet.measures import Measure
 
 __all__ = [
     "FIRST",
+    "SURPRISES",
     "Entry",
     "canonical",
     "digest",
     "entry_from_body",
+    "expect_whole",
+    "follow",
     "new_token",
     "now",
     "parsed",
@@ -127,34 +131,91 @@ def who() -> str:
     return f"{user}@{platform.node() or 'unknown'}"
 
 
-def parsed(number: int, body: str) -> dict[str, Any]:
-    """The body of a stored entry as data."""
+#: What reading something raises that isn't as it was written.
+SURPRISES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def expect_whole(what: str) -> Iterator[None]:
+    """Turn whatever goes wrong with stored data in the block into `LedgerCorrupt`."""
     try:
+        yield
+    except SURPRISES:
+        raise LedgerCorrupt(f"{what} can't be read: it was changed.") from None
+
+
+def parsed(number: Any, hash_: Any, body: Any) -> dict[str, Any]:
+    """The body of a stored entry as data, after comparing it with its hash."""
+    with expect_whole(f"Entry {_short(number)}"):
+        if digest(body) != hash_:
+            raise LedgerCorrupt(f"Entry {_short(number)} was changed: its hash is another.")
         data = json.loads(body)
         if not isinstance(data, dict):
-            raise ValueError
-    except ValueError:
-        raise LedgerCorrupt(f"Entry {number} can't be read: it was changed.") from None
+            raise TypeError
+    if data.get("number") != number:
+        raise LedgerCorrupt(f"Entry {_short(number)} doesn't follow the one before it.")
     return data
+
+
+def _short(number: Any) -> str:
+    """The number of an entry; where it isn't one, no more than that."""
+    return str(number) if isinstance(number, int) else "without a number"
+
+
+def follow(rows: Iterable[Any]) -> list[tuple[dict[str, Any], str]]:
+    """The data and hash of each entry, in order, if each follows the one before it.
+
+    The rows hold number, hash, body and token.
+    """
+    previous, found = FIRST, []
+    for expected, (number, hash_, body, token) in enumerate(rows):
+        if number != expected:
+            raise LedgerCorrupt(f"Entry {expected} is missing.")
+        data = parsed(number, hash_, body)
+        if data.get("previous") != previous:
+            raise LedgerCorrupt(f"Entry {number} doesn't follow the one before it.")
+        if data.get("token") != token:
+            raise LedgerCorrupt(f"Entry {number} has another token than the one it was made with.")
+        previous = hash_
+        found.append((data, hash_))
+    if not found:
+        raise LedgerCorrupt("The entries of this ledger are missing.")
+    return found
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    if not isinstance(data[key], str):
+        raise TypeError(key)
+    return str(data[key])
 
 
 def entry_from_body(filter_: Filter, data: Mapping[str, Any], hash_: str) -> Entry:
     """The entry that a stored body describes."""
-    try:
+    with expect_whole(f"Entry {_short(data.get('number'))}"):
+        if data["kind"] not in ("ledger", "account", "charge"):
+            raise ValueError
         amounts = amounts_from_text(data["booked"]) if data["kind"] == "charge" else None
+        delta = Fraction(0) if amounts is None else Fraction(filter_.reserve_of(amounts))
+        if not 0 <= delta <= 1:
+            raise ValueError
         return Entry(
-            number=data["number"],
+            number=int(data["number"]),
             kind=data["kind"],
-            time=data["time"],
-            who=data["who"],
-            account=data["account"],
+            time=_text(data, "time"),
+            who=_text(data, "who"),
+            account=_text(data, "account"),
             event=event_from_dict(data["event"]) if amounts is not None else None,
             booked=None if amounts is None else filter_.measure(amounts),
-            delta=Fraction(0) if amounts is None else Fraction(filter_.reserve_of(amounts)),
-            note=data["note"],
+            delta=delta,
+            note=_text(data, "note"),
             hash=hash_,
-            previous=data["previous"],
-            token=data.get("token", ""),
+            previous=_text(data, "previous"),
+            token=_text({"token": "", **data}, "token"),
         )
-    except (KeyError, TypeError, AttributeError):
-        raise LedgerCorrupt("An entry lacks a part that every entry has: it was changed.") from None

@@ -67,7 +67,7 @@ class Filter(ABC):
 def _share(total: Amount, cap: Amount) -> float:
     if not total:
         return 0.0
-    return float(total / cap) if cap else math.inf
+    return float_above(total / cap) if cap else math.inf
 
 
 def check_measure(event: Event, measure: Measure) -> None:

@@ -1,22 +1,23 @@
-"""The three acts on a ledger's tables: open it, add an account, charge. Each is one transaction."""
+"""The acts on a ledger's tables: add an account, charge, look. Each is one transaction."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, func, or_, select
 
 from discreet.events import Event
 from discreet.ledger.amounts import Amounts, added, amounts_from_text, to_text
 from discreet.ledger.chain import (
-    FIRST,
     Entry,
     canonical,
     digest,
     entry_from_body,
+    expect_whole,
+    follow,
     new_token,
     now,
     parsed,
@@ -25,37 +26,61 @@ from discreet.ledger.chain import (
 )
 from discreet.ledger.errors import BudgetExceeded, LedgerCorrupt
 from discreet.ledger.filters import Filter
-from discreet.ledger.migrations import balances, check_version, entries, migrate, version_of
+from discreet.ledger.migrations import balances, entries
 from discreet.ledger.store import Store, run
-from discreet.ledger.terms import Terms
-from discreet.measures import Measure
+from discreet.measures import Measure, measure_from_dict
 
 __all__ = [
     "ROOT",
+    "add_balance",
     "all_entries",
     "ancestors",
     "balance",
+    "balance_from_row",
     "charge",
+    "check_anchor",
     "create_account",
+    "entries_from_rows",
     "find",
     "find_account",
     "head",
+    "in_order",
     "is_inside",
-    "opened",
+    "write_entry",
+    "zero_of",
 ]
 
 #: The account of the ledger itself.
 ROOT = "/"
 
-_last = select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
-_first = select(entries.c.hash, entries.c.body).where(entries.c.number == 0)
-_made = select(entries.c.number, entries.c.body).where(entries.c.number == bindparam("at"))
+#: The newest entry, and the newest that was seen before: often the same one.
+_last = (
+    select(entries.c.number, entries.c.hash)
+    .where(
+        or_(
+            entries.c.number == bindparam("seen"),
+            entries.c.number == select(func.max(entries.c.number)).scalar_subquery(),
+        )
+    )
+    .order_by(entries.c.number.desc())
+)
+_made = select(entries.c.number, entries.c.hash, entries.c.body).where(
+    entries.c.number == bindparam("at")
+)
 _by_token = select(entries.c.number, entries.c.hash, entries.c.body).where(
     entries.c.token == bindparam("sought")
 )
 _balance = select(balances.c.entry, balances.c.caps, balances.c.totals).where(
     balances.c.account == bindparam("of")
 )
+#: Bodies are canonical JSON, so that the entries which made accounts are found by a part of the text.
+_accounts = (
+    select(entries.c.number, entries.c.hash, entries.c.body)
+    .where(entries.c.body.contains('"kind":"account"'))
+    .order_by(entries.c.number)
+)
+#: All that `follow` wants.
+in_order = select(entries).order_by(entries.c.number)
 _append = entries.insert()
 _add_balance = balances.insert()
 _set_totals = (
@@ -69,62 +94,15 @@ def ancestors(account: str) -> list[str]:
     return [ROOT, *("/" + "/".join(parts[: i + 1]) for i in range(len(parts)))]
 
 
-def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool]:
-    """The terms of the ledger in `store`, and whether it was just made with the terms `fresh`."""
-    version, agreed = store.read(_agreed) if store.dialect.exists() else (0, None)
-    if agreed is not None:
-        return agreed, False
-    if version == 0 and fresh is None:
-        raise ValueError(
-            f"limit must be given to start a new ledger, and there is none yet at {store.url}: "
-            "for example limit=dp.ApproxDP(1, 1e-6)."
-        )
-    terms = None if fresh is None else fresh()  # raises before anything is written
-    store.prepare()
-
-    def act(connection: Connection) -> tuple[Terms, bool]:
-        migrate(connection)
-        if run(connection, _first):
-            return _terms(connection), False
-        if terms is None:
-            raise LedgerCorrupt("The first entry of this ledger is missing.")
-        _open(connection, terms)
-        return terms, True
-
-    return store.write(act)
-
-
-def _agreed(connection: Connection) -> tuple[int, Terms | None]:
-    """The version of the tables, and the terms where that is the newest."""
-    version = version_of(connection)
-    return version, _terms(connection) if version and check_version(version) else None
-
-
-def _open(connection: Connection, terms: Terms) -> None:
-    caps = terms.filter.caps(terms.limit)
-    zero = _zero(terms.filter)
-    details = {"kind": "ledger", "account": ROOT, "terms": terms.to_dict(), "caps": to_text(caps)}
-    _write(connection, -1, FIRST, {**details, "note": "", "totals": {ROOT: to_text(zero)}})
-    _new_balance(connection, ROOT, 0, caps, zero)
-
-
-def _terms(connection: Connection) -> Terms:
-    rows = run(connection, _first)
-    if not rows:
-        raise LedgerCorrupt("The first entry of this ledger is missing.")
-    hash_, body = rows[0]
-    if digest(body) != hash_:
-        raise LedgerCorrupt("Entry 0 was changed: its hash is another.")
-    return Terms.from_dict(parsed(0, body)["terms"])
-
-
-def _zero(filter_: Filter) -> Amounts:
+def zero_of(filter_: Filter) -> Amounts:
+    """What a new account has spent."""
     return dict.fromkeys(filter_.names, Fraction(0))
 
 
-def _new_balance(
+def add_balance(
     connection: Connection, account: str, number: int, caps: Amounts, totals: Amounts
 ) -> None:
+    """Add the balance of an account that entry `number` makes."""
     row = {
         "account": account,
         "entry": number,
@@ -134,9 +112,10 @@ def _new_balance(
     run(connection, _add_balance, **row)
 
 
-def _write(
+def write_entry(
     connection: Connection, last: int, previous: str, details: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
+    """Append an entry to the one with the number `last`; its data and hash."""
     number = last + 1
     data = {**details, "number": number, "previous": previous, "time": now(), "who": who()}
     body = canonical(data)
@@ -145,61 +124,112 @@ def _write(
     return data, hash_
 
 
-def _balances(connection: Connection, accounts: list[str]) -> dict[str, tuple[Amounts, Amounts]]:
+def balance_from_row(
+    filter_: Filter, account: str, caps: Any, totals: Any
+) -> tuple[Amounts, Amounts]:
+    """Caps and totals as they are stored, if they are such as charges leave them."""
+    with expect_whole(f"The balance of account {account}"):
+        bounds, sums = amounts_from_text(json.loads(caps)), amounts_from_text(json.loads(totals))
+        for amounts in (bounds, sums):
+            # an infinite amount is a float; comparing fractions would take as long as the charge
+            if len(amounts) != len(filter_.names) or any(
+                getattr(amounts[name], "numerator", 0) < 0 for name in filter_.names
+            ):
+                raise ValueError
+        if any(isinstance(bound, float) for bound in bounds.values()):
+            raise ValueError
+    return bounds, sums
+
+
+def _balances(
+    connection: Connection, filter_: Filter, accounts: list[str]
+) -> dict[str, tuple[Amounts, Amounts]]:
     """Caps and totals of each account."""
     found = {}
     for account in accounts:
         rows = run(connection, _balance, of=account)
         if not rows:
             raise LedgerCorrupt(f"The balance of account {account} is missing.")
-        _, caps, totals = rows[0]
-        found[account] = amounts_from_text(json.loads(caps)), amounts_from_text(json.loads(totals))
+        found[account] = balance_from_row(filter_, account, *rows[0][1:])
     return found
 
 
 def head(store: Store) -> tuple[str, int]:
     """The hash of the last entry, and how many entries there are."""
-    number, hash_ = store.read(_head)
+    number, hash_ = store.read(lambda connection: _head(connection, store))
+    store.remember(number, hash_)
     return hash_, number + 1
 
 
-def _head(connection: Connection) -> tuple[int, str]:
-    rows = run(connection, _last)
+def _head(connection: Connection, store: Store) -> tuple[int, str]:
+    """Number and hash of the last entry, in a ledger that has not forgotten what it said before."""
+    anchor = store.anchor
+    rows = run(connection, _last, seen=-1 if anchor is None else anchor[0])
     if not rows:
         raise LedgerCorrupt("The entries of this ledger are missing.")
     number, hash_ = rows[0]
+    if not isinstance(number, int) or number < 0 or not isinstance(hash_, str):
+        raise LedgerCorrupt("The last entry of this ledger can't be read: it was changed.")
+    if anchor is not None and tuple(rows[-1]) != anchor:
+        raise _forgotten(store, anchor)
     return number, hash_
 
 
-def balance(store: Store, account: str) -> tuple[Amounts, Amounts]:
+def check_anchor(store: Store, hashes: list[str]) -> None:
+    """Compare all entries with the newest one that this process saw."""
+    anchor = store.anchor
+    if anchor is not None and hashes[anchor[0] : anchor[0] + 1] != [anchor[1]]:
+        raise _forgotten(store, anchor)
+    store.remember(len(hashes) - 1, hashes[-1])
+
+
+def _forgotten(store: Store, anchor: tuple[int, str]) -> LedgerCorrupt:
+    return LedgerCorrupt(
+        f"Entry {anchor[0]}, which this process saw, isn't in the ledger {store.url} any more: a backup "
+        "was restored, or another ledger took its place. Nothing was charged, so nothing may be read. "
+        "Put the right ledger back, or open this one again and enter with ledger.external(...) what it "
+        "has forgotten."
+    )
+
+
+def balance(store: Store, filter_: Filter, account: str) -> tuple[Amounts, Amounts]:
     """Caps and totals of an account."""
-    return store.read(lambda connection: _balances(connection, [account]))[account]
+    return store.read(lambda connection: _balances(connection, filter_, [account]))[account]
 
 
-def find_account(store: Store, account: str) -> dict[str, Any] | None:
-    """The data of the entry that made an account."""
+def find_account(store: Store, account: str) -> Measure | None:
+    """The limit of an account; None if there is no such account."""
+    return store.read(lambda connection: _limit_of(connection, account))
 
-    def act(connection: Connection) -> tuple[Any, Any]:
-        found = run(connection, _balance, of=account)
-        return found, found and run(connection, _made, at=found[0][0])
 
-    found, rows = store.read(act)
+def _limit_of(connection: Connection, account: str) -> Measure | None:
+    found = run(connection, _balance, of=account)
     if not found:
+        _check_never_made(connection, account)
         return None
+    rows = run(connection, _made, at=found[0][0])
     data = parsed(*rows[0]) if rows else {}
     if data.get("kind") != "account" or data.get("account") != account:
         raise LedgerCorrupt(f"The entry that made account {account} is missing.")
-    return data
+    with expect_whole(f"Entry {data['number']}"):
+        return measure_from_dict(data["limit"])
+
+
+def _check_never_made(connection: Connection, account: str) -> None:
+    """An account that was made and has no balance was damaged: made again it would start at zero."""
+    for number, hash_, body in run(connection, _accounts):
+        if parsed(number, hash_, body).get("account") == account:
+            raise LedgerCorrupt(f"The balance of account {account} is missing.")
 
 
 def create_account(store: Store, filter_: Filter, account: str, limit: Measure) -> None:
     """Enter a new account; does nothing if it is there already."""
-    caps, zero = filter_.caps(limit), _zero(filter_)
+    caps, zero = filter_.caps(limit), zero_of(filter_)
 
     def act(connection: Connection) -> None:
-        if run(connection, _balance, of=account):
+        if _limit_of(connection, account) is not None:
             return
-        last, previous = _head(connection)
+        last, previous = _head(connection, store)
         details = {
             "kind": "account",
             "account": account,
@@ -208,8 +238,8 @@ def create_account(store: Store, filter_: Filter, account: str, limit: Measure) 
             "totals": {account: to_text(zero)},
             "note": "",
         }
-        _write(connection, last, previous, details)
-        _new_balance(connection, account, last + 1, caps, zero)
+        write_entry(connection, last, previous, details)
+        add_balance(connection, account, last + 1, caps, zero)
 
     store.write(act)
 
@@ -235,9 +265,9 @@ def charge(
         known = None if own_token is None else _by(connection, filter_, token)
         if known is not None:
             return known
-        last, previous = _head(connection)
+        last, previous = _head(connection, store)
         totals: dict[str, Amounts] = {}
-        found = _balances(connection, accounts)
+        found = _balances(connection, filter_, accounts)
         for name in accounts:
             caps, before = found[name]
             totals[name] = added(before, amounts)
@@ -253,7 +283,7 @@ def charge(
             "note": note,
             "token": token,
         }
-        data, hash_ = _write(connection, last, previous, details)
+        data, hash_ = write_entry(connection, last, previous, details)
         for name, text in texts.items():
             run(connection, _set_totals, of=name, now=canonical(text))
         return Entry(
@@ -271,7 +301,9 @@ def charge(
             token=token,
         )
 
-    return store.write(act, token=token, find=lambda connection: _by(connection, filter_, token))
+    entry = store.write(act, token=token, find=lambda connection: _by(connection, filter_, token))
+    store.remember(entry.number, entry.hash)
+    return entry
 
 
 def find(store: Store, filter_: Filter, token: str) -> Entry | None:
@@ -281,7 +313,7 @@ def find(store: Store, filter_: Filter, token: str) -> Entry | None:
 
 def _by(connection: Connection, filter_: Filter, token: str) -> Entry | None:
     for number, hash_, body in run(connection, _by_token, sought=token):
-        return entry_from_body(filter_, parsed(number, body), hash_)
+        return entry_from_body(filter_, parsed(number, hash_, body), hash_)
     return None
 
 
@@ -293,14 +325,25 @@ def _refusal(
     if reserve or pot:
         left = float(pot - filter_.reserve_of(before))
         words = f"and asks for δ = {float(reserve):.3g} of the {left:.3g} left in the reserve"
-    return BudgetExceeded(filter_.measure(asked), filter_.left(before, caps), account, words)
+    with expect_whole(
+        f"The balance of account {account}"
+    ):  # totals beyond the caps leave less than 0
+        return BudgetExceeded(filter_.measure(asked), filter_.left(before, caps), account, words)
 
 
 def all_entries(store: Store, filter_: Filter, account: str) -> list[Entry]:
     """The entries of an account and those inside it, in order."""
-    statement = select(entries.c.number, entries.c.hash, entries.c.body).order_by(entries.c.number)
-    rows = store.read(lambda connection: connection.execute(statement).all())
-    found = (entry_from_body(filter_, parsed(row.number, row.body), row.hash) for row in rows)
+    rows = store.read(lambda connection: connection.execute(in_order).all())
+    return entries_from_rows(store, filter_, account, rows)
+
+
+def entries_from_rows(
+    store: Store, filter_: Filter, account: str, rows: Sequence[Any]
+) -> list[Entry]:
+    """The entries of an account in all rows of a ledger, each checked against the one before it."""
+    chain = follow(rows)
+    check_anchor(store, [hash_ for _, hash_ in chain])
+    found = [entry_from_body(filter_, data, hash_) for data, hash_ in chain]
     return [entry for entry in found if is_inside(entry.account, account)]
 
 

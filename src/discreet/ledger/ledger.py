@@ -11,7 +11,8 @@ from sqlalchemy import URL
 from discreet.ledger import journal
 from discreet.ledger.amounts import grid_for
 from discreet.ledger.book import Book
-from discreet.ledger.dialects import dialect_for, with_secrets
+from discreet.ledger.dialects import dialect_for, find_dialect, with_secrets
+from discreet.ledger.opening import opened
 from discreet.ledger.store import Store
 from discreet.ledger.temporary import temporary_url
 from discreet.ledger.terms import new_terms
@@ -45,6 +46,9 @@ class Ledger(Book):
     delta_reserve : number
         The part of δ set aside for events with a δ of their own, in ``"zcdp"`` and ``"renyi"``
         ledgers.
+    read_only : bool
+        Open an existing ledger to read and verify it, without the right to write where it is kept.
+        Charges are refused.
 
     Notes
     -----
@@ -67,8 +71,19 @@ class Ledger(Book):
         composition: str | None = None,
         accept_assumed: bool = False,
         delta_reserve: Number = 0,
+        read_only: bool = False,
     ) -> None:
-        dialect = None if url is None else dialect_for(url)
+        if not isinstance(read_only, bool):
+            raise TypeError("read_only must be True or False.")
+        found = None if url is None else find_dialect(url, read_only=read_only)
+        url = None  # it may hold a password, and debuggers show what a failed call held
+        if isinstance(found, Exception):
+            raise found
+        dialect = found
+        if dialect is None and read_only:
+            raise ValueError(
+                "url must be given with read_only=True: a new ledger has nothing to read."
+            )
         agreed = (unit, composition, accept_assumed, delta_reserve)
         if dialect is None and limit is None:
             raise ValueError(
@@ -78,7 +93,7 @@ class Ledger(Book):
         if dialect is None:
             fresh()  # raises before a file is made
         self._store = Store(dialect_for(temporary_url()) if dialect is None else dialect)
-        self._terms, new = journal.opened(self._store, None if limit is None else fresh)
+        self._terms, new = opened(self._store, None if limit is None else fresh)
         if not new:
             self._terms.check_again(limit, *agreed)
         self._path = journal.ROOT
@@ -86,12 +101,12 @@ class Ledger(Book):
         self._grid = grid_for(self._limit)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return reopened, (self.url, self._path)
+        return reopened, (self.url, self._path, self._store.dialect.read_only)
 
 
-def reopened(url: str, path: str) -> Book:
+def reopened(url: str, path: str, read_only: bool = False) -> Book:
     """The ledger or account that was pickled, in this process."""
-    book: Book = Ledger(with_secrets(url))
+    book: Book = Ledger(with_secrets(url), read_only=read_only)
     for name in filter(None, path.split("/")):
         book = book.account(name)
     return book

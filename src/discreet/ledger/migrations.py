@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-from discreet.ledger.errors import LedgerUnavailable
+from discreet.ledger.errors import LedgerCorrupt, LedgerUnavailable
 
 __all__ = ["STEPS", "balances", "entries", "migrate", "version_of"]
 
@@ -94,8 +94,10 @@ def version_of(connection: Connection) -> int:
                 "This place belongs to something else: it has tables, but none of a ledger."
             )
         return 0
-    found = connection.execute(select(versions.c.version)).scalar_one()
-    return int(found)
+    found = [row.version for row in connection.execute(select(versions.c.version)).all()]
+    if len(found) != 1 or not isinstance(found[0], int) or found[0] < 1:
+        raise LedgerCorrupt("The version of this ledger's tables can't be read: it was changed.")
+    return found[0]
 
 
 def check_version(version: int, steps: Sequence[Step] | None = None) -> bool:

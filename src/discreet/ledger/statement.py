@@ -11,12 +11,14 @@ from sqlalchemy import select
 
 from discreet.events import Assumed, Event, External, walk
 from discreet.ledger import journal
-from discreet.ledger.amounts import amounts_from_text
-from discreet.ledger.chain import Entry, entry_from_body, parsed
-from discreet.ledger.migrations import balances, entries
+from discreet.ledger.chain import Entry, expect_whole
+from discreet.ledger.errors import LedgerCorrupt
+from discreet.ledger.migrations import balances
+from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.measures import ZCDP, Measure
+from discreet.rational import readable
 
 __all__ = ["Statement", "statement_of"]
 
@@ -46,7 +48,9 @@ class Statement:
 
     Notes
     -----
-    **Privacy**: notes and events are printed as they were entered; neither comes from a row.
+    **Privacy**: notes and events are shown as they were entered; neither comes from a row. For people
+    each is one line of visible characters, so that no note passes for another line of the statement;
+    the certificate has them to the last character.
     """
 
     account: str
@@ -112,7 +116,7 @@ class Statement:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        name = "ledger" if self.account == journal.ROOT else f"account {self.account}"
+        name = "ledger" if self.account == journal.ROOT else f"account {plain(self.account)}"
         lines = [
             f"Privacy statement of this {name}",
             f"  guarantee  {self.guarantee}",
@@ -126,9 +130,12 @@ class Statement:
             lines.append(f"  reserve    {taken} of δ = {pot} taken by events with a δ of their own")
         for entry in self.assumed:
             for why in _premises(entry.event):
-                lines.append(f"  ASSUMED    the guarantee rests on entry {entry.number}: {why}")
+                lines.append(
+                    f"  ASSUMED    the guarantee rests on entry {entry.number}: {plain(why)}"
+                )
         for entry in self.declared:
-            lines.append(f"  declared   entry {entry.number} was priced by a person: {entry.note}")
+            note = plain(entry.note)
+            lines.append(f"  declared   entry {entry.number} was priced by a person: {note}")
         lines.append(f"  entries    {len(self.entries)}")
         if len(self.entries) > _PRINTED:
             lines.append(f"    ... {len(self.entries) - _PRINTED} earlier entries")
@@ -156,45 +163,51 @@ def described(value: Any) -> str:
             shown = [described(part) for part in value[:3]]
             return f"[{', '.join([*shown, f'{len(value)} in all'] if len(value) > 3 else shown)}]"
         case Fraction():
-            return f"{float(value):g}"
+            return readable(value)
         case _:
             return repr(value)
 
 
 def _line(entry: Entry) -> str:
-    start = f"    {entry.number:>5}  {entry.time[:19]}Z  {entry.who}"
+    start = f"    {entry.number:>5}  {plain(entry.time[:19])}Z  {plain(entry.who)}"
     if entry.event is None:
-        act = "opened the ledger" if entry.kind == "ledger" else f"made account {entry.account}"
+        act = (
+            "opened the ledger"
+            if entry.kind == "ledger"
+            else f"made account {plain(entry.account)}"
+        )
         return f"{start}  {act}"
-    what = described(entry.event)
+    what = plain(described(entry.event))
     what = what if len(what) <= 90 else what[:87] + "..."
     delta = f" and δ = {float(entry.delta):.3g} of the reserve" if entry.delta else ""
-    note = f"  ({entry.note})" if entry.note else ""
-    where = "" if entry.account == journal.ROOT else f"  {entry.account}"
+    note = f"  ({plain(entry.note)})" if entry.note else ""
+    where = "" if entry.account == journal.ROOT else f"  {plain(entry.account)}"
     return f"{start}{where}  {what}: {entry.booked!r}{delta}{note}"
 
 
 def statement_of(store: Store, terms: Terms, account: str, limit: Measure) -> Statement:
     """The statement of an account, from one state of the ledger."""
-    rows, balance = store.read(
+    rows, stored = store.read(
         lambda connection: (
-            connection.execute(select(entries).order_by(entries.c.number)).all(),
-            connection.execute(select(balances).where(balances.c.account == account)).one(),
+            connection.execute(journal.in_order).all(),
+            connection.execute(select(balances).where(balances.c.account == account)).all(),
         )
     )
-    caps = amounts_from_text(parsed(-1, balance.caps))
-    totals = amounts_from_text(parsed(-1, balance.totals))
+    if not stored:
+        raise LedgerCorrupt(f"The balance of account {account} is missing.")
     filter_ = terms.filter
-    found = [entry_from_body(filter_, parsed(row.number, row.body), row.hash) for row in rows]
-    return Statement(
-        account=account,
-        terms=terms,
-        limit=limit,
-        spent=filter_.measure(totals),
-        remaining=filter_.left(totals, caps),
-        used=filter_.fill(totals, caps),
-        reserve=(Fraction(filter_.reserve_of(totals)), Fraction(filter_.reserve_of(caps))),
-        entries=tuple(entry for entry in found if journal.is_inside(entry.account, account)),
-        head=rows[-1].hash,
-        count=len(rows),
-    )
+    caps, totals = journal.balance_from_row(filter_, account, stored[0].caps, stored[0].totals)
+    found = journal.entries_from_rows(store, filter_, account, rows)
+    with expect_whole(f"The balance of account {account}"):
+        return Statement(
+            account=account,
+            terms=terms,
+            limit=limit,
+            spent=filter_.measure(totals),
+            remaining=filter_.left(totals, caps),
+            used=filter_.fill(totals, caps),
+            reserve=(Fraction(filter_.reserve_of(totals)), Fraction(filter_.reserve_of(caps))),
+            entries=tuple(found),
+            head=rows[-1].hash,
+            count=len(rows),
+        )

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ClauseElement, Connection, Engine
+from sqlalchemy import ClauseElement, Connection, Engine, QueuePool
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from discreet.ledger.dialects import Dialect, Failure
-from discreet.ledger.errors import LedgerUnavailable, LedgerUnknown
+from discreet.ledger.checkpoints import checkpoint_soon, forget_keeper, stop_keeper
+from discreet.ledger.dialects import Dialect, Failure, Refusal
+from discreet.ledger.errors import LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerUnknown
+from discreet.secret import strip_frames
 
 __all__ = ["Store", "run"]
 
@@ -37,12 +39,16 @@ class Store:
     `read` and `write` outlive a lost connection or a server that restarts, and turn database errors
     into one sentence. They raise it *after* the handler, so that nothing of the driver's error,
     which may hold the connection and its password, stays attached.
+
+    In each transaction the dialect checks that the place is still the one that was opened, and
+    `anchor` remembers the newest entry that this process saw, so that a ledger which was replaced
+    or restored behind its back is noticed before the next charge.
     """
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self.url = dialect.url
-        self.errors: tuple[type[Exception], ...] = (DBAPIError, *dialect.errors)
+        self.errors: tuple[type[Exception], ...] = (DBAPIError, Refusal, *dialect.errors)
         self.number = next(_numbers)
         self.lock = threading.RLock()
         self._engine: Engine | None = None
@@ -50,6 +56,10 @@ class Store:
         self._abandoned: list[Engine] = []
         #: Whether a transaction began ever: then an address that doesn't answer isn't a wrong one.
         self._known = False
+        #: Number and hash of the newest entry that was seen in this place.
+        self.anchor: tuple[int, str] | None = None
+        #: When the first and the last charge were committed that a checkpoint must still move.
+        self.first_commit = self.last_commit = 0.0
         with _forking:
             _stores.add(self)
 
@@ -62,21 +72,57 @@ class Store:
             self._engine, self._process = None, os.getpid()
         if self._engine is None:
             self._engine = self.dialect.engine()
-            weakref.finalize(self, _dispose, self._engine, self._process)
+            weakref.finalize(self, _dispose, self.dialect, self._engine, self._process)
         return self._engine
 
     def disconnect(self) -> None:
         """Close the connection; the next use opens another."""
         if self._engine is not None and self._process == os.getpid():
-            self._engine.dispose()
+            _dispose(self.dialect, self._engine, self._process)
+            self.first_commit = self.last_commit = 0.0
+
+    def remember(self, number: int, hash_: str) -> None:
+        """Note an entry that was seen: from now on it must be there."""
+        if self.anchor is None or self.anchor[0] < number:
+            self.anchor = number, hash_
+
+    def checkpoint(self) -> None:
+        """Move committed charges from the log into the file; the caller holds the lock."""
+        done = False
+        with suppress(*self.errors):
+            done = self.dialect.checkpoint(self.engine)
+        self.first_commit = self.last_commit = 0.0 if done else time.monotonic()
+
+    def _plan_checkpoint(self) -> None:
+        self.last_commit = time.monotonic()
+        if not self.first_commit:
+            self.first_commit = self.last_commit
+            if not checkpoint_soon(self):
+                self.checkpoint()
+
+    def _connected(self, *, reading: bool) -> Connection:
+        """A connection. The driver's frames hold the password: no error keeps them."""
+        interrupt: BaseException | None = None
+        try:
+            return self.engine.connect().execution_options(reading=reading)
+        except Exception as error:
+            if isinstance(error, (*self.errors, LedgerError)):
+                raise  # the first become a sentence
+            name = type(error).__name__
+        except BaseException as error:
+            interrupt, name = strip_frames(error), ""
+        if interrupt is not None:
+            raise interrupt
+        raise Refusal(f"the driver raised {name}; its message is withheld. Check the address")
 
     @contextmanager
     def _transaction(self, *, reading: bool) -> Iterator[Connection]:
         """A transaction that the block commits, or that is rolled back."""
-        with self.lock, self.engine.connect().execution_options(reading=reading) as connection:
+        with self.lock, self._connected(reading=reading) as connection:
             try:
                 connection.begin()
                 self._known = True
+                self.dialect.check_place(connection)
                 yield connection
                 connection.rollback()  # does nothing after a commit
             except self.errors:
@@ -108,11 +154,14 @@ class Store:
         while True:
             try:
                 with self.reading() as connection:
-                    return act(connection)
+                    try:
+                        return act(connection)
+                    finally:
+                        self.dialect.check_settled(connection)
             except self.errors as error:
                 failure = self._explained(error)
             if not (failure.passing and patience.lasts()):
-                raise LedgerUnavailable(f"The ledger {self.url} can't be used: {failure.reason}.")
+                raise self._unusable(failure)
 
     def write(
         self,
@@ -129,6 +178,11 @@ class Store:
         transaction until that one has ended; hence what isn't there then will never be. Without
         `find`, `act` must be such that doing it twice is doing it once.
         """
+        if self.dialect.read_only:
+            raise LedgerUnavailable(
+                f"The ledger {self.url} was opened with read_only=True: nothing is written, so nothing "
+                "can be charged and no charge looked for under its lock. Open it without read_only."
+            )
         patience = _Patience(self.dialect.patience_seconds)
         while True:
             sent = False
@@ -137,6 +191,8 @@ class Store:
                     result = act(connection)
                     sent = True
                     connection.commit()
+                    if self.dialect.keeps_log:
+                        self._plan_checkpoint()
                 return result
             except self.errors as error:
                 failure = self._explained(error)
@@ -150,9 +206,11 @@ class Store:
                     return found
             if not (failure.passing and patience.lasts()):
                 done = "Nothing was charged, so nothing may be read" if token else "Try again later"
-                raise LedgerUnavailable(
-                    f"The ledger {self.url} can't be used: {failure.reason}. {done}."
-                )
+                raise self._unusable(failure, f" {done}.")
+
+    def _unusable(self, failure: Failure, done: str = "") -> LedgerError:
+        kind = LedgerCorrupt if failure.damaged else LedgerUnavailable
+        return kind(f"The ledger {self.url} can't be used: {failure.reason}.{done}")
 
     def _found(
         self, find: Callable[[Connection], T | None], token: str, patience: _Patience
@@ -171,7 +229,11 @@ class Store:
         """The failure; where a connection was lost, those that wait in the pool are as well."""
         original = error.orig if isinstance(error, DBAPIError) else None
         cause = original if isinstance(original, Exception) else error
-        failure = self.dialect.explain(cause, known=self._known)
+        failure = (
+            cause.failure
+            if isinstance(cause, Refusal)
+            else self.dialect.explain(cause, known=self._known)
+        )
         if failure.passing:
             with self.lock, suppress(*self.errors):
                 self.disconnect()
@@ -187,7 +249,7 @@ class Store:
             except self.errors as error:
                 failure = self._explained(error)
             if not (failure.passing and patience.lasts()):
-                raise LedgerUnavailable(f"The ledger {self.url} can't be used: {failure.reason}.")
+                raise self._unusable(failure)
 
 
 class _Patience:
@@ -235,9 +297,15 @@ def run(connection: Connection, statement: ClauseElement, **values: Any) -> list
         cursor.close()
 
 
-def _dispose(engine: Engine, process: int) -> None:
-    if process == os.getpid():
-        engine.dispose()
+def _dispose(dialect: Dialect, engine: Engine, process: int) -> None:
+    if process != os.getpid():
+        return
+    pool = engine.pool
+    if dialect.keeps_log and isinstance(pool, QueuePool) and pool.checkedin():
+        # the last connection that closes does it by itself, but others may have the file open
+        with suppress(DBAPIError, Refusal, *dialect.errors):
+            dialect.checkpoint(engine)
+    engine.dispose()
 
 
 _held: list[Store] = []
@@ -248,6 +316,8 @@ def _before_fork() -> None:
     _held[:] = sorted(_stores, key=lambda store: store.number)
     for store in _held:
         store.lock.acquire()
+    stop_keeper()  # after the locks: nobody can start it again
+    for store in _held:
         store.disconnect()
 
 
@@ -262,6 +332,8 @@ def _after_fork_in_child() -> None:
     global _forking
     for store in _stores:
         store.lock = threading.RLock()
+        store.first_commit = store.last_commit = 0.0
+    forget_keeper()
     _held.clear()
     _forking = threading.Lock()
 

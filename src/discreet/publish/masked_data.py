@@ -25,6 +25,7 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
+from discreet.publish.cells import as_cell
 from discreet.publish.greedy import greedy
 from discreet.publish.mask import (
     ROWS_PER_CLASS,
@@ -374,12 +375,16 @@ class MaskedData(PrivateClassifier):
         return nw.from_dict(self._columns(), backend=backend).to_native()  # type: ignore[arg-type]
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write the masked rows and labels, with a header; reading gives the same numbers again."""
+        """Write the masked rows and labels, with a header; reading gives the same numbers again.
+
+        Names and labels that a spreadsheet program would run as a formula begin with an apostrophe.
+        """
         columns = self._columns()
+        cells = ([as_cell(cell) for cell in column.tolist()] for column in columns.values())
         with open(path, "w", encoding="utf-8", newline="") as file:
             write = csv.writer(file)
-            write.writerow(columns)
-            write.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+            write.writerow(map(as_cell, columns))
+            write.writerows(zip(*cells, strict=True))
 
     def _columns(self) -> dict[str, Array]:
         x, y = self.masked_

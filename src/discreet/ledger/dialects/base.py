@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import ClassVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
-__all__ = ["Dialect", "Failure"]
+__all__ = ["Dialect", "Draft", "Failure", "Refusal"]
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,31 @@ class Failure:
         A clause without a full stop and without any secret.
     passing : bool
         Whether a new connection may work: this one was lost, or the server is just restarting.
+    damaged : bool
+        Whether what is stored can't be right.
     """
 
     reason: str
     passing: bool
+    damaged: bool = False
+
+
+class Refusal(Exception):
+    """A failure that a dialect notices itself. It ends as a sentence, like a driver's error."""
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
+        super().__init__(reason)
+        self.failure = Failure(reason, passing)
+
+
+class Draft(ABC):
+    """A place where a new ledger is built before it gets its name."""
+
+    dialect: Dialect
+
+    @abstractmethod
+    def put_in_place(self) -> bool:
+        """Give the closed ledger its name; whether it was free, and the ledger stands there now."""
 
 
 class Dialect(ABC):
@@ -38,6 +61,16 @@ class Dialect(ABC):
     wait_seconds: float = 120
     #: How long lost connections are made anew before the ledger gives up.
     patience_seconds: float = 20
+    #: Whether a place that is there, but has no tables, may become a ledger.
+    accepts_empty: ClassVar[bool] = True
+    #: Whether committed entries stay in a log until `checkpoint` moves them.
+    keeps_log: bool = False
+    #: Whether nobody but this process, and whom it tells, knows the place.
+    is_private: bool = False
+    #: Whether nothing is ever written.
+    read_only: bool = False
+    #: Whether older tables are shown to readers in their newest form.
+    shows_old_tables: bool = False
 
     @abstractmethod
     def exists(self) -> bool:
@@ -58,3 +91,23 @@ class Dialect(ABC):
     @abstractmethod
     def explain(self, error: Exception, *, known: bool) -> Failure:
         """What an error of the driver means; `known` if the ledger was reached before."""
+
+    def claim(self) -> None:
+        """Make the place of a private ledger, which is then filled where it stands."""
+        raise NotImplementedError
+
+    def draft(self) -> AbstractContextManager[Draft]:
+        """A place to build a new ledger in, for databases where `exists` can be False."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def check_place(self, connection: Connection) -> None:
+        """Raise `Refusal` if the place isn't the one that was opened; called in each transaction."""
+
+    @abstractmethod
+    def check_settled(self, connection: Connection) -> None:
+        """Raise a passing `Refusal` if what was read may not have been one state of the ledger."""
+
+    def checkpoint(self, engine: Engine) -> bool:
+        """Move committed entries from the log to where a copy finds them; whether all were moved."""
+        return True

@@ -7,22 +7,25 @@ should have; this lock needs no right, and is there before the tables are. Reade
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
-from discreet.ledger.dialects.base import Dialect, Failure
+from discreet.ledger.dialects.base import Dialect, Failure, Refusal
 from discreet.ledger.errors import LedgerUnavailable
+from discreet.secret import Secret
 
 __all__ = ["PostgreSQL", "remembered"]
 
 #: The schema of a ledger that has no name.
 _DEFAULT = "discreet"
 _NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
-#: Query parameters that must not be shown or pickled.
-_SECRET = re.compile(r"password|secret|_key$")
+#: Query parameters that must not be shown or pickled, also where the driver doesn't mark them so.
+_SECRET = re.compile(r"pass(?!file)|secret|token|_key$", re.IGNORECASE)
 #: A server that doesn't answer is noticed in about half a minute, also in the middle of a commit.
 _NETWORK = {
     "connect_timeout": 10,
@@ -35,30 +38,48 @@ _NETWORK = {
 _IDLE_SECONDS = 30
 
 #: By address without secrets: the one that this process was given. Pickles hold no password.
-_given: dict[str, URL] = {}
+_given: dict[str, Secret] = {}
 
 
-def remembered(url: str) -> str | URL:
+def remembered(url: str) -> str:
     """The address as this process was given it."""
-    return _given.get(url, url)
+    return _given[url].reveal() if url in _given else url
+
+
+@functools.cache
+def _public_parameters() -> frozenset[str]:
+    """The parameters that the driver knows and doesn't hide; all others are kept like passwords."""
+    try:
+        from psycopg.pq import Conninfo
+    except ImportError:
+        return frozenset()
+    options = [(option.keyword.decode(), option.dispchar) for option in Conninfo.get_defaults()]
+    return frozenset(name for name, shown in options if shown != b"*" and not _SECRET.search(name))
+
+
+def _joined(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
 
 
 class PostgreSQL(Dialect):
     """A schema of a PostgreSQL database: ``postgresql://user@host:port/database?ledger=name``."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, *, read_only: bool = False) -> None:
+        self.read_only = read_only
         self._check(url)
         name = url.query.get("ledger", _DEFAULT)
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(
                 "url: ledger must be one name of up to 63 small letters, digits and underscores, "
-                f"not beginning with a digit or 'pg_', got {name!r}."
+                "not beginning with a digit or 'pg_'."
             )
         self.name = name
         query = {key: value for key, value in url.query.items() if key != "ledger"}
-        self._secrets = {key: query.pop(key) for key in list(query) if _SECRET.search(key)}
+        known = _public_parameters()
+        hidden = [key for key in query if key not in known]
+        self._secrets = {key: Secret(_joined(query.pop(key))) for key in hidden}
         if url.password is not None:
-            self._secrets["password"] = str(url.password)
+            self._secrets["password"] = Secret(str(url.password))
         place = (url.username, None, url.host, url.port, url.database)
         self._address = URL.create("postgresql+psycopg", *place, query)
         shown = query if name == _DEFAULT else {**query, "ledger": name}
@@ -73,7 +94,7 @@ class PostgreSQL(Dialect):
             )
         self.errors = (psycopg.Error,)
         if self._secrets:
-            _given[self.url] = url
+            _given[self.url] = Secret(url.render_as_string(hide_password=False))
 
     @staticmethod
     def _check(url: URL) -> None:
@@ -81,11 +102,22 @@ class PostgreSQL(Dialect):
             raise ValueError(
                 "url must name a database, as in 'postgresql://user@host:5432/database'."
             )
-        if any("@" in str(part) for part in (url.host, url.database) if part):
+        hosts = url.query.get("host", ())
+        places = (url.host, url.database, *((hosts,) if isinstance(hosts, str) else hosts))
+        if any("@" in unquote(part) for part in places if part):
             raise ValueError(
-                "url has more than one '@': write '@' in a user name or password as '%40', or "
-                "better put the password in ~/.pgpass."
+                "url has more than one '@', or one in a strange place: write '@' in a user name or "
+                "password as '%40' and nothing else so, or better put the password in ~/.pgpass."
             )
+        # what isn't where it belongs would be taken for a name, and names are shown
+        astray = any(set(part) & set("#&;=") for part in places if part)
+        if astray or ":" in (url.username or "") or ":" in url.database:
+            raise ValueError(
+                "url must have the form 'postgresql://user@host:5432/database?option=value': its user, "
+                "host or database holds a ':', '#', '&', ';' or '='. Better put the password in ~/.pgpass."
+            )
+        if url.host and "%" in url.host and ":" not in url.host:
+            raise ValueError("url: the host must not be written with '%' signs.")
 
     def exists(self) -> bool:
         """Only the server knows."""
@@ -108,7 +140,7 @@ class PostgreSQL(Dialect):
             self._address,
             connect_args={
                 **{key: value for key, value in _NETWORK.items() if key not in self._address.query},
-                **self._secrets,
+                **{key: secret.reveal() for key, secret in self._secrets.items()},
                 "autocommit": True,
                 "prepare_threshold": None,
                 "application_name": self._address.query.get("application_name", "discreet"),
@@ -135,7 +167,7 @@ class PostgreSQL(Dialect):
 
         def on_begin(connection: Connection) -> None:
             reading = connection.get_execution_options().get("reading", False)
-            _execute(connection, read if reading else write)
+            _execute(connection, read if reading or self.read_only else write)
 
         event.listen(engine, "connect", self._on_connect)
         event.listen(engine, "begin", on_begin)
@@ -145,10 +177,16 @@ class PostgreSQL(Dialect):
         synced = connection.execute("SHOW fsync").fetchone()[0]
         if synced != "on":
             connection.close()
-            raise LedgerUnavailable(
-                f"The server of the ledger {self.url} runs with fsync = {synced}, so that a crash "
-                "could make it forget charges: turn fsync on."
+            raise Refusal(
+                f"its server runs with fsync = {synced}, so that a crash could make it forget charges; "
+                "turn fsync on"
             )
+
+    def check_place(self, connection: Connection) -> None:
+        """Tables have no other mark than their entries: the newest one seen is compared in each charge."""
+
+    def check_settled(self, connection: Connection) -> None:
+        """A transaction on the server sees one state."""
 
     def prepare(self, engine: Engine) -> None:
         """The schema, if somebody with more rights hasn't made it yet."""
@@ -162,13 +200,18 @@ class PostgreSQL(Dialect):
         """PostgreSQL's error as a clause. A refused connection has a text, but no code."""
         code = getattr(error, "sqlstate", None)
         text = " ".join(str(error).partition("\n")[0].split()) or type(error).__name__
+        for secret in self._secrets.values():
+            text = text.replace(secret.reveal(), "***") if secret else text
         user, database = self._address.username, self._address.database
         where = f"{self._address.host or 'the local socket'}"
         where += f":{self._address.port}" if self._address.port else ""
         if code is not None:
             reasons = {
                 "42501": f"{text}: ask the owner of the ledger to grant it to {user or 'your role'}",
-                "42P01": f"{user or 'your role'} may not use the schema {self.name}: ask its owner for it",
+                "42P01": (
+                    f"its tables are gone, or {user or 'your role'} may not use the schema {self.name}: "
+                    "ask its owner"
+                ),
                 "55P03": f"others kept it locked for {self.wait_seconds:g} seconds",
                 "57014": "the server stopped a statement because it took too long",
                 "25006": "this server only reads: it is a standby, or set to read only",
