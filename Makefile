@@ -38,7 +38,7 @@ check: $(READY) ## style, types, layers, claims against code
 	@$(BIN)/python -m discreet claims check
 
 bench: $(READY) ## the benchmarks, each line with its bar
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (half an hour)
 	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)
