@@ -60,7 +60,7 @@ accept: $(READY) ## record a look at one dossier: NAME=... WHY="what was compare
 	@$(BIN)/python tools/looks.py accept "$(NAME)" --why "$(WHY)"
 
 bench: $(READY) ## the benchmarks, each line with its bar
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (half an hour)
 	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)

@@ -11,6 +11,11 @@ from discreet import audit, noise
 from discreet.audit import run_attack
 from discreet.guarantees import all_attacks, all_claims
 
+TRIALS, AUDITS = 1_000_000, 1000
+#: How many claims are attacked; None for all.
+CLAIMS: int | None = None
+QUICK = {"TRIALS": 20_000, "AUDITS": 6, "CLAIMS": 2}
+
 
 def laplace(value, trials):
     return value + noise.discrete_laplace(1, trials)
@@ -25,8 +30,8 @@ def told(words: str, holds: bool) -> int:
     return 0 if holds else 1
 
 
-def null_calibration(audits: int = 1000) -> int:
-    """How many of so many audits of identical inputs, at 99 %, say *violated*."""
+def null_calibration() -> int:
+    """How many audits of identical inputs, at 99 %, say *violated*."""
     random = np.random.default_rng()
     mechanisms = [
         lambda _, trials: random.integers(4, size=trials),
@@ -35,18 +40,18 @@ def null_calibration(audits: int = 1000) -> int:
     ]
     return sum(
         audit.audit(mechanisms[index % 3], (0, 0), 0.0, trials=400).is_violated
-        for index in range(audits)
+        for index in range(AUDITS)
     )
 
 
 def main() -> int:
     missed = 0
-    floor = audit.audit(laplace, (0, 1), 1.0, trials=1_000_000).floor
+    floor = audit.audit(laplace, (0, 1), 1.0, trials=TRIALS).floor
     missed += told(
         f"discrete Laplace, ε = 1, 1e6 runs: floor {floor:.4f} (>= 0.9)", 0.9 <= floor <= 1
     )
     start = time.perf_counter()
-    floor = audit.audit(gaussian, (0, 1), dp.GaussianDP(1), trials=1_000_000).floor
+    floor = audit.audit(gaussian, (0, 1), dp.GaussianDP(1), trials=TRIALS).floor
     seconds = time.perf_counter() - start
     missed += told(f"Gaussian, μ = 1, 1e6 runs: floor {floor:.4f} (>= 0.9)", 0.9 <= floor <= 1)
     print(f"    a million runs of a scalar mechanism on each side: {seconds:.1f} s")
@@ -59,7 +64,7 @@ def main() -> int:
     count = dict(wrong)
     spent = dict.fromkeys(wrong, 0.0)
     confidence = 1 - 0.01 / len(all_claims())
-    for entry in all_claims():
+    for entry in list(all_claims())[:CLAIMS]:
         begun = time.perf_counter()
         results = run_attack(all_attacks()[entry.audit], confidence=confidence)
         violated = any(result.is_violated for result in results)

@@ -35,6 +35,7 @@ PUBLISHED = {
 KERNEL = 2 * math.pi
 REGRESSION = PriestleyChao("-1.2", "1.2", "0.1")
 AT = np.linspace(0.0, 1.0, 50)
+QUICK = {"REPETITIONS": 2}
 
 
 def errors(n: int, epsilon: int, order: int) -> tuple[float, float, float]:

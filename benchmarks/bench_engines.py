@@ -24,6 +24,7 @@ from discreet.testing import exact_totals
 ROWS = 1_000_000
 ROUNDS = 5
 GROWTH_BAR = 13
+QUICK = {"ROWS": 1000, "ROUNDS": 1}
 NAMES = [f"x{i}" for i in range(10)]
 SCHEMA = dp.Schema(
     {
@@ -39,7 +40,7 @@ QUERIES: dict[str, dp.Count | dp.Sum | dp.Mean | dp.Moments | dp.Gram] = {
 }
 
 
-def columns(rows: int = ROWS, names: list[str] = NAMES) -> dict[str, Any]:
+def columns(rows: int, names: list[str] = NAMES) -> dict[str, Any]:
     """A table of normal deviates, and groups of which one is not declared."""
     draw = np.random.default_rng(0)
     table: dict[str, Any] = {name: draw.normal(1, 2, rows) for name in names}
@@ -137,7 +138,7 @@ def growth() -> int:
 
 def main() -> int:
     """Print the ratios; return how many bars were missed."""
-    table = columns()
+    table = columns(ROWS)
     frame = pl.DataFrame(table)
     relation = duckdb.connect().from_arrow(frame.to_arrow())
     sources = {

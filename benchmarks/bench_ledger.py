@@ -14,6 +14,8 @@ from discreet.measures import ApproxDP
 EVENT = DiscreteLaplace(1000)
 LIMIT = ApproxDP(10**6, 1e-6)
 PROCESSES = 16
+CHARGES, CHARGES_EACH, ENTRIES = 1000, 60, 10_000
+QUICK = {"PROCESSES": 2, "CHARGES": 20, "CHARGES_EACH": 5, "ENTRIES": 250}
 
 
 def _seconds(act: Callable[[], object]) -> float:
@@ -69,19 +71,21 @@ def main() -> int:
         url = f"sqlite:///{directory}/budget.db"
         ledger = Ledger(url, limit=LIMIT)
         _charges(ledger, 100)
-        rate = max(1000 / _seconds(lambda: _charges(ledger, 1000)) for _ in range(3))
+        rate = max(CHARGES / _seconds(lambda: _charges(ledger, CHARGES)) for _ in range(3))
         failures += _report("charges, one process", rate, "per second", 1000, at_least=True)
 
-        rate = max(PROCESSES * 60 / _together(url, 60) for _ in range(3))
+        rate = max(PROCESSES * CHARGES_EACH / _together(url, CHARGES_EACH) for _ in range(3))
         name = f"charges, {PROCESSES} processes"
         failures += _report(name, rate, "per second", 500, at_least=True)
 
-        _charges(ledger, 10_000 - ledger.head[1])
-        assert ledger.head[1] == 10_000
+        _charges(ledger, ENTRIES - ledger.head[1])
+        assert ledger.head[1] == ENTRIES
         took = min(_seconds(lambda: Ledger(url).remaining()) for _ in range(5))
-        failures += _report("open and total 10 000 entries", took * 1e3, "ms", 50, at_least=False)
+        failures += _report(
+            f"open and total {ENTRIES} entries", took * 1e3, "ms", 50, at_least=False
+        )
         took = min(_seconds(lambda: Ledger(url).verify()) for _ in range(3))
-        failures += _report("verify 10 000 entries", took * 1e3, "ms", 1000, at_least=False)
+        failures += _report(f"verify {ENTRIES} entries", took * 1e3, "ms", 1000, at_least=False)
     return failures
 
 

@@ -8,14 +8,13 @@ missed.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from real_tables import DATA, has_tables
 from sklearn import linear_model as plain
 
 import discreet as dp
@@ -29,7 +28,6 @@ from discreet.models.linear_model import (
 )
 from discreet.models.linear_model.solving import adaptive
 
-DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 ADULT = {
     "age": (17, 90),
     "fnlwgt": (0, 1.5e6),
@@ -39,9 +37,10 @@ ADULT = {
     "hours_per_week": (1, 99),
 }
 LOWER, UPPER = np.array(list(ADULT.values()), float).T
-REPEATS, ROUNDS, ROWS, COLUMNS = 20, 5, 1_000_000, 20
+REPEATS, LINES, ROUNDS, ROWS, COLUMNS = 20, 40, 5, 1_000_000, 20
 FASTER, GROWTH = 0.5, 13.0
 DELTA = 1e-6
+QUICK = {"REPEATS": 1, "LINES": 2, "ROUNDS": 1, "ROWS": 1000}
 
 missed = 0
 
@@ -156,7 +155,7 @@ def small() -> None:
     for rows in (100, 1000):
         for method in ("noisy_stats", "theil_sen"):
             found = []
-            for _ in range(40):
+            for _ in range(LINES):
                 x = draw.beta(2, 5, rows)
                 y = np.clip(0.2 + 0.5 * x + draw.normal(0, 0.05, rows), 0, 1)
                 model = SimpleLinearRegression(
@@ -199,13 +198,11 @@ def main() -> int:
     """Print all; return how many bars were missed."""
     global missed
     missed = 0
-    if (DATA / "adult_train.csv.gz").exists():
+    if has_tables("Adult", "adult_train.csv.gz", "adult_test.csv.gz"):
         train, label, test, test_label = adult()
         hours(train, test)
         other_designs(train, test)
         income(train, label, test, test_label)
-    else:
-        print("Adult is not here: left out")
     small()
     speed()
     return missed

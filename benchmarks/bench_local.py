@@ -19,6 +19,7 @@ BITS = 10_000_000
 VALUES = 1_000_000
 ROUNDS = 7
 RATIO, BYTES = 5.0, 2.0
+QUICK = {"BITS": 1000, "VALUES": 100, "ROUNDS": 1}
 
 
 def seconds(act: Callable[[], object]) -> float:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bench_models import DATA, Bars
+from bench_models import Bars
+from real_tables import DATA, has_tables
 from sklearn import linear_model, tree
 
 import discreet as dp
@@ -39,6 +40,7 @@ PATIENTS = {"glucose": dp.Integer(40, 200), "bmi": dp.Real(10, 60), "age": dp.In
 CUTS = {"capital-gain": [5000, 20_000]}
 #: How far the histogram may stay behind the same estimator without noise, at ε = 1 on two columns.
 BEHIND = 0.01
+QUICK = {"REPEATS": 1, "EPSILONS": (1,)}
 
 Maker = Callable[[float], Any]
 
@@ -87,7 +89,9 @@ def compared(
     schema = dp.Schema({**columns, "class": dp.Categorical(0, 1)})
     shares = [np.mean(splits(seed)[3]) for seed in range(REPEATS)]
     majority = max(np.mean(shares), 1 - np.mean(shares))
-    print(f"{f'{name}, the larger class':46} {majority:7.4f}        ε = 0.01, 0.1, 1")
+    print(
+        f"{f'{name}, the larger class':46} {majority:7.4f}        ε = {', '.join(f'{e:g}' for e in EPSILONS)}"
+    )
     plain = {
         "histogram, logistic": linear_model.LogisticRegression(max_iter=5000),
         "histogram, tree": small_tree(),
@@ -190,19 +194,19 @@ def post_processing() -> None:
     m_estimation.kept = HONEST
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Print the table and return the number of bars missed."""
     warnings.filterwarnings("ignore", category=UserWarning)
     bars = Bars()
-    if "--post" in (sys.argv[1:] if arguments is None else arguments):
-        post_processing()
-    if (DATA / "adult_train.csv.gz").exists():
+    if has_tables("Adult", "adult_train.csv.gz", "adult_test.csv.gz"):
+        if "--post" in arguments:
+            post_processing()
         for count in (2, 3, 4):
             names = list(COLUMNS)[:count]
             columns = {name: COLUMNS[name] for name in names}
             compared(bars, f"Adult, {count} columns", columns, 30_000, adult(names))
         regression(bars)
-    if (DATA / "pima_diabetes.csv.gz").exists():
+    if has_tables("Pima", "pima_diabetes.csv.gz"):
         for count in (2, 3):
             names = list(PATIENTS)[:count]
             columns = {name: PATIENTS[name] for name in names}
@@ -212,4 +216,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(), 1))
+    sys.exit(min(main(sys.argv[1:]), 1))

@@ -21,6 +21,7 @@ OPENDP_DRAWS = 100_000  # per-draw time; a million would take minutes and say th
 ROUNDS = 15
 OPENDP_ROUNDS = 3
 SCALES = (1.0, 1e3, 1e6)
+QUICK = {"DRAWS": 100, "OPENDP_DRAWS": 10, "ROUNDS": 1}
 
 
 def seconds(act: Callable[[], object]) -> float:

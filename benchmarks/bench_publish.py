@@ -16,6 +16,16 @@ import discreet as dp
 from discreet.publish import MaskedData, RowPerturbation
 
 ROWS, COLUMNS = 100_000, 50
+#: Classes, columns, rows and ε of each mask; the first is that of the bar for seconds.
+MASKS = (
+    (2, COLUMNS, ROWS, 1.0),
+    (3, COLUMNS, ROWS // 10, 1.0),
+    (2, 10, 1000, 0.1),
+    (2, 10, 1000, 10.0),
+    (5, 20, 2000, 1.0),
+    (10, 25, 2000, 5.0),
+)
+QUICK = {"ROWS": 200, "MASKS": ((2, 10, 200, 1.0), (3, 10, 200, 1.0))}
 
 missed = 0
 
@@ -52,14 +62,7 @@ def cosine(masked: MaskedData) -> float:
 
 def masks() -> None:
     """Times, gradients and cosines of masks."""
-    for classes, width, rows, epsilon in (
-        (2, COLUMNS, ROWS, 1.0),
-        (3, COLUMNS, ROWS // 10, 1.0),
-        (2, 10, 1000, 0.1),
-        (2, 10, 1000, 10.0),
-        (5, 20, 2000, 1.0),
-        (10, 25, 2000, 5.0),
-    ):
+    for classes, width, rows, epsilon in MASKS:
         x, y = table(classes, width, rows)
         masked = MaskedData(
             epsilon=epsilon, bounds=(-1, 1), classes=range(classes), samples=rows, random_state=0
@@ -98,6 +101,8 @@ def blurs() -> None:
 
 def main() -> int:
     """The number of bars that were missed."""
+    global missed
+    missed = 0
     masks()
     blurs()
     return missed

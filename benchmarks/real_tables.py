@@ -28,6 +28,14 @@ SCHEMAS = Path(__file__).parent / "schemas"
 TEST_SHARE = 0.3
 
 
+def has_tables(what: str, *files: str) -> bool:
+    """Whether all these files are here; if not, print a line that says what is left out."""
+    absent = [file for file in files if not (DATA / file).exists()]
+    if absent:
+        print(f"{what}: left out, {', '.join(absent)} not found in {DATA}", flush=True)
+    return not absent
+
+
 @dataclass(frozen=True)
 class Number:
     """A column of numbers between public bounds."""

@@ -14,6 +14,7 @@ class NoiseInterval(NamedTuple):
     """Where the answer without noise lies, with probability at least `level`.
 
     It covers the noise alone: not sampling error, not what clamping, filling or leaving out rows did.
+    For discovered keys the probability is that among runs in which the key is shown.
     `unit` is ``"value"``, or ``"rank"`` where `lower` and `upper` say how many rows the released
     quantile may be away from the asked rank, or ``"score"`` where `upper` says how far the score of a
     chosen candidate may fall short of the best.
@@ -35,7 +36,7 @@ class Release:
         The answer; an array over `labels` for a grouped query.
     stderr : number or array or None
         The standard deviation that the noise gives `value` (for quotients to first order); None for
-        selections such as quantiles.
+        selections such as quantiles, and for discovered keys, which are shown or not by their noise.
     labels : list or None
         The groups, in the order of `value`.
     event, measure : what ran, and what was charged for it

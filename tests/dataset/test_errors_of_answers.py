@@ -28,7 +28,8 @@ def flat(value):
             [np.ravel(value.count), np.ravel(value.mean), np.ravel(value.variance)]
         )
     if isinstance(value, dp.queries.MarginalsValue):
-        parts = [value.count, value.sums, value.squares, *value.cells]
+        rows = [rows for rows in value.unknown if rows is not None]
+        parts = [value.count, value.sums, value.squares, *value.cells, *rows]
         value = np.concatenate([np.ravel(part) for part in parts])
     return np.ravel(np.asarray(value, float))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import tables
 
 import discreet as dp
+from discreet.engines import cells as cells_module
+from discreet.engines.cells import texts_of
 from discreet.testing import exact_keys, exact_totals
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
@@ -60,3 +63,38 @@ def test_discoveries_count_the_same_in_postgresql(postgres_server: Any) -> None:
     table = rows()
     url = tables.postgres_url(table, KINDS, postgres_server, "discoveries")
     assert found(url) == found(table)
+
+
+def slow_texts_of(cells: list[Any]) -> tuple[list[str], list[int]]:
+    """The definition: a cell is text if it is a string without lone surrogates."""
+
+    def text(cell: Any) -> str | None:
+        if not isinstance(cell, str) or any(0xD800 <= ord(letter) <= 0xDFFF for letter in cell):
+            return None
+        return str(cell)
+
+    texts = sorted({text(cell) for cell in cells} - {None})
+    return texts, [-1 if text(cell) is None else texts.index(text(cell)) for cell in cells]
+
+
+def test_texts_are_numbered_as_their_definition_says() -> None:
+    draw = random.Random(3)
+    pool = ["a", "b", "", "Z", "é", "\U0001f600", "\ud800", "a\udfff", "\ue000", np.str_("b")]
+    pool += [None, 1, 2.5, float("nan"), b"a", ("a",), np.str_("new"), "x\0", "longer text " * 20]
+    for length in (0, 1, 7, 200):
+        cells = [draw.choice(pool) for _ in range(length)]
+        texts, codes = texts_of(cells)
+        wanted = slow_texts_of(cells)
+        assert (texts, codes.tolist()) == wanted
+        assert {type(text) for text in texts} <= {str}
+
+
+def test_each_different_text_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows it has: a million keys are a matter of seconds."""
+    seen: list[str] = []
+    check = cells_module.is_unicode
+    monkeypatch.setattr(cells_module, "is_unicode", lambda text: seen.append(text) or check(text))
+    texts, codes = texts_of([f"key {at % 50}" for at in range(5000)])
+    assert len(texts) == 50
+    assert sorted(set(codes.tolist())) == list(range(50))
+    assert len(seen) == 50

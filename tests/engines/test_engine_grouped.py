@@ -136,8 +136,10 @@ def wanted_totals(query: Marginals, table: tables.Table) -> list[list[int]]:
             weight = 4**bits // (steps * steps)
             vector += [2 * steps * z * weight, (steps * steps - z * z) * weight]
         for name in query.counted(SCHEMA):
-            size = len(SCHEMA.labels(name))
-            vector += [2 * 4**bits * (at == place_of(name, row)) for at in range(size)]
+            places = list(range(len(SCHEMA.labels(name))))
+            if name in ("sex", "town") and SCHEMA[name].code(name, SCHEMA).otherwise < 0:
+                places.append(-1)  # rows without a declared value
+            vector += [2 * 4**bits * (at == place_of(name, row)) for at in places]
         label = cells[0] if len(cells) == 1 else tuple(cells)
         totals[label] = [a + b for a, b in zip(totals[label], vector, strict=True)]
     return [totals[label] for label in labels]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn import naive_bayes as plain
 from sklearn.datasets import load_iris
+from sklearn.metrics import roc_auc_score
 
 import discreet as dp
 from discreet.models import posterior
@@ -124,6 +125,64 @@ def test_an_unknown_category_says_nothing() -> None:
     asked = np.array([["?", None], ["a", "?"]], object)
     assert model.predict_proba(asked)[0] == pytest.approx(model.class_prior_)
     assert model.predict(asked)[1] == 0
+
+
+def with_missing(share: float, rows: int = 6000, seed: int = 5) -> dict[str, Any]:
+    """Six columns of categories and one of numbers; cells of categories are missing or undeclared."""
+    draw = np.random.default_rng(seed)
+    y = (draw.random(rows) < 0.3).astype(int)
+    table: dict[str, Any] = {"x": np.clip(draw.normal(0.4 + 0.15 * y, 0.2), 0, 1), "y": y}
+    for j in range(6):
+        cells = np.where(draw.random(rows) < 0.35 + 0.3 * y, "b", "a").astype(object)
+        cells[draw.random(rows) < share] = None if j % 2 else "?"
+        table[f"c{j}"] = cells
+    return table
+
+
+MISSING = {
+    kind: dp.Schema(
+        {
+            **({"x": dp.Real(0, 1)} if kind is MixedNB else {}),
+            **{f"c{j}": dp.Categorical("a", "b") for j in range(6)},
+            "y": dp.Categorical(0, 1),
+        }
+    )
+    for kind in (CategoricalNB, MixedNB)
+}
+
+
+@pytest.mark.parametrize("kind", [CategoricalNB, MixedNB])
+@pytest.mark.parametrize("budget", [(1.0, 0.0), (1.0, 1e-6), (math.inf, 0.0)])
+def test_class_counts_are_those_of_all_rows_however_many_categories_are_missing(
+    kind: Any, budget: tuple[float, float]
+) -> None:
+    table = with_missing(0.3)
+    unit = dp.PUBLIC if budget[0] == math.inf else None
+    counts = [
+        kind(epsilon=budget[0], delta=budget[1], schema=MISSING[kind], unit=unit)
+        .fit({name: table[name] for name in MISSING[kind].base if name != "y"}, table["y"])
+        .class_count_
+        for _ in range(5)
+    ]
+    true = np.bincount(table["y"])
+    assert np.mean(counts, axis=0) == pytest.approx(true, abs=0.02 * len(table["y"]))
+    dropped = 0.7 * true  # what the declared cells alone add up to
+    assert np.mean(counts, axis=0) != pytest.approx(dropped, abs=0.02 * len(table["y"]))
+
+
+@pytest.mark.parametrize("kind", [CategoricalNB, MixedNB])
+def test_missing_categories_do_not_spoil_a_model(kind: Any) -> None:
+    test = with_missing(0, seed=6)
+    names = [name for name in MISSING[kind].base if name != "y"]
+    areas = []
+    for share in (0, 0.05, 0.3):
+        train = with_missing(share)
+        model = kind(epsilon=1, schema=MISSING[kind])
+        model.fit({name: train[name] for name in names}, train["y"])
+        told = model.predict_proba({name: test[name] for name in names})[:, 1]
+        areas.append(roc_auc_score(test["y"], told))
+    assert areas[0] > 0.75
+    assert min(areas) > areas[0] - 0.02
 
 
 def test_the_expected_noise_is_that_of_models() -> None:

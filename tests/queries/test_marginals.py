@@ -87,15 +87,29 @@ def test_what_it_says_without_noise() -> None:
             assert value.squares[c, j] == pytest.approx((u**2).sum(), abs=here.sum() * 4e-4)
         wanted = [(table["t"][here] == t).sum() for t in "uvw"]
         assert value.cells[0][c].tolist() == wanted
+        assert value.unknown[0][c] == (table["t"][here] == "?").sum()
+        assert value.cells[0][c].sum() + value.unknown[0][c] == value.count[c]
 
 
-def test_a_cell_without_a_value_counts_elsewhere() -> None:
+def test_a_row_without_a_value_has_a_cell_of_its_own() -> None:
     schema = dp.Schema(a=dp.Categorical("x"), b=dp.Categorical("x"), c=dp.Categorical(0))
     table = {"a": ["x", None, "y"], "b": ["x", "x", "x"], "c": [0, 0, 0]}
     query = Marginals("a", "b", by="c")
     value = public(table, schema).release(query, dp.PureDP(math.inf)).value
     assert [cells.tolist() for cells in value.cells] == [[[1]], [[3]]]
+    assert [rows.tolist() for rows in value.unknown] == [[2], [0]]
     assert value.count is None
+
+
+def test_where_every_row_has_a_value_there_is_no_cell_for_others() -> None:
+    schema = dp.Schema(
+        a=dp.Categorical("x", "y", unknown="y"), n=dp.Integer(0, 2), c=dp.Categorical(0)
+    )
+    table = {"a": ["x", None, "?"], "n": [0, 2, 2], "c": [0, 0, 0]}
+    query = Marginals("a", "n", by="c", tallied=["n"])
+    value = public(table, schema).release(query, dp.PureDP(math.inf)).value
+    assert [cells.tolist() for cells in value.cells] == [[[1, 2]], [[1, 0, 2]]]
+    assert value.unknown == (None, None)
 
 
 def test_a_column_without_width_shows_no_noise() -> None:
@@ -120,6 +134,7 @@ def test_the_noise_is_what_the_error_says() -> None:
             (release.value.sums[:, 0], release.stderr.sums[:, 0]),
             (release.value.squares[:, 0], release.stderr.squares[:, 0]),
             (release.value.cells[0].ravel(), release.stderr.cells[0].ravel()),
+            (release.value.unknown[0], release.stderr.unknown[0]),
         ]
         for value, error in parts:
             assert 0.85 < value.std() / error[0] < 1.15

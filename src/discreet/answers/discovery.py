@@ -13,6 +13,7 @@ from discreet.answers.base import Answerer, How, no_noise_refused
 from discreet.coding import Engine
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Laplace, LaplaceLaw, Law
+from discreet.mechanisms.thresholded import interval_given_threshold
 from discreet.queries import Bounds, Count, Keys
 from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema
@@ -58,8 +59,9 @@ class KeysAnswerer(Answerer):
         else:
             raise no_noise_refused()
 
-    def expected_error(self, rows: int) -> float:
-        return self._law.expected_error()
+    def expected_error(self, rows: int) -> None:
+        """None: how far a shown count is from the true one depends on how it came to be shown."""
+        return
 
     def answer(self, engine: Engine, entry: Any, is_private: bool) -> Release:
         found = engine.keys(self._coded, self._keys.column, self._groups)
@@ -69,13 +71,15 @@ class KeysAnswerer(Answerer):
         value = noisy[kept]
 
         def interval(level: float) -> NoiseInterval:
-            width = self._law.half_width(level)
-            return NoiseInterval(value - width, value + width, level, "value")
+            if not isinstance(self._law, LaplaceLaw):  # public rows without noise
+                return NoiseInterval(value, value, level, "value")
+            low, high = interval_given_threshold(value, self._law.scale, self._threshold, level)
+            return NoiseInterval(low, high, level, "value")
 
         return Release(
             self._query,
             value,
-            np.full(len(value), self._law.expected_error()),
+            None,
             [names[index] for index in kept],
             self.event,
             self.measure,

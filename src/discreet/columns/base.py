@@ -384,4 +384,10 @@ def column_name(name: Any, kind: str) -> str:
 
 def is_unicode(text: str) -> bool:
     """Whether text can be written as UTF-8; lone surrogates can't."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -385,11 +385,13 @@ def count_texts(
         new[first] = 1
         before = np.cumsum(new)
         begins = np.flatnonzero(ranks_within(persons) == 0)
-        offset = np.repeat(before[begins] - 1, np.diff([*begins, len(persons)]))
+        offset = np.repeat(before[begins] - 1, np.diff(np.append(begins, len(persons))))
         number = (before - offset)[first]  # 1, 2, ... for the different texts of a person
         codes = codes[number[pair_of] <= groups]
     counts = np.bincount(codes, minlength=len(texts))
-    return {text: int(n) for text, n in zip(texts, counts, strict=True) if n}
+    if len(counts) and not counts.all():
+        texts, counts = [texts[at] for at in np.flatnonzero(counts)], counts[counts > 0]
+    return dict(zip(texts, counts.tolist(), strict=True))
 
 
 def ladder_codes(cells: Array, code: Ladder) -> Integers:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,11 @@ def text_of(cell: Any) -> str | None:
 
 def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
     """The different texts in order, and for each cell the number of its text; -1 if it is none."""
-    found = [text_of(cell) for cell in cells]
-    texts = sorted({text for text in found if text is not None})
-    places: dict[str | None, int] = {text: index for index, text in enumerate(texts)}
-    return texts, np.fromiter((places.get(text, -1) for text in found), np.int64, len(found))
+    found = [cell if type(cell) is str else text_of(cell) for cell in cells]
+    different = dict.fromkeys(found)  # each is looked at once, however often it occurs
+    texts = sorted(text for text in different if text is not None and is_unicode(text))
+    places: dict[str | None, int] = dict(zip(texts, range(len(texts)), strict=True))
+    return texts, np.fromiter(map(places.get, found, repeat(-1)), np.int64, len(found))
 
 
 def persons_of(cells: npt.NDArray[Any]) -> Integers:

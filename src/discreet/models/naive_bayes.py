@@ -83,12 +83,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         release = plan.recipe.release(door)
         order = self._by_class(facts)
         value, error = _ordered(release, order)
-        estimates = []
-        if value.count is not None:
-            estimates.append((value.count, float(error.count[0])))
-        for cells, spread in zip(value.cells, error.cells, strict=True):
-            estimates.append((cells.sum(axis=1), float(spread[0, 0]) * cells.shape[1] ** 0.5))
-        counts, noise = joined_counts(estimates)
+        counts, noise = joined_counts(_class_counts(value, error))
         self.class_count_ = repaired_counts(counts, noise)
         self.class_prior_ = self.class_count_ / self.class_count_.sum()
         columns = [column for _, column in query.numeric(facts.schema)]
@@ -167,15 +162,22 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
 def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
     """Value and standard error with the classes in this order."""
 
-    def put(value: MarginalsValue) -> MarginalsValue:
-        return MarginalsValue(
-            None if value.count is None else value.count[order],
-            value.sums[order],
-            value.squares[order],
-            tuple(cells[order] for cells in value.cells),
-        )
+    found: tuple[MarginalsValue, MarginalsValue] = (release.value, release.stderr)
+    return found[0].map(lambda part: part[order]), found[1].map(lambda part: part[order])
 
-    return put(release.value), put(release.stderr)
+
+def _class_counts(value: MarginalsValue, error: MarginalsValue) -> list[tuple[Floats, float]]:
+    """All that a vector says of the numbers of rows by class, each with its noise.
+
+    Every histogram adds up to them, with the cell of its rows without a declared value.
+    """
+    found = []
+    if value.count is not None:
+        found.append((value.count, float(error.count[0])))
+    for cells, unknown, spread in zip(value.cells, value.unknown, error.cells, strict=True):
+        parts = cells if unknown is None else np.column_stack([cells, unknown])
+        found.append((parts.sum(axis=1), float(spread[0, 0]) * parts.shape[1] ** 0.5))
+    return found
 
 
 @final
@@ -236,8 +238,9 @@ class CategoricalNB(NaiveBayes):
     -------
     The histograms of all features by class are one vector with one noise: one person moves one cell
     of each. Class counts are the mean of what the histograms add up to, so they cost nothing. Counts
-    within half a standard deviation of the noise count as none. A cell that is no declared value adds
-    nothing to its feature's histogram. Proof page: ``docs/proofs/naive_bayes.md``.
+    within half a standard deviation of the noise count as none. Rows without a declared value of a
+    feature have a cell of their own, which class counts need; it tells nothing in predictions. Proof
+    page: ``docs/proofs/naive_bayes.md``.
     """
 
     categories: Any = None

@@ -41,7 +41,8 @@ class Keys:
         -------
         Counts get discrete Laplace noise, and keys whose noisy count is at the threshold or above are
         released with it. The threshold follows from ε, δ, `max_rows` and `max_groups` alone.
-        Proof page: ``docs/proofs/discovery.md``.
+        Keys are shown because their noise was large, so a release has no standard error; its
+        `noise_interval` holds given that the key was shown. Proof page: ``docs/proofs/discovery.md``.
         """
         chosen = probability(delta, "delta")
         if not 0 < chosen < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -28,12 +28,26 @@ class MarginalsValue:
         Of u and u², with u the column scaled by its bounds to [-1, 1].
     cells : tuple of arrays of shape (groups, cells), one for each countable column
         The number of rows with each declared value.
+    unknown : tuple of arrays over groups, or None, one for each countable column
+        The number of rows without a declared value; None where every row has one. With the `cells` of
+        the column they add up to the rows of the group.
     """
 
     count: Any
     sums: Any
     squares: Any
     cells: tuple[Any, ...]
+    unknown: tuple[Any, ...]
+
+    def map(self, act: Callable[[Any], Any]) -> MarginalsValue:
+        """Each array put through a function."""
+        return MarginalsValue(
+            None if self.count is None else act(self.count),
+            act(self.sums),
+            act(self.squares),
+            tuple(act(cells) for cells in self.cells),
+            tuple(None if rows is None else act(rows) for rows in self.unknown),
+        )
 
 
 @final
@@ -41,8 +55,8 @@ class Marginals(Additive):
     """Moments of numeric columns and histograms of countable ones, for each group, in one vector.
 
     Columns that are `Real` or `Integer` give sums and sums of squares, all others (`Categorical`,
-    `Bins`) the count of each cell. A row in which a column has no declared value adds nothing to that
-    column's histogram, and counts elsewhere.
+    `Bins`) the count of each cell. A column some of whose rows may have no declared value has one more
+    cell for these: a row adds one to every histogram, so each of them adds up to the rows of the group.
 
     Parameters
     ----------
@@ -115,7 +129,7 @@ class Marginals(Additive):
             terms.append(Term(2 * steps * weight, (Linear(grid, 2, -steps),)))
             terms.append(Term(4 * weight, (grid, Linear(grid, -1, steps))))
         for name in self.counted(schema):
-            terms += [Term(2 * 4**bits, (code,)) for code in _indicators(schema, name)]
+            terms += [Term(2 * 4**bits, (code,)) for code in _indicators(schema.code(name))]
         return tuple(terms)
 
     @staticmethod
@@ -147,8 +161,7 @@ class Marginals(Additive):
         for name in self.counted(schema):
             size, code = 2 * 4**bits, schema.code(name)
             l1, l2_squared = l1 + size, l2_squared + size**2
-            # from one cell to another, or to none at all
-            moved = 2 if code.high > 0 else 1 if partial_codes(code) else 0
+            moved = 2 if _cells(code) > 1 else 0  # from one cell to another
             diameter, diameter_squared = diameter + moved * size, diameter_squared + moved * size**2
         return Extent(l1, l2_squared, diameter, diameter_squared)
 
@@ -161,16 +174,19 @@ class Marginals(Additive):
         steps = [column.steps(bits) for _, column in numeric]
         # a column of width zero says nothing: its noise is not shown as sums
         scale = np.array([1 / (s * s * self._weight(s, bits)) if s else 0.0 for s in steps])
-        cells, at = [], last
+        cells, unknown, at = [], [], last
         for name in self.counted(schema):
-            width = schema.code(name).high + 1
-            cells.append(values[:, at : at + width] / (2 * unit))
-            at += width
+            code = schema.code(name)
+            here = values[:, at : at + _cells(code)] / (2 * unit)
+            cells.append(here[:, : code.high + 1])
+            unknown.append(here[:, -1] if _may_be_unknown(code) else None)
+            at += _cells(code)
         return MarginalsValue(
             values[:, 0] / unit if numeric else None,
             values[:, first:last:2] * (scale / 2),
             values[:, first + 1 : last : 2] * scale,
             tuple(cells),
+            tuple(unknown),
         )
 
     def _zeros(self, schema: Schema) -> Floats:
@@ -201,13 +217,25 @@ class Marginals(Additive):
         return _moved(value, half, -1.0), _moved(value, half, 1.0)
 
 
-def _indicators(schema: Schema, name: str) -> list[Code]:
+def _may_be_unknown(code: Code) -> bool:
+    """Whether some rows have no value of a countable column."""
+    return code.low < 0
+
+
+def _cells(code: Code) -> int:
+    """The cells of a countable column: its values, and one for rows that have none of them."""
+    return code.high + 1 + _may_be_unknown(code)
+
+
+def _indicators(code: Code) -> list[Code]:
     """For each cell of a countable column a code that is 1 there and 0 elsewhere."""
-    code = schema.code(name)
-    return [
+    found: list[Code] = [
         Lookup((Cuts(code, (cell, cell + 1)),), ((0, 1, 0),), (0, 1))
-        for cell in range(len(schema.labels(name)))
+        for cell in range(code.high + 1)
     ]
+    if _may_be_unknown(code):
+        found.append(Lookup((Cuts(code, (0,)),), ((1, 0),), (0, 1)))
+    return found
 
 
 def _moved(value: MarginalsValue, half: MarginalsValue, sign: float) -> MarginalsValue:
@@ -216,4 +244,8 @@ def _moved(value: MarginalsValue, half: MarginalsValue, sign: float) -> Marginal
         value.sums + sign * half.sums,
         value.squares + sign * half.squares,
         tuple(v + sign * h for v, h in zip(value.cells, half.cells, strict=True)),
+        tuple(
+            None if v is None else v + sign * h
+            for v, h in zip(value.unknown, half.unknown, strict=True)
+        ),
     )

@@ -20,8 +20,17 @@ from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Relation, as_unit
 Floats = npt.NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
-#: What a column of each kind is declared as.
-KINDS: dict[str, Any] = {"real": Real(-1, 1), "category": Categorical(0, 1)}
+#: What a column of each kind is declared as, and the two cells of a person that lie farthest apart.
+KINDS: dict[str, Any] = {
+    "real": Real(-1, 1),
+    "category": Categorical(0, 1),
+    "undeclared": Categorical(0, 1),
+}
+FAR: dict[str, tuple[float, float]] = {
+    "real": (-1.0, 1.0),
+    "category": (0.0, 1.0),
+    "undeclared": (0.0, 2.0),
+}
 
 
 def _schema(columns: tuple[str, ...], classes: int) -> Schema:
@@ -41,8 +50,9 @@ def vector(rows: Rows, columns: tuple[str, ...]) -> Floats:
             u = np.array([row[j] for row in rows])
             found += [u.sum(), (1 - u**2).sum() / 2]
     for j, column in enumerate(columns):
-        if column == "category":
+        if column != "real":
             found += [float(sum(row[j] == value for row in rows)) for value in (0, 1)]
+            found.append(float(sum(row[j] not in (0, 1) for row in rows)))
     return np.array(found)
 
 
@@ -65,7 +75,9 @@ def released(
             rest = (value.count[:, None] - value.squares) / 2
             parts.append(value.count[:, None] / 2)
             parts += [part[:, [j]] for j in range(rest.shape[1]) for part in (value.sums, rest)]
-        return np.concatenate([*parts, *value.cells], axis=1)
+        for cells, unknown in zip(value.cells, value.unknown, strict=True):
+            parts += [cells, unknown[:, None]]
+        return np.concatenate(parts, axis=1)
 
     return mechanism
 
@@ -80,8 +92,7 @@ def case(
     trials: int = 40_000,
 ) -> Case:
     """The vector against its claim; `spent` is what its noise really is for, ε unless told otherwise."""
-    high = tuple(1.0 for _ in columns)
-    low = tuple(-1.0 if column == "real" else 0.0 for column in columns)
+    low, high = (tuple(FAR[column][end] for column in columns) for end in (0, 1))
     pair: tuple[Rows, Rows] = ((), (high,)) if relation is ADD_REMOVE else ((low,), (high,))
     a, b = (vector(rows, columns) for rows in pair)
 
@@ -125,6 +136,7 @@ def naive_bayes() -> Iterator[Part]:
         yield case(("real", "real"), relation)
         yield case(("category", "category"), relation)
         yield case(("real", "category"), relation)
+        yield case(("undeclared", "category"), relation)
     yield case(("real", "real"), delta=0.01)
     yield case(("category",) * 3, delta=0.01)
     for kind, columns in (
