@@ -37,7 +37,7 @@ from discreet.engines.base import (
     Tally,
     check_id_kind,
     check_kind,
-    missing_column,
+    check_names,
     quietly,
 )
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
@@ -78,13 +78,10 @@ class Arrays(Engine):
             raise ValueError("all columns must have the same length.")
 
     def check(self, schema: Schema, unit: Unit) -> None:
+        check_names(list(self._columns), schema, unit)
         for name in schema.base:
-            if name not in self._columns:
-                raise missing_column(name, list(self._columns))
             check_kind(name, self._kind(name), self._columns[name].dtype, schema)
         if unit.id_column is not None:
-            if unit.id_column not in self._columns:
-                raise missing_column(unit.id_column, list(self._columns))
             check_id_kind(
                 unit.id_column, self._kind(unit.id_column), self._columns[unit.id_column].dtype
             )

@@ -35,7 +35,8 @@ from discreet.engines.base import (
     Tally,
     check_id_kind,
     check_kind,
-    missing_column,
+    check_names,
+    needed_columns,
     quietly,
 )
 from discreet.engines.cells import (
@@ -98,13 +99,13 @@ class Frames(Engine):
                     self._types[name] = nw.Object()
 
     def check(self, schema: Schema, unit: Unit) -> None:
+        check_names(list(self._types), schema, unit)
         for name in schema.base:
             check_kind(name, self._kind(name), self._types[name], schema)
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
-        names = {*schema.base, *([unit.id_column] if unit.id_column is not None else [])}
-        refuse_collations(nw.to_native(self._lazy), names)
+        refuse_collations(nw.to_native(self._lazy), set(needed_columns(schema, unit)))
         quietly(lambda: self._rehearse(schema, unit))
 
     def _rehearse(self, schema: Schema, unit: Unit) -> None:
@@ -122,8 +123,6 @@ class Frames(Engine):
             Frames(nw.to_native(self._eager.head(0)), self._traits).rows(query, codes)
 
     def _kind(self, name: str) -> str:
-        if name not in self._types:
-            raise missing_column(name, list(self._types))
         dtype = self._types[name]
         if dtype.is_numeric():
             return "number"

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from discreet.engines.base import ColumnMismatch, Engine, EngineFailed, missing_column, quietly
+from discreet.engines.base import (
+    ColumnMismatch,
+    Engine,
+    EngineFailed,
+    check_names,
+    needed_columns,
+    quietly,
+)
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table
@@ -92,11 +99,9 @@ class Database(Sessions):
         self._types: dict[str, str] = {}
 
     def check(self, schema: Schema, unit: Unit) -> None:
-        wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
         columns, shown = self._relation.columns, []
-        for name in dict.fromkeys(wanted):
-            if name not in columns:
-                raise missing_column(name, list(columns))
+        check_names(list(columns), schema, unit)
+        for name in needed_columns(schema, unit):
             kind, is_bytes = columns[name]
             if kind not in _TYPES or not is_bytes:
                 why = "a collation under which different texts are equal" if not is_bytes else (
