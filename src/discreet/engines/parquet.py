@@ -18,6 +18,7 @@ from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
+from discreet.engines.unchecked import SecondReading
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -111,9 +112,9 @@ def open_parquet(files: list[str], source: str | Path) -> Engine:
         # names of folders such as x=9 are no column: the column x of the file would be lost
         options = "union_by_name = true, hive_partitioning = false"
         sql = f"SELECT * FROM read_parquet([{listed}], {options})"
-        return DuckFrame(limited_connection(), sql, title)
+        return SecondReading(DuckFrame(limited_connection(), sql, title), files, open_dataset)
     if importlib.util.find_spec("polars") is not None:
-        return _PolarsFiles(files)
+        return SecondReading(_PolarsFiles(files), files, _polars_dataset)
     raise ImportError(
         "Parquet files need DuckDB, or Polars, to be read: pip install 'discreet[duckdb]'."
     )
@@ -162,6 +163,11 @@ def _readable(path: str) -> Any:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
+
+
+def _polars_dataset(dataset: Any) -> Engine:
+    polars = required("polars", "polars", "a Parquet file")
+    return Frames(quietly(lambda: polars.scan_pyarrow_dataset(dataset)))
 
 
 class _PolarsFiles(Sessions):
