@@ -203,7 +203,7 @@ def test_types_that_compare_otherwise_are_refused(database: str) -> None:
         dp.PrivateDataset(
             f"{database}?table=others", dp.Schema(l=dp.Categorical("x")), unit=dp.PUBLIC
         )
-    with pytest.raises(ColumnMismatch, match="no column 'x'; it has: d, j"):
+    with pytest.raises(ColumnMismatch, match="no column 'x'; it has"):
         dp.PrivateDataset(f"{database}?table=others", dp.Schema(x=dp.Real(0, 1)), unit=dp.PUBLIC)
     run(database, "drop table if exists words", "create table words (s text)")
     with pytest.raises(ColumnMismatch, match="column 's' is declared as numbers"):

@@ -295,7 +295,7 @@ def test_text_is_no_number_and_numbers_are_no_text(source: Any) -> None:
     [{"y": [1]}, pl.DataFrame({"y": [1]}), pd.DataFrame({7: [1]}), duckdb.sql("select 1 as y")],
 )
 def test_missing_columns_are_named(source: Any) -> None:
-    with pytest.raises(ColumnMismatch, match=r"no column 'x'; it has: [y7]"):
+    with pytest.raises(ColumnMismatch, match=r"no column 'x'; it has 1 name, of which"):
         dp.PrivateDataset(source, dp.Schema(x=dp.Real(0, 1)), unit=dp.PUBLIC)
 
 

@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 from discreet import accounting, events, mechanisms, testing
 from discreet.measures import ZCDP, PureDP
 from discreet.mechanisms import PermuteAndFlip, ReportNoisyMax
+from discreet.mechanisms.permute_and_flip import checked_scores
 
 
 def flip_by_orders(scores, scale):
@@ -174,3 +175,39 @@ def test_extreme_scores_do_not_overflow(kind):
     assert kind(1).run(large) == 1
     assert kind(1).run(np.array([0, 2**64 - 1], np.uint64)) == 1
     assert kind(1).run(np.array([3], np.int8)) == 0
+
+
+SIZES = [0, 1, 2**31, 2**53 + 1, 2**61, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**400]
+
+
+def test_scores_of_any_size_are_taken():
+    """Numpy would choose a type by their values: unsigned, doubles or objects."""
+    for one, other in itertools.product([s * size for size in SIZES for s in (1, -1)], repeat=2):
+        wanted = 0 if one > other else 1
+        for scores in ([one, other], (one, other), np.array([one, other], object)):
+            assert checked_scores(scores).dtype == np.int64
+            first, second = checked_scores(scores).tolist()
+            if abs(first - second) > 2000:
+                assert PermuteAndFlip(1).run(scores) == wanted
+                assert ReportNoisyMax(1).run(scores) == wanted
+                weights = np.ones(2, np.int64)
+                assert mechanisms.Exponential(PureDP(1)).run(scores, weights, 1) == wanted
+            else:
+                assert PermuteAndFlip(1).run(scores) in (0, 1)
+                assert ReportNoisyMax(1).run(scores) in (0, 1)
+
+
+def test_clamped_scores_of_neighbours_stay_neighbours():
+    sizes = [s * size + d for size in SIZES for s in (1, -1) for d in (-1, 0, 1)]
+    found = checked_scores(sizes).tolist()
+    for (one, at), (other, there) in itertools.combinations(zip(sizes, found, strict=True), 2):
+        assert abs(at - there) <= abs(one - other)
+        assert (at - there) * (one - other) >= 0
+
+
+@pytest.mark.parametrize(
+    "scores", [[1.0, 2.0], ["a"], [None, 1], [[1], [2]], [], 5, "12", [True, "a"]]
+)
+def test_scores_that_are_no_integers_are_refused_by_type(scores):
+    with pytest.raises(TypeError, match="scores must be"):
+        PermuteAndFlip(1).run(scores)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from hostile import HOSTILE, hostile
 
 import discreet as dp
 from discreet.models.linear_model import LogisticRegression, SimpleLinearRegression
@@ -57,18 +58,55 @@ def test_masked_cells_are_null():
     assert len(model.predict(masked[:3])) == 3
 
 
-ROWS = {
+LISTED = {
     "ragged": [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]],
+    "a short first row": [[1.0], [3.0, 4.0], [4.0, 5.0]],
+    "an empty first row": [[], [3.0, 4.0], [4.0, 5.0]],
+    "a long first row": [[1.0, 2.0, 3.0], [3.0, 4.0], [4.0, 5.0]],
     "no row": [[1.0, 2.0], None, "text"],
+    "no first row": [None, [1.0, 2.0], [3.0, 4.0]],
+    "a number first": [7.0, [1.0, 2.0], [3.0, 4.0]],
     "lists in cells": [[[1.0], [2.0]], [[3.0], [4.0]], [5.0, 6.0]],
+    "ragged lists in cells": [[[1.0, [2.0]], [2.0]], [[3.0], [[4.0], 1.0]], [5.0, 6.0]],
+    "arrays in cells": [[np.array([1.0, 2.0]), np.array(3.0)], [np.zeros((2, 2)), 1.0], [5.0, 6.0]],
+    "masked cells": [[np.ma.masked, 1.0], [2.0, np.ma.masked], [5.0, 6.0]],
+    "masked rows": [np.ma.masked_array([1.0, 2.0], mask=[True, False]), [2.0, 3.0], [5.0, 6.0]],
+    "arrays of one cell": [np.array(1.0), np.array([[1.0, 2.0]]), np.array([5.0, 6.0])],
+    "durations": [np.array(["2020", "2021"], "M8[ns]"), [2.0, 3.0], [5.0, 6.0]],
+    "hostile rows": [hostile(list, [1.0, 2.0]), hostile(tuple, (1.0, 2.0)), hostile(object)],
+    "hostile cells": [[cell for cell, _ in HOSTILE], [hostile(float, 2.5), 1.0], [5.0, 6.0]],
+}
+DECLARED = {
+    "bounds": GaussianNB(epsilon=1000, bounds=([0, 0], [10, 10]), classes=[0, 1]),
+    "schema": GaussianNB(
+        epsilon=1000,
+        schema=dp.Schema(a=dp.Real(0, 10), b=dp.Real(0, 10), y=dp.Categorical(0, 1)),
+    ),
 }
 
 
-@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
-def test_rows_of_a_list_raise_nothing(rows):
-    model = GaussianNB(bounds=(0, 10), classes=[0, 1]).fit(rows, [0, 1, 0])
+@pytest.mark.parametrize("model", DECLARED.values(), ids=DECLARED)
+@pytest.mark.parametrize("rows", LISTED.values(), ids=LISTED)
+def test_rows_of_a_list_raise_nothing(rows, model):
+    model.fit(rows, [0, 1, 0])
     assert model.n_features_in_ == 2
+    assert model.theta_.shape == (2, 2)
     assert np.isfinite(model.predict_proba([[1.0, 2.0]])).all()
+
+
+def test_a_list_of_rows_is_read_like_an_array():
+    rows = [[1.0, 9.0]] * 300 + [(3.0, 7.0)] * 100 + [np.array([3.0, 7.0])] * 200
+    y = [0] * 300 + [1] * 300
+    model = DECLARED["bounds"].fit(rows, y)
+    assert model.theta_ == pytest.approx(np.array([[1, 9], [3, 7]]), abs=0.2)
+
+
+@pytest.mark.parametrize("rows", [*LISTED.values(), [], [[1.0, 2.0]] * 3])
+def test_the_width_of_a_list_is_never_taken_from_a_row(rows):
+    """With bounds for all features alike nothing declares how many there are."""
+    with pytest.raises(ValueError, match="nothing declares how many columns") as caught:
+        GaussianNB(bounds=(0, 10), classes=[0, 1]).fit(rows, [0] * len(rows))
+    assert "np.array" not in str(caught.value)
 
 
 def test_no_rows_in_a_list():
@@ -76,8 +114,6 @@ def test_no_rows_in_a_list():
     assert model.n_features_in_ == 2
     schema = dp.Schema(a=dp.Real(0, 1), y=dp.Categorical(0, 1))
     assert GaussianNB(schema=schema).fit([], []).n_features_in_ == 1
-    with pytest.raises(ValueError, match="0 feature"):
-        GaussianNB(bounds=(0, 10), classes=[0, 1]).fit([], [])
 
 
 def test_a_delta_that_is_not_used_is_not_charged():

@@ -36,10 +36,17 @@ from discreet.coding import (
     Tally,
     base_columns,
 )
-from discreet.engines.base import ColumnMismatch, check_id_kind, check_kind, missing_column, quietly
+from discreet.engines.base import (
+    ColumnMismatch,
+    check_id_kind,
+    check_kind,
+    check_names,
+    quietly,
+)
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
+from discreet.engines.plain import declared_type, plain_column
 from discreet.engines.products import PLAIN, Products, grid_into
 from discreet.engines.tallies import tallied
 from discreet.schema import Schema
@@ -53,10 +60,6 @@ FEW_VALUES = 64
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-_KINDS = {
-    "f": "number", "i": "number", "u": "number", "b": "boolean", "O": "object", "U": "text",
-}  # fmt: skip
-
 
 class Arrays(Engine):
     """Rows as a mapping from column names to one-dimensional arrays of equal length.
@@ -65,7 +68,10 @@ class Arrays(Engine):
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        self._columns = {name: _array(name, column) for name, column in columns.items()}
+        read = {name: _read_column(name, column) for name, column in columns.items()}
+        self._columns = {name: cells for name, (cells, _) in read.items()}
+        self._kinds = {name: kind for name, (_, kind) in read.items()}
+        self._types = {name: declared_type(column) for name, column in columns.items()}
         for name, column in self._columns.items():
             if column.ndim != 1:
                 raise ValueError(f"column {name!r} must be one-dimensional.")
@@ -73,19 +79,16 @@ class Arrays(Engine):
             raise ValueError("all columns must have the same length.")
 
     def check(self, schema: Schema, unit: Unit) -> None:
+        check_names(list(self._columns), schema, unit)
         for name in schema.base:
-            if name not in self._columns:
-                raise missing_column(name, list(self._columns))
-            check_kind(name, self._kind(name), self._columns[name].dtype, schema)
+            check_kind(name, self._kinds[name], self._type(name), schema)
         if unit.id_column is not None:
-            if unit.id_column not in self._columns:
-                raise missing_column(unit.id_column, list(self._columns))
-            check_id_kind(
-                unit.id_column, self._kind(unit.id_column), self._columns[unit.id_column].dtype
-            )
+            check_id_kind(unit.id_column, self._kinds[unit.id_column], self._type(unit.id_column))
 
-    def _kind(self, name: str) -> str:
-        return _KINDS.get(self._columns[name].dtype.kind, "other")
+    def _type(self, name: str) -> Any:
+        """The type that a column came with."""
+        found = self._types[name]
+        return self._columns[name].dtype if found is None else found
 
     def length(self) -> int:
         return len(next(iter(self._columns.values()), ()))
@@ -262,16 +265,14 @@ class Chunk:
         return result
 
 
-def _array(name: str, column: Any) -> Array:
-    if isinstance(column, np.ma.MaskedArray):
-        return np.ma.filled(column.astype(object), None)
-    if isinstance(column, np.ndarray):
-        return column.astype(object) if column.dtype.kind == "T" else column
+def _read_column(name: str, column: Any) -> tuple[Array, str]:
     if not isinstance(column, Iterable) or isinstance(column, str | bytes | Mapping | Set):
         raise ColumnMismatch(
             f"column {name!r} must be an array or a list, not {type(column).__name__}."
         )
-    return objects_of(column)
+    if isinstance(column, list | tuple):
+        return objects_of(column), "object"
+    return quietly(lambda: plain_column(column))
 
 
 def grid_codes(cells: Array, code: Grid) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from discreet.coding import Tally
 from discreet.columns import Categorical, Text
 from discreet.schema import Schema
+from discreet.unit import Unit
 
 Result = TypeVar("Result")
 
@@ -42,9 +43,9 @@ def quietly(act: Callable[[], Result]) -> Result:
     try:
         with np.errstate(all="ignore"):
             return act()
-    except EngineFailed:
+    except (EngineFailed, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # engines in other languages panic with errors of their own
         name = type(error).__name__
     raise EngineFailed(
         f"the data could not be read: the engine behind it failed with {name}. Its message is withheld "
@@ -56,10 +57,43 @@ class ColumnMismatch(TypeError):
     """A column's name or type does not match the schema. It tells nothing about a cell."""
 
 
-def missing_column(name: str, present: list[str]) -> ColumnMismatch:
-    """The error for a column that the table does not have."""
-    shown = ", ".join(map(str, present[:20])) + (", ..." if len(present) > 20 else "")
-    return ColumnMismatch(f"the table has no column {name!r}; it has: {shown}.")
+def needed_columns(schema: Schema, unit: Unit) -> list[str]:
+    """The names that a table must have."""
+    return list(dict.fromkeys([*schema.base, *([unit.id_column] if unit.id_column else [])]))
+
+
+def check_names(
+    present: Sequence[Any], schema: Schema, unit: Unit, place: str = "the table"
+) -> None:
+    """Check that each needed column stands in a table, and once."""
+    needed = needed_columns(schema, unit)
+    names = [name for name in present if isinstance(name, str)]
+    for name in needed:
+        if name not in names:
+            raise _missing_column(name, names, needed, len(present), place)
+        if names.count(name) > 1:
+            raise ColumnMismatch(
+                f"column {name!r} stands twice in {place}: rename one of them, or leave it out."
+            )
+
+
+def _missing_column(
+    name: str, present: list[str], needed: list[str], count: int, place: str
+) -> ColumnMismatch:
+    """The error for a column that a table does not have.
+
+    Other names than those that the schema holds are not shown: where a file has no header line, or a
+    reader took a row for one, they are a person's cells.
+    """
+    found = [other for other in needed if other in present]
+    shown = ", ".join(map(repr, found[:20])) + (", ..." if len(found) > 20 else "")
+    alike = [other for other in present if other.strip().casefold() == name.strip().casefold()]
+    hint = f" It has {alike[0]!r}: letters and spaces must be the same." if alike else ""
+    many = f"{count} name{'' if count == 1 else 's'}"
+    return ColumnMismatch(
+        f"{place} has no column {name!r}; it has {many}, of which these are needed: {shown or 'none'}."
+        f"{hint} Other names are not shown: if there is no line of names, they are a person's cells."
+    )
 
 
 def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:

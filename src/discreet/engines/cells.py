@@ -1,4 +1,8 @@
-"""Cells of arbitrary Python objects, read by fixed rules that never raise."""
+"""Cells of arbitrary Python objects, read by fixed rules that never raise.
+
+A cell may be of a class of someone's own, whose methods raise or lie. So what a cell is is told from its
+type, and its value is taken by the methods of the built-in type that it inherits from.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +22,43 @@ from discreet.columns import is_unicode
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_WHOLE = (int, np.integer, np.bool_)
-_NUMBERS = (*_WHOLE, float, np.floating, Decimal, Fraction)
-
 
 def objects_of(cells: Iterable[Any]) -> npt.NDArray[Any]:
     """An array with one object per cell, whatever the cells are."""
     return np.fromiter(cells, np.object_)
 
 
-def is_number(cell: Any) -> bool:
-    """Whether a cell is a number; a duration is none, though numpy calls it an integer."""
-    return isinstance(cell, _NUMBERS) and not isinstance(cell, np.timedelta64)
+def plain_number(cell: Any) -> Any:
+    """A number of a built-in type that equals the cell; None for whatever is no number.
+
+    A duration is none, though numpy calls it an integer; text is none, even if it looks like one.
+    """
+    kind = type(cell)
+    if kind is float or kind is int:
+        return cell
+    if issubclass(kind, int):
+        return int.__int__(cell)
+    if issubclass(kind, float):
+        return float.__float__(cell)
+    if issubclass(kind, np.integer | np.floating | np.bool_) and not issubclass(
+        kind, np.timedelta64
+    ):
+        return np.generic.item(cell)
+    if issubclass(kind, Decimal):
+        return Decimal(cell)
+    return cell if kind is Fraction else None
 
 
 def number_of(cell: Any) -> float:
-    """A cell as a number; NaN for whatever is none (text too, even if it looks like one)."""
-    if not is_number(cell):
+    """A cell as a double; NaN for whatever is no number."""
+    number = plain_number(cell)
+    if number is None:
         return math.nan
     try:
-        return float(cell)
+        return float(number)
     except OverflowError:
-        return math.inf if cell > 0 else -math.inf
-    except ValueError:  # a signalling NaN
+        return math.inf if number > 0 else -math.inf
+    except Exception:  # a signalling NaN, or a fraction that someone tampered with
         return math.nan
 
 
@@ -50,22 +68,49 @@ def numbers_of(cells: npt.NDArray[Any]) -> Floats:
         return np.fromiter((number_of(cell) for cell in cells), np.float64, len(cells))
 
 
-def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
-    """The codes of an array of objects: text matches text, numbers match numbers."""
-    places: dict[Any, int] = {value: index for index, value in enumerate(category.values)}
-    otherwise = category.otherwise
-    found: Iterable[int]
-    if isinstance(category.values[0], str):
-        found = (places.get(c, otherwise) if isinstance(c, str) else otherwise for c in cells)
-    else:
-        found = (places.get(_exact(c), otherwise) for c in cells)
-    with np.errstate(all="ignore"):
-        return np.fromiter(found, np.int64, len(cells))
+def string_of(cell: Any) -> str | None:
+    """A cell as a built-in string; None for whatever is no text."""
+    kind = type(cell)
+    if kind is str:
+        return cell  # type: ignore[no-any-return]
+    return str.__str__(cell) if issubclass(kind, str) else None
 
 
 def text_of(cell: Any) -> str | None:
     """A cell as text; None for whatever is none, or can't be written as UTF-8."""
-    return str(cell) if isinstance(cell, str) and is_unicode(cell) else None
+    text = string_of(cell)
+    if text is None or text.isascii() or is_unicode(text):
+        return text
+    return None
+
+
+def text_of_bytes(cell: bytes | bytearray | None) -> str | None:
+    """Text in memory: bytes that are no UTF-8 become lone surrogates, each its own."""
+    return None if cell is None else bytes(cell).decode("utf-8", "surrogateescape")
+
+
+def plain_cell(cell: Any) -> Any:
+    """Text or a number of a built-in type, for a cell that is one; None for any other."""
+    text = string_of(cell)
+    return plain_number(cell) if text is None else text
+
+
+def id_of(cell: Any) -> Any:
+    """What an id is compared by, for text and finite numbers; None for any other cell."""
+    text = string_of(cell)
+    if text is not None:
+        return text
+    return plain_number(cell) if math.isfinite(number_of(cell)) else None
+
+
+def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
+    """The codes of an array of objects: text matches text, numbers match numbers."""
+    places: dict[Any, int] = {value: index for index, value in enumerate(category.values)}
+    otherwise = category.otherwise
+    read = string_of if isinstance(category.values[0], str) else _exact
+    found = (places.get(read(cell), otherwise) for cell in cells)
+    with np.errstate(all="ignore"):
+        return np.fromiter(found, np.int64, len(cells))
 
 
 def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
@@ -77,19 +122,19 @@ def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
     return texts, np.fromiter(map(places.get, found, repeat(-1)), np.int64, len(found))
 
 
-def persons_of(cells: npt.NDArray[Any]) -> Integers:
-    """Numbers 0, 1, ... for equal ids among text and finite numbers; -1 for any other cell."""
-    seen: dict[Any, int] = {}
-    found = np.full(len(cells), -1, np.int64)
+def persons_of(cells: Iterable[Any], seen: dict[Any, int] | None = None) -> Integers:
+    """Numbers 0, 1, ... for equal ids among text and finite numbers; -1 for any other cell.
+
+    `seen` holds the numbers of ids that were met before.
+    """
+    numbers = {} if seen is None else seen
     with np.errstate(all="ignore"):
-        for index, cell in enumerate(cells):
-            if isinstance(cell, str) or math.isfinite(number_of(cell)):
-                found[index] = seen.setdefault(cell, len(seen))
-    return found
+        keys = (id_of(cell) for cell in cells)
+        found = [-1 if key is None else numbers.setdefault(key, len(numbers)) for key in keys]
+    return np.array(found, np.int64)
 
 
 def _exact(cell: Any) -> int | float:
     """A number to compare with: integers as they are, all others as doubles."""
-    if isinstance(cell, _WHOLE) and not isinstance(cell, np.timedelta64):
-        return int(cell)
-    return number_of(cell)
+    number = plain_number(cell)
+    return number if type(number) is int else number_of(number)

@@ -17,7 +17,13 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.columns import Categorical, Text
 from discreet.engines.arrays import CHUNK, Arrays, Chunk, tally_of, totals_of
-from discreet.engines.base import joined_keys, joined_tallies, missing_column, quietly
+from discreet.engines.base import (
+    ColumnMismatch,
+    check_names,
+    joined_keys,
+    joined_tallies,
+    quietly,
+)
 from discreet.engines.collected import rows_of
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.progress import shown
@@ -28,6 +34,8 @@ from discreet.unit import Unit
 LONGEST_CELL = 2**31 - 1
 
 
+#: Stands for a carriage return; no bytes are decoded to it.
+RETURN = "\ud800"
 #: The name under which ids are read; no column of a file has a NUL in its name.
 ID = "\0id"
 
@@ -35,10 +43,12 @@ ID = "\0id"
 class Delimited(Engine):
     """Rows of a CSV file with a header line.
 
-    Missing cells are null, surplus cells are ignored, undecodable bytes and NUL replaced; numbers are
-    what Python's ``float`` reads, true and false, anything else is NaN; text is taken as it stands. An
-    empty cell is no id. Which cells are malformed never shows. A quotation mark that is never closed
-    takes the following lines into its cell: the private table is the one read by these rules.
+    Missing cells are null, surplus cells are ignored; numbers are what Python's ``float`` reads, true and
+    false, anything else is NaN; text is taken as it stands. Bytes that are no UTF-8 become lone
+    surrogates, each byte its own: such text is no category and no key, and as an id it is the same as
+    text of the same bytes alone. An empty cell is no id. Which cells are malformed never shows. A
+    quotation mark that is never closed takes the following lines into its cell: the private table is the
+    one read by these rules.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,11 +62,13 @@ class Delimited(Engine):
 
     def _first_line(self) -> list[str]:
         with open(self._path, "rb") as raw, self._text(raw) as file:
-            return next(csv.reader(_without_nul(file)), [])
+            return [_restored(name) for name in next(csv.reader(_lines(file)), [])]
 
     def _text(self, raw: Any) -> io.TextIOBase:
         binary: Any = gzip.GzipFile(fileobj=raw) if self._path.name.endswith(".gz") else raw
-        return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="\n")
+        return io.TextIOWrapper(
+            binary, encoding="utf-8-sig", errors="surrogateescape", newline="\n"
+        )
 
     def _share(self, raw: Any) -> Callable[[], float]:
         """The share of the file's bytes that were read."""
@@ -64,10 +76,8 @@ class Delimited(Engine):
         return lambda: float(os.lseek(raw.fileno(), 0, os.SEEK_CUR) / size)
 
     def check(self, schema: Schema, unit: Unit) -> None:
-        wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
-        for name in wanted:
-            if name not in self._header:
-                raise missing_column(name, self._header)
+        self._check_line_ends()
+        check_names(self._header, schema, unit, f"the first line of {self._path.name!r}")
         for name, column in schema.base.items():
             text = isinstance(column, Text) or (
                 isinstance(column, Categorical) and isinstance(column.values[0], str)
@@ -77,6 +87,14 @@ class Delimited(Engine):
             # apart from the schema's columns: an id is compared as text, even if declared as a number
             self._kinds[ID] = "id"
             self._id_place = self._header.index(unit.id_column)
+
+    def _check_line_ends(self) -> None:
+        """Refuse a file of one line, whose number of names would tell that of its rows."""
+        if any("\r" in name.replace("\r\n", "") for name in self._header):
+            raise ColumnMismatch(
+                f"the first line of {self._path.name!r} holds a carriage return without a line feed: the "
+                "file's lines must end with a line feed, alone or after a carriage return."
+            )
 
     def length(self) -> None:
         return None
@@ -91,7 +109,7 @@ class Delimited(Engine):
             self._text(raw) as file,
             shown(title, self._share(raw)),
         ):
-            reader = csv.reader(_without_nul(file))
+            reader = csv.reader(_lines(file))
             next(reader, None)
             columns: dict[str, list[Any]] = {name: [] for name in places}
             length = 0
@@ -166,20 +184,26 @@ def _own(query: CodedQuery) -> CodedQuery:
 
 def _parsed(cell: str, kind: str) -> Any:
     if kind != "number":
-        return None if kind == "id" and not cell else cell
+        return None if kind == "id" and not cell else _restored(cell)
     try:
         return float(cell)
     except ValueError:
         return {"true": 1.0, "false": 0.0}.get(cell.strip().lower(), math.nan)
 
 
-def _without_nul(file: io.TextIOBase) -> Iterator[str]:
-    """Lines that end with a line feed alone, without NUL, which the csv module would refuse.
+def _lines(file: io.TextIOBase) -> Iterator[str]:
+    """Lines that end with a line feed, or a carriage return and a line feed.
 
-    A carriage return inside a line is a character of a cell: it must not end the row.
+    A carriage return elsewhere is a character of a cell: it must not end the row, so another character
+    stands for it.
     """
     for line in file:
-        line = line.replace("\0", "\ufffd")
-        ended = line.endswith("\n")
-        text = line[:-1].removesuffix("\r") if ended else line
-        yield text.replace("\r", "\ufffd") + ("\n" if ended else "")
+        if "\r" not in line:
+            yield line
+            continue
+        end = "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
+        yield line.removesuffix(end).replace("\r", RETURN) + end
+
+
+def _restored(cell: str) -> str:
+    return cell if cell.isascii() else cell.replace(RETURN, "\r")

@@ -36,19 +36,35 @@ from discreet.engines.arrays import (
     tally_of,
     totals_of,
 )
-from discreet.engines.base import check_id_kind, check_kind, missing_column, quietly
+from discreet.engines.base import (
+    check_id_kind,
+    check_kind,
+    check_names,
+    needed_columns,
+    quietly,
+)
 from discreet.engines.cells import (
     categories_of,
     numbers_of,
     objects_of,
     persons_of,
     text_of,
+    text_of_bytes,
     texts_of,
 )
 from discreet.engines.collected import rows_of
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.kept import Kept, Mask
-from discreet.engines.natives import EVERY_ROW, Traits, adapted, refuse_collations
+from discreet.engines.natives import (
+    EVERY_ROW,
+    Traits,
+    adapted,
+    refuse_collations,
+    text_expression,
+    with_bytes,
+    without_objects,
+)
+from discreet.engines.plain import is_sound, plain_column
 from discreet.engines.products import Products
 from discreet.engines.statements import fetched, summed
 from discreet.schema import Schema, order_codes
@@ -63,6 +79,7 @@ class Frames(Engine):
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:
         frame, found = quietly(lambda: adapted(frame))
+        frame, self._objects = quietly(lambda: without_objects(frame))
         self._traits = traits or found
         try:
             native = nw.from_native(frame)
@@ -77,6 +94,7 @@ class Frames(Engine):
         self._last: Columns | None = None
         self._types = quietly(lambda: dict(self._lazy.collect_schema()))
         self._arrow: set[str] = set()
+        self._sound: dict[str, bool] = {}
         if self._eager is not None and self._eager.implementation.is_pandas_like():
             self._correct_types(nw.to_native(self._eager))
         elif self._eager is not None and self._eager.implementation.is_pyarrow():
@@ -85,23 +103,22 @@ class Frames(Engine):
             self._types |= dict.fromkeys(decimals, nw.Object())
 
     def _correct_types(self, frame: Any) -> None:
-        # Narwhals looks into the cells of object columns to tell their type, so we don't ask it
         for name, native in zip(frame.columns, frame.dtypes, strict=True):
-            if str(native) in ("object", "category"):
+            if name in self._objects:
                 self._types[name] = nw.Object()
-            elif "[pyarrow]" in str(native):
+            elif "[pyarrow]" in str(native) or getattr(native, "storage", "") == "pyarrow":
                 self._arrow.add(name)
                 if self._types[name].is_decimal():  # PyArrow rounds decimals in its own way
                     self._types[name] = nw.Object()
 
     def check(self, schema: Schema, unit: Unit) -> None:
+        check_names(list(self._types), schema, unit)
         for name in schema.base:
             check_kind(name, self._kind(name), self._types[name], schema)
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
-        names = {*schema.base, *([unit.id_column] if unit.id_column is not None else [])}
-        refuse_collations(nw.to_native(self._lazy), names)
+        refuse_collations(nw.to_native(self._lazy), set(needed_columns(schema, unit)))
         quietly(lambda: self._rehearse(schema, unit))
 
     def _rehearse(self, schema: Schema, unit: Unit) -> None:
@@ -116,11 +133,12 @@ class Frames(Engine):
         if self._eager is None:
             self._coded(query, codes)
         else:
-            Frames(nw.to_native(self._eager.head(0)), self._traits).rows(query, codes)
+            native = nw.to_native(self._eager.head(0))
+            for name, cells in self._objects.items():
+                native[name] = cells[:0]
+            Frames(native, self._traits).rows(query, codes)
 
     def _kind(self, name: str) -> str:
-        if name not in self._types:
-            raise missing_column(name, list(self._types))
         dtype = self._types[name]
         if dtype.is_numeric():
             return "number"
@@ -257,7 +275,7 @@ class Frames(Engine):
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         if query.keep is not None and not self._traits.ranks:
             chunk, cells = self._fetched(query, (), key=column)
-            texts, places = texts_of(cells)
+            texts, places = texts_of(map(_key_of, cells))
             order, persons = person_order(chunk, query.keep, places >= 0, places)
             return count_texts(texts, places[order], persons, query.keep.most, groups)
         frame, _ = self._coded(query, (), key=column)
@@ -266,7 +284,7 @@ class Frames(Engine):
         counted = frame.group_by("key").agg(nw.len().alias("s"))
         found = self._collected(counted)
         pairs = zip(found["key"], found["s"], strict=True)
-        return {text: int(count) for key, count in pairs if (text := text_of(key)) is not None}
+        return {text: int(count) for key, count in pairs if (text := _key_of(key)) is not None}
 
     def _coded(
         self,
@@ -332,18 +350,23 @@ class Frames(Engine):
             else:
                 made[f"o{index}"] = numbers_of(cells)
                 ready[leaf] = leaf_expression(column, nw.Float64(), leaf)
-        if key is not None and self._types[key] == nw.Object:
+        lazy = self._lazy
+        if key is not None and self._must_be_cells(key):
             texts = [text_of(cell) for cell in self._cells(key)]
             made["key"] = nw.new_series("key", texts, nw.String, backend=self._lazy.implementation)
         elif key is not None:
-            wanted.append(nw.col(key).cast(nw.String).alias("key"))
-        if keep is not None and self._types[keep.id_column] == nw.Object:
+            lazy = with_bytes(lazy, key, "key")
+            wanted.append(text_expression(lazy, key, "key"))
+        if keep is not None and self._must_be_cells(keep.id_column):
             made["id"] = persons_of(self._cells(keep.id_column))
+        elif keep is not None and self._kind(keep.id_column) == "text":
+            lazy = with_bytes(lazy, keep.id_column, "id")
+            wanted.append(text_expression(lazy, keep.id_column, "id"))
         elif keep is not None:
             id_type = self._types[keep.id_column]
             wanted.append(_id_expression(nw.col(keep.id_column), id_type).alias("id"))
         if not made:
-            return (self._lazy.select(*wanted) if wanted else self._lazy), ready
+            return (lazy.select(*wanted) if wanted else lazy), ready
         assert self._eager is not None
         backend = self._eager.implementation
         if wanted:
@@ -366,12 +389,27 @@ class Frames(Engine):
         if isinstance(leaf, Grid) and leaf.column in self._arrow and dtype.is_integer():
             # PyArrow refuses to make doubles of larger integers
             return max(abs(leaf.lower), abs(leaf.upper)) > EXACT_INTEGER
-        return bool(dtype == nw.Object)
+        return self._must_be_cells(leaf.column)
+
+    def _must_be_cells(self, name: str) -> bool:
+        """Whether a column holds objects, or text in Arrow's memory that isn't all UTF-8.
+
+        Arrow's functions raise on the latter, or not, as it happens. The answers are the same integers.
+        """
+        if self._types[name] == nw.Object:
+            return True
+        if name not in self._arrow or self._kind(name) != "text":
+            return False
+        assert self._eager is not None
+        if name not in self._sound:
+            self._sound[name] = is_sound(self._eager.get_column(name).to_native())
+        return not self._sound[name]
 
     def _cells(self, name: str) -> Any:
         assert self._eager is not None
-        native = self._eager.get_column(name).to_native()
-        return objects_of(native.to_pylist() if hasattr(native, "to_pylist") else native)
+        if name not in self._objects:
+            self._objects[name] = self._eager.get_column(name).to_native()
+        return objects_of(plain_column(self._objects[name])[0])
 
 
 def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
@@ -382,6 +420,11 @@ def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
     if dtype == nw.Boolean:
         return column.cast(nw.Int64)
     return column if dtype.is_numeric() else column.cast(nw.String)
+
+
+def _key_of(cell: Any) -> str | None:
+    """A key that an engine grouped by, as text or as its bytes; None if it is no UTF-8."""
+    return text_of(text_of_bytes(cell) if isinstance(cell, bytes | bytearray) else cell)
 
 
 def _keep_rows(columns: Columns, keep: Keep, last: list[str]) -> None:

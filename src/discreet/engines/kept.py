@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.coding import Code, Integers, Keep
 from discreet.engines.arrays import CHUNK, Chunk, keep_rows
-from discreet.engines.cells import number_of
+from discreet.engines.cells import persons_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -68,14 +67,4 @@ class Kept:
 
     def _numbered(self, ids: npt.NDArray[Any]) -> Integers:
         """Numbers of persons, the same for equal ids in all chunks; -1 where there is none."""
-        seen = self._numbers
-        return np.fromiter(
-            (
-                seen.setdefault(cell, len(seen))
-                if isinstance(cell, str) or math.isfinite(number_of(cell))
-                else -1
-                for cell in ids.tolist()
-            ),
-            np.int64,
-            len(ids),
-        )
+        return persons_of(ids.tolist(), self._numbers)

@@ -6,6 +6,8 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
+
 from discreet.engines.base import ColumnMismatch
 
 #: More rows than any table has: a limit that is none, but that an optimiser can't see through.
@@ -125,6 +127,53 @@ def _plain_type(arrow: Any, kind: Any) -> Any:
     if types.is_string_view(kind):
         return arrow.large_string()
     return arrow.float32() if types.is_float16(kind) else None
+
+
+def without_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
+    """A pandas frame with zeros for its columns of objects, and those; other frames as they are.
+
+    Narwhals looks into the cells of such columns to tell their type, which a cell may make fail.
+    """
+    if (
+        package_of(frame) != "pandas"
+        or not hasattr(frame, "dtypes")
+        or not hasattr(frame, "columns")
+    ):
+        return frame, {}
+    types = zip(frame.columns, frame.dtypes, strict=True)
+    objects = {name: frame[name] for name, kind in types if str(kind) in ("object", "category")}
+    if objects:
+        frame = frame.copy(deep=False)
+        for name in objects:
+            frame[name] = 0
+    return frame, objects
+
+
+#: The end of the name under which DuckDB shows the bytes of a text.
+_BYTES = " as bytes"
+
+
+def with_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFrame[Any]:
+    """The frame with what `text_expression` of a column needs."""
+    if not frame.implementation.is_duckdb():
+        return frame
+    relation = nw.to_native(frame)
+    encoded = f"encode({quoted(name)}) AS {quoted(alias + _BYTES)}"
+    found: nw.LazyFrame[Any] = nw.from_native(relation.select(f"*, {encoded}")).lazy()
+    return found
+
+
+def text_expression(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.Expr:
+    """Text in a form in which it is compared by bytes, even where these are no UTF-8.
+
+    DuckDB and Polars sort and group text by tricks that hold for UTF-8 alone. With other bytes DuckDB
+    writes beyond a row, so that the codes of that row become any numbers.
+    """
+    if frame.implementation.is_duckdb():
+        return nw.col(alias + _BYTES).alias(alias)
+    text = nw.col(name).cast(nw.String)
+    is_exact = frame.implementation.is_polars() or frame.implementation.is_pyspark()
+    return (text.cast(nw.Binary) if is_exact else text).alias(alias)
 
 
 def refuse_collations(frame: Any, names: set[str]) -> None:

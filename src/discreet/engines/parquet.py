@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import importlib.util
 import os
 import shutil
@@ -13,12 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import ColumnMismatch, missing_column, quietly
+from discreet.engines.base import (
+    ColumnMismatch,
+    check_names,
+    needed_columns,
+    quietly,
+)
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
 from discreet.engines.turns import Turn, shared_turn
+from discreet.engines.unchecked import SecondReading
 from discreet.noise.entropy import current_process
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -103,17 +110,19 @@ def _remove(folder: str, owner: tuple[int, int]) -> None:
 
 
 def parquet_files(source: str | Path) -> list[str] | None:
-    """The Parquet files that a path, glob or folder names; None if it names something else."""
+    """The Parquet files that a path, pattern or folder names; None if it names something else.
+
+    What exists is taken as it stands, whatever signs its name holds. Else ``*`` and ``?`` make a pattern,
+    in which ``[`` has its meaning too; a name with ``[`` alone is a name.
+    """
     text = str(source)
     path = Path(text)
     if path.is_dir():
         found = sorted(p for p in path.rglob("*") if p.name.endswith(ENDINGS))
     elif path.exists():
         return [text] if text.endswith(ENDINGS) else None
-    elif any(sign in text for sign in "*?["):
-        import glob
-
-        found = [Path(p) for p in sorted(glob.glob(text, recursive=True))]
+    elif any(sign in text for sign in "*?"):
+        found = [Path(p) for p in sorted(glob.glob(_pattern(path), recursive=True))]
         found = [p for p in found if p.name.endswith(ENDINGS)]
     else:
         return None
@@ -122,15 +131,35 @@ def parquet_files(source: str | Path) -> list[str] | None:
     return [str(p) for p in found]
 
 
+def _pattern(path: Path) -> str:
+    """A path with a pattern in it; the folders at its beginning that exist are taken as they stand."""
+    known = next(parent for parent in path.parents if parent.exists() or parent == parent.parent)
+    return str(Path(glob.escape(str(known))) / path.relative_to(known))
+
+
+def _exactly(file: str) -> str:
+    """The path of one file as SQL text, without a sign that DuckDB would take for a pattern."""
+    whole = str(Path(file).absolute())  # a ~ at its beginning has no meaning any more
+    signs = "*?["
+    if "\\" in whole and any(sign in whole for sign in signs):
+        raise ValueError(
+            f"the path {file!r} has a backslash beside *, ? or [, and DuckDB can't be told that it is no "
+            "pattern: rename the file."
+        )
+    return _text("".join(f"[{sign}]" if sign in signs else sign for sign in whole))
+
+
 def open_parquet(files: list[str], source: str | Path) -> Engine:
     """The engine that streams Parquet files."""
     title = f"reading {Path(str(source)).name or source}"
     if importlib.util.find_spec("duckdb") is not None:
-        listed = ", ".join(_text(name) for name in files)
-        sql = f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
-        return DuckFrame(limited_connection, sql, title)
+        listed = ", ".join(map(_exactly, files))
+        # names of folders such as x=9 are no column: the column x of the file would be lost
+        options = "union_by_name = true, hive_partitioning = false"
+        sql = f"SELECT * FROM read_parquet([{listed}], {options})"
+        return SecondReading(DuckFrame(limited_connection, sql, title), files, open_dataset)
     if importlib.util.find_spec("polars") is not None:
-        return _PolarsFiles(files)
+        return SecondReading(_PolarsFiles(files), files, _polars_dataset)
     raise ImportError(
         "Parquet files need DuckDB, or Polars, to be read: pip install 'discreet[duckdb]'."
     )
@@ -186,6 +215,11 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def _polars_dataset(dataset: Any) -> Engine:
+    polars = required("polars", "polars", "a Parquet file")
+    return Frames(quietly(lambda: polars.scan_pyarrow_dataset(dataset)))
+
+
 class _PolarsFiles(Sessions):
     """Parquet files scanned by Polars, for where there is no DuckDB."""
 
@@ -194,20 +228,24 @@ class _PolarsFiles(Sessions):
         self._files = files
 
     def check(self, schema: Schema, unit: Unit) -> None:
-        names = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
-        first = quietly(lambda: self._polars.read_parquet_schema(self._files[0]))
+        first = self._schema_of(self._files[0])
         for file in self._files:
-            found = quietly(lambda file=file: self._polars.read_parquet_schema(file))  # type: ignore[misc]
-            for name in names:
-                if name not in found:
-                    raise missing_column(name, list(found))
+            found = self._schema_of(file)
+            check_names(list(found), schema, unit)
+            for name in needed_columns(schema, unit):
                 if found[name] != first[name]:
                     raise ColumnMismatch(f"column {name!r} has different types in the files.")
         self._frames().check(schema, unit)
 
+    def _schema_of(self, file: str) -> dict[str, Any]:
+        return quietly(lambda: dict(self._scan([file]).collect_schema()))
+
+    def _scan(self, files: list[str]) -> Any:
+        options = {"extra_columns": "ignore", "glob": False, "hive_partitioning": False}
+        return self._polars.scan_parquet(files, **options)
+
     def _frames(self) -> Frames:
-        scan = quietly(lambda: self._polars.scan_parquet(self._files, extra_columns="ignore"))
-        return Frames(scan, POLARS_STREAM)
+        return Frames(quietly(lambda: self._scan(self._files)), POLARS_STREAM)
 
     @contextmanager
     def _session(self) -> Iterator[Engine]:

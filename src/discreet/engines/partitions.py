@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,9 +11,10 @@ import numpy as np
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
 from discreet.engines.base import joined_keys, joined_tallies, quietly
-from discreet.engines.cells import number_of
+from discreet.engines.cells import id_of, number_of, objects_of, plain_cell
 from discreet.engines.frames import Frames
-from discreet.engines.natives import required
+from discreet.engines.natives import required, without_objects
+from discreet.engines.plain import plain_column
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -90,8 +90,7 @@ class Partitions(Engine):
         chosen = list(dict.fromkeys(names)) or list(self._empty.columns[:1])
         frame = self._frame[chosen]
         if keep is not None:
-            number = _is_number(self._empty[keep.id_column])
-            place = partial(_with_place, name=keep.id_column, number=number)
+            place = partial(_with_place, name=keep.id_column)
             frame = frame.map_partitions(place, meta=place(self._empty[chosen]))
             frame = frame.shuffle(on=PLACE)
         parts: list[Any] = frame.to_delayed()
@@ -119,24 +118,32 @@ def _keys(frame: Any, query: CodedQuery, column: str, groups: int) -> dict[str, 
     return Frames(frame).keys(query, column, groups)
 
 
-def _is_number(column: Any) -> bool:
-    kind = str(column.dtype)
-    return kind.lower().startswith(("int", "uint", "float", "double", "bool", "decimal"))
-
-
-def _with_place(frame: Any, name: str, number: bool) -> Any:
+def _with_place(frame: Any, name: str) -> Any:
     """The frame with a column that is equal wherever the id is; it may be equal elsewhere too."""
-    cells = frame[name]
-    if number:
-        # one zero, not two
-        return frame.assign(**{PLACE: cells.astype("Float64").astype("float64").to_numpy() + 0.0})
-    places = np.fromiter((_place(cell) for cell in cells), np.float64, len(cells))
-    return frame.assign(**{PLACE: places})
+    cells, _ = plain_column(frame[name])
+    with np.errstate(all="ignore"):
+        if cells.dtype.kind in "iufb":
+            places = cells.astype(np.float64) + 0.0  # one zero, not two
+        else:
+            places = np.fromiter((_place(cell) for cell in cells), np.float64, len(cells))
+    return _movable(frame).assign(**{PLACE: places})
+
+
+def _movable(frame: Any) -> Any:
+    """The frame with plain text and numbers for objects, which need not be such that they can be moved."""
+    _, objects = without_objects(frame)
+    found = frame.copy(deep=False)
+    for name, column in objects.items():
+        cells, _ = plain_column(column)
+        plain = objects_of(map(plain_cell, cells))
+        found[name] = type(column)(plain, index=frame.index, dtype=object)
+    return found
 
 
 def _place(cell: Any) -> float:
-    """A number for a text or number: Python's hash of numbers is the same in every process."""
-    if isinstance(cell, str):
-        text = cell.encode("utf-8", "surrogatepass")
+    """A number that is the same in every process for equal texts, and for equal numbers."""
+    key = id_of(cell)
+    if isinstance(key, str):
+        text = key.encode("utf-8", "surrogatepass")
         return float(int.from_bytes(hashlib.blake2b(text, digest_size=6).digest(), "big"))
-    return float(hash(cell) % 2**40) if math.isfinite(number_of(cell)) else 0.0
+    return 0.0 if key is None else number_of(key) + 0.0

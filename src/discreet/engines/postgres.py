@@ -7,7 +7,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import ColumnMismatch, EngineFailed, missing_column, quietly
+from discreet.engines.base import (
+    ColumnMismatch,
+    EngineFailed,
+    check_names,
+    needed_columns,
+    quietly,
+)
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table
@@ -97,11 +103,9 @@ class Database(Sessions):
         self._types: dict[str, str] = {}
 
     def check(self, schema: Schema, unit: Unit) -> None:
-        wanted = [*schema.base, *([unit.id_column] if unit.id_column is not None else [])]
         columns, shown = self._relation.columns, []
-        for name in dict.fromkeys(wanted):
-            if name not in columns:
-                raise missing_column(name, list(columns))
+        check_names(list(columns), schema, unit)
+        for name in needed_columns(schema, unit):
             kind, is_bytes = columns[name]
             if kind not in _TYPES or not is_bytes:
                 why = "a collation under which different texts are equal" if not is_bytes else (

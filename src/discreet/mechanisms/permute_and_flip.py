@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +25,29 @@ _LARGEST = 2**61
 
 
 def checked_scores(scores: npt.ArrayLike) -> Integers:
-    """Scores as a flat int64 array; their type and number are public, their values are not."""
-    array = np.asarray(scores)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+    """Scores as a flat int64 array; their type and number are public, their values are not.
+
+    Whole numbers of any size are taken, in lists too, where numpy would choose a type by their values.
+    """
+    array = scores if isinstance(scores, np.ndarray) else _listed(scores)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuO":
         raise TypeError("scores must be a flat array of integers, with one candidate at least.")
+    # clamping widens no difference between neighbours, and keeps sums with noise within int64
+    if array.dtype.kind == "O":
+        if not all(issubclass(type(score), int | np.integer) for score in array):
+            raise TypeError("scores must be integers.")
+        clamped = (min(max(int(score), -_LARGEST), _LARGEST) for score in array)
+        return np.fromiter(clamped, np.int64, array.size)
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(_LARGEST))
-    # clamping widens no difference between neighbours, and keeps sums with noise within int64
     return np.asarray(np.clip(array.astype(np.int64), -_LARGEST, _LARGEST), np.int64)
+
+
+def _listed(scores: Any) -> npt.NDArray[Any]:
+    """A sequence as an array of objects, so that no value decides its type."""
+    if isinstance(scores, Sequence) and not isinstance(scores, str | bytes):
+        return np.fromiter(scores, np.object_, len(scores))
+    return np.asarray(scores)
 
 
 def selection_scale(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from discreet.coding import Sensitivity
 from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
 from discreet.mechanisms.laws import Integers
+from discreet.mechanisms.local.domain import reals_of
 from discreet.rational import Number, positive, rational, whole
 
 __all__ = ["PriestleyChao"]
@@ -92,10 +93,10 @@ class PriestleyChao:
 
     def contributions(self, x: npt.ArrayLike, y: npt.ArrayLike, nodes: Floats) -> Integers:
         """What each row adds to each node: a function of that row alone, within the public limits."""
-        places = np.clip(np.nan_to_num(np.asarray(x, float), nan=0.5), 0.0, 1.0)
+        places = np.clip(np.nan_to_num(reals_of(x), nan=0.5), 0.0, 1.0)
         bounds = float(self.lower), float(self.upper)
         middle = (bounds[0] + bounds[1]) / 2
-        heights = np.clip(np.nan_to_num(np.asarray(y, float), nan=middle), *bounds)
+        heights = np.clip(np.nan_to_num(reals_of(y), nan=middle), *bounds)
         far = (places[:, None] - nodes[None, :]) / float(self.bandwidth)
         coded = np.rint(np.exp(-(far**2) / 2) * heights[:, None] * self.resolution)
         low, high = self._limits()
@@ -106,7 +107,7 @@ class PriestleyChao:
 
     def totals(self, x: npt.ArrayLike, y: npt.ArrayLike, nodes: Floats) -> Integers:
         """The sums over all rows, before noise."""
-        places, heights = np.asarray(x, float).ravel(), np.asarray(y, float).ravel()
+        places, heights = reals_of(x).ravel(), reals_of(y).ravel()
         if places.shape != heights.shape:
             raise ValueError("x and y must have the same length.")
         if len(places) > 2**21:
@@ -137,11 +138,11 @@ class PriestleyChao:
         """The private regression function; the number of rows is public."""
         nodes = self._nodes(mechanism)
         totals = self.totals(x, y, nodes)
-        return mechanism.run_coded(totals, self.sensitivity(nodes), self._unit(np.size(x)))
+        return mechanism.run_coded(totals, self.sensitivity(nodes), self._unit(reals_of(x).size))
 
     def exact(self, x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Floats:
         """The regression function without noise, at points: **not private**, for comparisons."""
-        unit = float(self._unit(np.size(x)))
+        unit = float(self._unit(reals_of(x).size))
         return np.asarray(self.totals(x, y, np.asarray(at, float).ravel()) * unit, np.float64)
 
     def expected_error(self, n: int, mechanism: Bernstein) -> float:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms.additive import Mechanism
+from discreet.mechanisms.permute_and_flip import checked_scores
 from discreet.rational import square_root_above
 
 Integers = npt.NDArray[np.int64]
@@ -57,9 +58,12 @@ class Exponential(Mechanism):
         event = events.Exponential(Fraction(self.epsilon(draws)))
         return event if draws == 1 else events.Repeat(event, draws)
 
-    def run(self, scores: Integers, weights: Integers, sensitivity: int, draws: int = 1) -> int:
+    def run(
+        self, scores: npt.ArrayLike, weights: Integers, sensitivity: int, draws: int = 1
+    ) -> int:
         """The index of one candidate; `weights` say how many candidates share a score."""
         epsilon = self.epsilon(draws)
+        scores = checked_scores(scores)
         if isinstance(epsilon, float) or sensitivity == 0:
             best = np.flatnonzero((scores == scores[weights > 0].max()) & (weights > 0))
             return int(best[len(best) // 2])

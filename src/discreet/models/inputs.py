@@ -4,8 +4,9 @@ unless the rows were declared public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
 from discreet.engines.base import check_kind
 from discreet.engines.cells import objects_of
+from discreet.engines.plain import declared_type, plain_column
 from discreet.ledger import Book, Ledger
 from discreet.models.facts import Facts
 from discreet.rational import whole
@@ -176,7 +178,7 @@ def _table_of_frame(
     if source is not X:
         for n in features:
             if (kind := declared_kind(X[n])) is not None:
-                check_kind(n, kind, getattr(X[n], "dtype", getattr(X[n], "type", None)), schema)
+                check_kind(n, kind, declared_type(X[n]), schema)
     return _Table(source, schema, features, name, True)
 
 
@@ -240,23 +242,31 @@ def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
 
 
 def listed_rows(estimator: PrivateEstimator, rows: Sequence[Any]) -> Array:
-    """A list of rows as a matrix of objects. Its first row tells its width, as the shape of an array does.
+    """A list of rows as a matrix of objects. Its width is the declared one, never that of a row.
 
-    Later rows can't raise: cells that a row lacks are null, surplus ones are not read, as in a CSV file.
+    No row can raise: cells that a row lacks are null, surplus ones are not read, as in a CSV file.
     """
-    if rows:
-        first = rows[0]
-        if not isinstance(first, list | tuple | np.ndarray):
-            return objects_of(rows)  # one-dimensional: refused by its shape
-        width = len(first)
-    else:
-        width = _declared_columns(estimator)
-    matrix = np.full((len(rows), width), None, dtype=object)
-    for at, row in enumerate(rows):
-        if isinstance(row, list | tuple | np.ndarray) and np.ndim(row) != 0:
-            for place, cell in zip(range(width), row, strict=False):
-                matrix[at, place] = cell
-    return matrix
+    width = _declared_columns(estimator)
+    if not width:
+        raise ValueError(
+            "X is a list of rows, and nothing declares how many columns they have: pass numpy.array(X) or "
+            "a data frame, or declare each feature, as in bounds=([0, 17], [1, 90]) or a schema. The width "
+            "is never taken from a row."
+        )
+    cells = (cell for row in rows for cell in islice(chain(_row_cells(row), repeat(None)), width))
+    return np.fromiter(cells, np.object_, len(rows) * width).reshape(len(rows), width)
+
+
+def _row_cells(row: Any) -> Iterator[Any]:
+    """The cells of a list, a tuple or an array; anything else is no row, and has none."""
+    kind = type(row)
+    if issubclass(kind, list):
+        return list.__iter__(row)
+    if issubclass(kind, tuple):
+        return tuple.__iter__(row)
+    if issubclass(kind, np.ndarray) and row.ndim:
+        return iter(plain_column(row)[0])
+    return iter(())
 
 
 def _declared_columns(estimator: Any) -> int:
@@ -269,30 +279,15 @@ def _declared_columns(estimator: Any) -> int:
 
 
 def cells_of(column: Any) -> Array:
-    """The cells of an array or of a frame's column, each as it is: one null changes no other cell.
-
-    Whole numbers and booleans beside a null stay what they are, as objects (as doubles, large ids would
-    fall together); masked cells are null.
-    """
-    if isinstance(column, list | tuple):
-        return objects_of(column)
-    if isinstance(column, np.ma.MaskedArray):
-        return np.asarray(np.ma.filled(column.astype(object), None))
-    arrow = hasattr(column, "to_pylist")  # whose own to_numpy refuses nulls
-    found = np.asarray(column if arrow or not hasattr(column, "to_numpy") else column.to_numpy())
-    if declared_kind(column) is not None and found.dtype.kind not in "iub":
-        return objects_of(column.to_pylist() if arrow else column.to_list())
-    return found
+    """The cells of an array, a list or a frame's column, each as it is: one null changes no other cell."""
+    return objects_of(column) if isinstance(column, list | tuple) else plain_column(column)[0]
 
 
 def declared_kind(column: Any) -> str | None:
-    """The kind that a frame's own type says a column has, where nulls would change that of an array."""
+    """The kind that a frame's own type says a column has; None for lists and arrays."""
     if isinstance(column, np.ndarray) or not hasattr(column, "to_numpy"):
         return None
-    name = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
-    if name.startswith("bool"):
-        return "boolean"
-    return "number" if name.startswith(("int", "uint")) else None
+    return plain_column(column[:0])[1]
 
 
 def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:

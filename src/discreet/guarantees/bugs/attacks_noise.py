@@ -12,11 +12,11 @@ from scipy.stats import laplace
 from discreet.audit.exact import cells, exact
 from discreet.audit.probes import sensitivity_exceeded
 from discreet.audit.registry import Case, Part, attack
+from discreet.coding import Sensitivity
 from discreet.guarantees.additive.attacks import plus
 from discreet.guarantees.bugs import broken_noise as noise_bugs
 from discreet.measures import ApproxDP, GaussianDP
 from discreet.mechanisms import Gaussian, GaussianLaw, Laplace, LaplaceLaw
-from discreet.queries import Sensitivity
 
 
 @attack("half-the-noise")

@@ -44,6 +44,16 @@ def as_array(values: Any) -> npt.NDArray[Any]:
     return array
 
 
+def reals_of(values: Any) -> Floats:
+    """The values as doubles, in their shape; NaN for what is no number."""
+    array = as_array(values)
+    if array.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):  # a caller's settings must not let a value raise
+            return array.astype(np.float64)
+    found = [_real(value) for value in array.astype(object).ravel().tolist()]
+    return np.array(found, np.float64).reshape(array.shape)
+
+
 @final
 @dataclass(frozen=True)
 class Categories:
@@ -140,13 +150,7 @@ class Interval:
 
     def codes(self, values: Any) -> Integers:
         """The step of each value, from 0 to 2^20, in the shape of `values`."""
-        array = as_array(values)
-        if array.dtype.kind in "biuf":
-            with np.errstate(all="ignore"):  # a caller's settings must not let a value raise
-                reals = array.astype(np.float64)
-        else:
-            found = [_real(value) for value in array.astype(object).ravel().tolist()]
-            reals = np.array(found, np.float64).reshape(array.shape)
+        reals = reals_of(values)
         lower, upper = float(self.lower), float(self.upper)
         middle = float((self.lower + self.upper) / 2)
         clamped = np.clip(np.where(np.isnan(reals), middle, reals), lower, upper)

@@ -1,0 +1,116 @@
+"""Parquet files whose text is not all UTF-8: DuckDB and Polars refuse them, and PyArrow does not."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar, final
+
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.engines.base import ColumnMismatch, EngineFailed, needed_columns
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+Result = TypeVar("Result")
+
+
+@final
+class SecondReading(Engine):
+    """Files that are read again, without a look at their text, where a first reading fails.
+
+    Both readings give the same integers wherever both succeed, so which of them did shows in the time
+    alone.
+
+    Parameters
+    ----------
+    first : Engine
+    files : list of str
+    open_again : callable
+        From a PyArrow data set to the second engine.
+    """
+
+    def __init__(
+        self, first: Engine, files: list[str], open_again: Callable[[Any], Engine]
+    ) -> None:
+        self._first, self._files, self._open_again = first, files, open_again
+        self._second: Engine | None = None
+
+    def check(self, schema: Schema, unit: Unit) -> None:
+        self._first.check(schema, unit)
+        dataset = unchecked_dataset(self._files, needed_columns(schema, unit))
+        if dataset is not None:
+            self._second = self._open_again(dataset)
+            self._second.check(schema, unit)
+
+    def length(self) -> int | None:
+        return self._first.length()
+
+    def _ask(self, question: Callable[[Engine], Result]) -> Result:
+        try:
+            return question(self._first)
+        except EngineFailed:
+            if self._second is None:
+                raise
+        return question(self._second)
+
+    def totals(self, query: CodedQuery) -> Integers:
+        return self._ask(lambda engine: engine.totals(query))
+
+    def tally(self, query: CodedQuery) -> Tally:
+        return self._ask(lambda engine: engine.tally(query))
+
+    def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._ask(lambda engine: engine.rows(query, codes))
+
+    def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
+        return self._ask(lambda engine: engine.keys(query, column, groups))
+
+
+def unchecked_dataset(files: list[str], needed: list[str]) -> Any:
+    """A PyArrow data set of the needed columns; None without PyArrow, or if it can't read the files."""
+    try:
+        arrow = importlib.import_module("pyarrow")
+        reading = importlib.import_module("pyarrow.dataset")
+        found = [reading.dataset(file, format="parquet").schema for file in files]
+    except Exception:  # another reader may still understand them
+        return None
+    fields = []
+    for name in needed:
+        kinds = [schema.field(name).type for schema in found if name in schema.names]
+        different = list(dict.fromkeys(_plain_kind(arrow, kind, name) for kind in kinds))
+        fields.append(arrow.field(name, _widest(arrow, different, name)))
+    schema = arrow.schema(fields)
+    return reading.dataset(
+        [reading.dataset(file, format="parquet", schema=schema) for file in files]
+    )
+
+
+def _plain_kind(arrow: Any, kind: Any, name: str) -> Any:
+    """The type in which a column is read: text without an encoding, decimals of up to 38 digits."""
+    types = arrow.types
+    if types.is_dictionary(kind):
+        return _plain_kind(arrow, kind.value_type, name)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return arrow.string()
+    if types.is_decimal(kind):
+        if kind.precision > 38:
+            raise ColumnMismatch(
+                f"column {name!r} holds decimals of more than 38 digits: write it as doubles, or with "
+                "fewer digits."
+            )
+        return arrow.decimal128(kind.precision, kind.scale)
+    return arrow.float32() if types.is_float16(kind) else kind
+
+
+def _widest(arrow: Any, kinds: list[Any], name: str) -> Any:
+    """The one type of a column in all files, or the 64 bits that hold all of several."""
+    if len(kinds) == 1:
+        return kinds[0]
+    types = arrow.types
+    if all(types.is_signed_integer(kind) for kind in kinds):
+        return arrow.int64()
+    if all(types.is_floating(kind) for kind in kinds):
+        return arrow.float64()
+    raise ColumnMismatch(
+        f"column {name!r} has different types in the files: write it with the same type in each."
+    )
