@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from discreet import events, noise
 from discreet.measures import PureDP
-from discreet.mechanisms.additive import LARGEST_SCALE, Mechanism
+from discreet.mechanisms.additive import Mechanism
+from discreet.mechanisms.laws import drawable_scale
 from discreet.rational import Number, whole
 
 __all__ = ["Staircase", "StaircaseNoise"]
@@ -116,8 +117,7 @@ class Staircase(Mechanism):
     def noise(self, sensitivity: int = 1) -> StaircaseNoise:
         """The law with the step of least variance; up to 2^12 steps are tried, all of them private."""
         width = whole(sensitivity, "sensitivity", least=1)
-        if width / self.epsilon > LARGEST_SCALE:
-            raise ValueError("this answer would need more noise than the samplers draw (2^50).")
+        drawable_scale(width / self.epsilon)
         steps = np.unique(np.linspace(1, width, min(width, 4096)).astype(np.int64))
         best = int(steps[np.argmin(_variance(float(self.epsilon), width, steps))])
         return StaircaseNoise(self.epsilon, width, best)

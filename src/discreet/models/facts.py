@@ -15,6 +15,9 @@ from discreet.queries import Query
 from discreet.schema import Schema
 from discreet.unit import Unit
 
+#: Bounds of an estimator's columns are no larger, nor smaller than its inverse.
+MOST_SIZE = 1e100
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -38,6 +41,10 @@ class Facts:
     features: tuple[str, ...]
     target: str | None = None
     rows: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*self.features, *(() if self.target is None else (self.target,))):
+            _check_size(name, self.schema.base[name])
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -65,6 +72,18 @@ class Facts:
     def asked(self, query: Query, how: Measure | Mechanism) -> Answerer:
         """A query, planned and priced: its ``event``, ``measure`` and ``expected_error(rows)``."""
         return answerer(query, how, self.schema, self.unit, self.rows)
+
+
+def _check_size(name: str, column: Base) -> None:
+    """Raise unless products of a column's values, over all rows, fit a double."""
+    if not isinstance(column, Numeric):
+        return
+    sizes = [abs(float(column.lower)), abs(float(column.upper)), column.width]
+    if not all(size == 0 or 1 / MOST_SIZE <= size <= MOST_SIZE for size in sizes):
+        raise ValueError(
+            f"column {name!r}: for an estimator bounds, and their distance, must be 0 or lie between 1e-100 "
+            "and 1e100 in size, so that products of values fit a double: use other units."
+        )
 
 
 @dataclass(frozen=True)
