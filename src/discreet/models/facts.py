@@ -15,7 +15,7 @@ from discreet.queries import Query
 from discreet.schema import Schema
 from discreet.unit import Unit
 
-#: Bounds of an estimator's columns are no larger, nor smaller than its inverse.
+#: Bounds of an estimator's columns are no larger, and no farther below 1 than its inverse.
 MOST_SIZE = 1e100
 
 
@@ -44,7 +44,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in (*self.features, *(() if self.target is None else (self.target,))):
-            _check_size(name, self.schema.base[name])
+            check_size(name, self.schema.base[name])
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -74,15 +74,15 @@ class Facts:
         return answerer(query, how, self.schema, self.unit, self.rows)
 
 
-def _check_size(name: str, column: Base) -> None:
+def check_size(name: str, column: Base) -> None:
     """Raise unless products of a column's values, over all rows, fit a double."""
     if not isinstance(column, Numeric):
         return
-    sizes = [abs(float(column.lower)), abs(float(column.upper)), column.width]
-    if not all(size == 0 or 1 / MOST_SIZE <= size <= MOST_SIZE for size in sizes):
+    sizes = [max(abs(float(column.lower)), abs(float(column.upper))), column.width]
+    if sizes[0] > MOST_SIZE or any(0 < size < 1 / MOST_SIZE for size in sizes):
         raise ValueError(
-            f"column {name!r}: for an estimator bounds, and their distance, must be 0 or lie between 1e-100 "
-            "and 1e100 in size, so that products of values fit a double: use other units."
+            f"column {name!r}: for an estimator bounds must be at most 1e100 in size, and the larger one and "
+            "their distance 0 or at least 1e-100, so that products of values fit a double: use other units."
         )
 
 
