@@ -36,13 +36,7 @@ from discreet.coding import (
     Tally,
     base_columns,
 )
-from discreet.engines.base import (
-    ColumnMismatch,
-    check_id_kind,
-    check_kind,
-    check_names,
-    quietly,
-)
+from discreet.engines.base import ColumnMismatch, check_id_kind, check_kind, check_names, quietly
 from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped

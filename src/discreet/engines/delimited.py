@@ -17,13 +17,7 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.columns import Categorical, Text
 from discreet.engines.arrays import CHUNK, Arrays, Chunk, tally_of, totals_of
-from discreet.engines.base import (
-    ColumnMismatch,
-    check_names,
-    joined_keys,
-    joined_tallies,
-    quietly,
-)
+from discreet.engines.base import ColumnMismatch, check_names, joined_keys, joined_tallies, quietly
 from discreet.engines.collected import rows_of
 from discreet.engines.kept import Kept, Mask
 from discreet.engines.progress import shown

@@ -36,13 +36,7 @@ from discreet.engines.arrays import (
     tally_of,
     totals_of,
 )
-from discreet.engines.base import (
-    check_id_kind,
-    check_kind,
-    check_names,
-    needed_columns,
-    quietly,
-)
+from discreet.engines.base import check_id_kind, check_kind, check_names, needed_columns, quietly
 from discreet.engines.cells import (
     categories_of,
     numbers_of,

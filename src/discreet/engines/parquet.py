@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import (
-    ColumnMismatch,
-    check_names,
-    needed_columns,
-    quietly,
-)
+from discreet.engines.base import ColumnMismatch, check_names, needed_columns, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown

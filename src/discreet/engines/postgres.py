@@ -7,13 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import (
-    ColumnMismatch,
-    EngineFailed,
-    check_names,
-    needed_columns,
-    quietly,
-)
+from discreet.engines.base import ColumnMismatch, EngineFailed, check_names, needed_columns, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table

@@ -16,6 +16,9 @@ from discreet.release import Release
 from discreet.schema import Schema
 from discreet.unit import Unit
 
+#: Bounds of an estimator's columns are no larger, and no farther below 1 than its inverse.
+MOST_SIZE = 1e100
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,10 @@ class Facts:
     target: str | None = None
     rows: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in (*self.features, *(() if self.target is None else (self.target,))):
+            check_size(name, self.schema.base[name])
+
     @property
     def labels(self) -> tuple[Any, ...]:
         """The declared classes in the order of the schema: the order of an answer by target."""
@@ -104,3 +111,15 @@ class Facts:
         """Price a query, so that it can be part of a plan."""
         prepared = answerer(query, budget, self.schema, self.unit, self.rows)
         return Question(query, budget, prepared)
+
+
+def check_size(name: str, column: Base) -> None:
+    """Raise unless products of a column's values, over all rows, fit a double."""
+    if not isinstance(column, Numeric):
+        return
+    sizes = [max(abs(float(column.lower)), abs(float(column.upper))), column.width]
+    if sizes[0] > MOST_SIZE or any(0 < size < 1 / MOST_SIZE for size in sizes):
+        raise ValueError(
+            f"column {name!r}: for an estimator bounds must be at most 1e100 in size, and the larger one and "
+            "their distance 0 or at least 1e-100, so that products of values fit a double: use other units."
+        )
