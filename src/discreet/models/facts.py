@@ -113,7 +113,7 @@ class Facts:
         return Question(query, budget, prepared)
 
 
-def check_size(name: str, column: Base) -> None:
+def check_size(name: str, column: Base | Numeric) -> None:
     """Raise unless products of a column's values, over all rows, fit a double."""
     if not isinstance(column, Numeric):
         return
