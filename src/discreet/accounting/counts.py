@@ -400,6 +400,7 @@ PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED, LOSS = (
 
 @lru_cache(maxsize=4096)
 def curve_of(event: Event, orders: tuple[float, ...]) -> Renyi:
+    """The Rényi curve of an event at these orders."""
     return _RenyiCount(orders).total(event)
 
 

@@ -352,6 +352,7 @@ def _plain(value: Any) -> int | float:
 
 
 def finite(value: Any, name: str) -> float:
+    """A declared bound as a float."""
     if value is None:
         raise ValueError(
             f"{name} must be given: bounds are public facts and are never taken from the data. "

@@ -368,8 +368,10 @@ def ranks_within(persons: Integers) -> Integers:
 def count_texts(
     texts: list[str], codes: Integers, persons: Integers | None, most: int, groups: int
 ) -> dict[str, int]:
-    """How often each text occurs. With `persons`, rows are in each person's order: of each, the first
-    `most` rows count, and of these the rows in the first `groups` different texts.
+    """How often each text occurs.
+
+    With `persons`, rows are in each person's order: of each, the first `most` rows count, and of these
+    the rows in the first `groups` different texts.
     """
     if persons is not None:
         kept = ranks_within(persons) < most

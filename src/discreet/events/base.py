@@ -67,6 +67,7 @@ def key_of(name: str) -> str:
 
 
 def as_event(value: object, name: str) -> Event:
+    """The value, if it is an event."""
     if not isinstance(value, Event):
         raise TypeError(
             f"{name} must be an event from discreet.events, not {type(value).__name__}."

@@ -1,5 +1,6 @@
-"""From what a person gives to ``fit`` to rows behind a door, and to public facts. No row is read,
-unless the rows were declared public.
+"""From what a person gives to ``fit`` to rows behind a door, and to public facts.
+
+No row is read, unless the rows were declared public.
 """
 
 from __future__ import annotations

@@ -161,7 +161,6 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
 
 def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
     """Value and standard error with the classes in this order."""
-
     found: tuple[MarginalsValue, MarginalsValue] = (release.value, release.stderr)
     return found[0].map(lambda part: part[order]), found[1].map(lambda part: part[order])
 

@@ -18,10 +18,10 @@ _ARMIJO = 1e-4
 def greedy(
     goal: Goal, shares: Any, count: int, generator: np.random.Generator
 ) -> tuple[Floats, Integers]:
-    """So many rows, each found by backtracking descent on ‖its residual ⊗ (z, 1) + g‖², where g is what
-    the rows before it left (equations 4 and 5, their signs corrected, for two and more classes).
+    """Find rows one after the other, each by backtracking descent on ‖its residual ⊗ (z, 1) + g‖².
 
-    Descent starts at a random point between the bounds; the source doesn't say where.
+    Here g is what the rows before it left (equations 4 and 5, their signs corrected, for two and more
+    classes). Descent starts at a random point between the bounds; the source doesn't say where.
     """
     width = goal.weights.shape[1]
     if isinstance(shares, np.ndarray) and shares.dtype.kind == "i":

@@ -5,6 +5,7 @@ from discreet.guarantees.base import ASKED, Claim
 CODE = (
     "discreet.queries.discovery",
     "discreet.answers.discovery",
+    "discreet.mechanisms.thresholded",
 )
 RESTS_ON = ASKED
 

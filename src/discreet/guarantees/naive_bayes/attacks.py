@@ -109,8 +109,9 @@ def case(
 
 
 def fitted(kind: type, columns: tuple[str, ...], epsilon: float) -> Callable[..., Floats]:
-    """All that fitted models tell. The rows are declared public, so that no ledger slows the runs; the
-    noise is the same.
+    """All that fitted models tell.
+
+    The rows are declared public, so that no ledger slows the runs; the noise is the same.
     """
 
     def mechanism(rows: Rows, trials: int) -> Floats:
