@@ -28,10 +28,10 @@ from discreet.queries import Keys as Keys
 from discreet.queries import Mean as Mean
 from discreet.queries import Median as Median
 from discreet.queries import Moments as Moments
+from discreet.queries import NoiseInterval as NoiseInterval
 from discreet.queries import Quantile as Quantile
 from discreet.queries import Sum as Sum
 from discreet.queries import Variance as Variance
-from discreet.release import NoiseInterval as NoiseInterval
 from discreet.release import Plan as Plan
 from discreet.release import Release as Release
 from discreet.schema import Bins as Bins

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
-from discreet.answers import Answerer, answerer
 from discreet.coding import CodedQuery, Condition, Engine, Keep
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
@@ -16,10 +15,10 @@ from discreet.engines.progress import hide_bars
 from discreet.engines.wrappers import GuardedEngine, RowCache
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
 from discreet.measures import Measure
-from discreet.mechanisms import BestOf, Mechanism
+from discreet.mechanisms import BestOf
 from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
-from discreet.queries import Query
+from discreet.queries import Budget, Prepared, Query, check_budget
 from discreet.rational import whole
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
@@ -29,7 +28,6 @@ from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
 __all__ = ["PrivateDataset"]
 
-Budget = Measure | Mechanism
 T = TypeVar("T")
 Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
@@ -111,6 +109,11 @@ class PrivateDataset:
         return self._payer.book
 
     @property
+    def is_private(self) -> bool:
+        """Whether answers are private: not on public rows, and not with noise from a fixed seed."""
+        return not self.unit.is_public and not entropy.is_fixed()
+
+    @property
     def entry(self) -> Entry | None:
         """Inside ``with data.prepaid(...)``: the ledger's entry for the plan; None elsewhere."""
         return self._payer.entry if isinstance(self._payer, PaidPlan) else None
@@ -165,7 +168,18 @@ class PrivateDataset:
         """
         prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
-        return prepared.answer(self._engine, entry, self._is_private())
+        answer = prepared.answer(self._engine)
+        return Release(
+            query,
+            answer.value,
+            answer.stderr,
+            answer.labels,
+            prepared.event,
+            prepared.measure,
+            entry,
+            self.is_private,
+            answer.interval,
+        )
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
@@ -281,15 +295,12 @@ class PrivateDataset:
             note += " [noise from a fixed seed: NOT PRIVATE]"
         return self._payer.charge(event, measure, note=note, token=token)
 
-    def _prepare(self, query: Query, budget: Budget | None) -> Answerer:
+    def _prepare(self, query: Query, budget: Budget | None) -> Prepared:
         if not isinstance(query, Query):
             raise TypeError(
                 f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
             )
-        return answerer(query, budget, self.schema, self.unit, self.rows)
-
-    def _is_private(self) -> bool:
-        return not self.unit.is_public and not entropy.is_fixed()
+        return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
 
     def __repr__(self) -> str:
         return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from discreet.events import Event
 from discreet.measures import Measure
-
-
-class NoiseInterval(NamedTuple):
-    """Where the answer without noise lies, with probability at least `level`.
-
-    It covers the noise alone: not sampling error, not what clamping, filling or leaving out rows did.
-    For discovered keys the probability is that among runs in which the key is shown.
-    `unit` is ``"value"``, or ``"rank"`` where `lower` and `upper` say how many rows the released
-    quantile may be away from the asked rank, or ``"score"`` where `upper` says how far the score of a
-    chosen candidate may fall short of the best.
-    """
-
-    lower: Any
-    upper: Any
-    level: float
-    unit: str
+from discreet.queries import NoiseInterval
 
 
 @dataclass(frozen=True, repr=False)

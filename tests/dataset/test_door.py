@@ -42,26 +42,28 @@ HOWS = [
 ]
 
 
-def fits(query, how):
-    return not isinstance(query, dp.Quantile) or isinstance(how, dp.PureDP | dp.ApproxDP | dp.ZCDP)
+def fits(query, budget):
+    return not isinstance(query, dp.Quantile) or isinstance(
+        budget, dp.PureDP | dp.ApproxDP | dp.ZCDP
+    )
 
 
 @pytest.mark.parametrize("query", testing.QUERIES, ids=repr)
-@pytest.mark.parametrize("how", HOWS, ids=repr)
-def test_a_release_fits_a_limit_of_exactly_its_measure_and_no_second_one(query, how):
-    if not fits(query, how):
-        with pytest.raises(TypeError, match="how"):
-            dataset().release(query, how)
+@pytest.mark.parametrize("budget", HOWS, ids=repr)
+def test_a_release_fits_a_limit_of_exactly_its_measure_and_no_second_one(query, budget):
+    if not fits(query, budget):
+        with pytest.raises(TypeError, match="budget"):
+            dataset().release(query, budget)
         return
-    measure = how if isinstance(how, dp.measures.Measure) else how.measure
+    measure = budget if isinstance(budget, dp.measures.Measure) else budget.measure
     ledger = dp.Ledger(limit=measure)
     data = dp.PrivateDataset(table(), SCHEMA, ledger=ledger)
-    release = data.release(query, how)
+    release = data.release(query, budget)
     assert release.is_private
     assert release.entry.event == release.event
     assert dp.accounting.satisfies(release.event, measure)
     with pytest.raises(dp.BudgetExceeded):
-        data.release(query, how)
+        data.release(query, budget)
 
 
 def test_the_charge_comes_before_the_first_look_at_a_row(monkeypatch):
@@ -230,19 +232,19 @@ def test_public_rows_are_marked_and_cost_nothing():
 
 
 @pytest.mark.parametrize("query", [dp.Count(), dp.Median("x")], ids=repr)
-@pytest.mark.parametrize("how", [dp.PureDP(math.inf), dp.ZCDP(math.inf)], ids=repr)
-def test_no_noise_is_refused_on_private_rows(query, how):
-    with pytest.raises(ValueError, match=r"how.*PUBLIC"):
-        dataset().release(query, how)
+@pytest.mark.parametrize("budget", [dp.PureDP(math.inf), dp.ZCDP(math.inf)], ids=repr)
+def test_no_noise_is_refused_on_private_rows(query, budget):
+    with pytest.raises(ValueError, match=r"budget.*PUBLIC"):
+        dataset().release(query, budget)
 
 
 @pytest.mark.parametrize("query", [dp.Count(), dp.Mean("x"), dp.Median("x")], ids=repr)
 @pytest.mark.parametrize(
-    "how", [dp.PureDP(10**30), dp.ZCDP(10**60), dp.ApproxDP(10**9, "1e-6")], ids=repr
+    "budget", [dp.PureDP(10**30), dp.ZCDP(10**60), dp.ApproxDP(10**9, "1e-6")], ids=repr
 )
-def test_an_enormous_budget_is_answered_not_refused_after_the_charge(query, how):
-    ledger = dp.Ledger(limit=how)
-    release = dp.PrivateDataset(table(), SCHEMA, ledger=ledger).release(query, how)
+def test_an_enormous_budget_is_answered_not_refused_after_the_charge(query, budget):
+    ledger = dp.Ledger(limit=budget)
+    release = dp.PrivateDataset(table(), SCHEMA, ledger=ledger).release(query, budget)
     exact = dp.PrivateDataset(table(), SCHEMA, unit=dp.PUBLIC).release(query, dp.PureDP(math.inf))
     assert release.value == pytest.approx(
         exact.value, rel=0.02
@@ -322,12 +324,12 @@ BAD = [
         "missing.csv",
     ),
     (lambda: dataset().release("count", dp.PureDP(1)), TypeError, "query"),
-    (lambda: dataset().release(dp.Count(), 1.0), TypeError, "how"),
+    (lambda: dataset().release(dp.Count(), 1.0), TypeError, "budget"),
     (lambda: dataset().release(dp.Count(), dp.PureDP(0)), ValueError, "epsilon"),
     (lambda: dataset().release(dp.Count(), dp.Renyi({2: 1.0})), ValueError, "Renyi"),
-    (lambda: dataset().release(dp.Median("x"), mechanisms.Laplace(1)), TypeError, "how"),
+    (lambda: dataset().release(dp.Median("x"), mechanisms.Laplace(1)), TypeError, "budget"),
     (lambda: dataset().release(dp.Median("x"), dp.Renyi({2: 1.0})), ValueError, "Renyi"),
-    (lambda: dataset().release(dp.Count(), mechanisms.Exponential(dp.PureDP(1))), TypeError, "how"),
+    (lambda: dataset().release(dp.Count(), mechanisms.Exponential(dp.PureDP(1))), TypeError, "budget"),
     (lambda: dataset().release(dp.Mean("z"), dp.PureDP(1)), KeyError, "z"),
     (lambda: dataset().release(dp.Mean("c"), dp.PureDP(1)), ValueError, "'c'"),
     (lambda: dataset().release(dp.Count(by="x"), dp.PureDP(1)), ValueError, "'x'"),

@@ -38,27 +38,27 @@ SUMS = [q for q in testing.QUERIES if not isinstance(q, dp.Quantile)]
 HOWS = [dp.PureDP(1), mechanisms.Gaussian(1, 1e-5), mechanisms.DiscreteGaussian(rho=0.2)]
 
 
-@pytest.mark.parametrize("how", HOWS, ids=repr)
+@pytest.mark.parametrize("budget", HOWS, ids=repr)
 @pytest.mark.parametrize("query", SUMS, ids=repr)
-def test_the_standard_error_is_the_spread_of_answers(query, how):
+def test_the_standard_error_is_the_spread_of_answers(query, budget):
     data = data_of(5000)
     with testing.fixed_noise(1):
-        releases = [data.release(query, how) for _ in range(TRIALS)]
+        releases = [data.release(query, budget) for _ in range(TRIALS)]
     spread = np.std([flat(r.value) for r in releases], axis=0)
     said = np.mean([flat(r.stderr) for r in releases], axis=0)
     assert np.all(abs(spread / said - 1) < 0.2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 3000])
-@pytest.mark.parametrize("how", HOWS, ids=repr)
+@pytest.mark.parametrize("budget", HOWS, ids=repr)
 @pytest.mark.parametrize("query", SUMS, ids=repr)
-def test_noise_intervals_cover_also_where_the_noisy_count_is_near_zero(query, how, n):
+def test_noise_intervals_cover_also_where_the_noisy_count_is_near_zero(query, budget, n):
     data = data_of(n)
     exact = flat(data.release(query, dp.PureDP(float("inf"))).value)
     level, covered = 0.8, 0
     with testing.fixed_noise(2):
         for _ in range(TRIALS):
-            interval = data.release(query, how).noise_interval(level)
+            interval = data.release(query, budget).noise_interval(level)
             low, high = flat(interval.lower), flat(interval.upper)
             covered += (low - 1e-9 <= exact) & (exact <= high + 1e-9)
     # 0.8 less four standard deviations of a share of 400

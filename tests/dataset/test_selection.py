@@ -100,8 +100,8 @@ def test_a_run_takes_the_events_of_its_own_setting():
     dear = events.DiscreteLaplace(1, 1)
 
     def run(at, views):
-        how = dp.PureDP(1) if at == 0 else HALF  # the wrong way round
-        return float(views[0].release(dp.Count(), how).value), None
+        budget = dp.PureDP(1) if at == 0 else HALF  # the wrong way round
+        return float(views[0].release(dp.Count(), budget).value), None
 
     with pytest.raises(ValueError, match="not the plan that was paid"):
         select(dataset(), plan_of((COUNT,), (dear,)), run)

@@ -258,8 +258,8 @@ KEYS = dp.Keys.discover("town", delta=1e-6)
             "free text",
         ),
         (lambda: DATA.release(dp.Bounds("n"), dp.PureDP(1)), ValueError, "Bounds"),
-        (lambda: DATA.release(dp.Bounds("x"), dp.ZCDP(1)), ValueError, "how"),
-        (lambda: DATA.release(dp.Count(by=KEYS), dp.ApproxDP(1, 1e-3)), ValueError, "how"),
+        (lambda: DATA.release(dp.Bounds("x"), dp.ZCDP(1)), ValueError, "budget"),
+        (lambda: DATA.release(dp.Count(by=KEYS), dp.ApproxDP(1, 1e-3)), ValueError, "budget"),
         (
             lambda: DATA.release(dp.Count(by=dp.Keys.discover("n", delta=0.1)), dp.PureDP(1)),
             ValueError,

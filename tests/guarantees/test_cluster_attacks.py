@@ -36,17 +36,17 @@ def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 @pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE])
 def test_a_round_of_k_means(relation: dp.Relation, delta: float) -> None:
-    query, how = lloyd_round(relation, delta)
-    assert not caught(fits.case("as it is", query, how, relation))
-    law = weakened(fits.law_of(query, how, dp.Unit(relation)), 3)
-    assert caught(fits.case("a third of the noise", query, how, relation, law=law))
+    query, budget = lloyd_round(relation, delta)
+    assert not caught(fits.case("as it is", query, budget, relation))
+    law = weakened(fits.law_of(query, budget, dp.Unit(relation)), 3)
+    assert caught(fits.case("a third of the noise", query, budget, relation, law=law))
 
 
 def test_sums_priced_as_if_each_were_alone() -> None:
     """One column's sensitivity for all of them: the mistake of counting x and y as one query."""
-    query, how = lloyd_round(dp.ADD_REMOVE, 0.0)
-    alone = LaplaceLaw(Fraction(2**20) / Fraction(how.epsilon))
-    assert caught(fits.case("each alone", query, how, dp.ADD_REMOVE, law=alone))
+    query, budget = lloyd_round(dp.ADD_REMOVE, 0.0)
+    alone = LaplaceLaw(Fraction(2**20) / Fraction(budget.epsilon))
+    assert caught(fits.case("each alone", query, budget, dp.ADD_REMOVE, law=alone))
 
 
 def test_a_noiseless_start() -> None:
@@ -56,18 +56,18 @@ def test_a_noiseless_start() -> None:
 
 
 def test_blocks() -> None:
-    how = dp.PureDP(2)
-    assert not caught(clusters.blocks_case(dp.ADD_REMOVE, how))
+    budget = dp.PureDP(2)
+    assert not caught(clusters.blocks_case(dp.ADD_REMOVE, budget))
     third = LaplaceLaw(Fraction(2 * SIZE, 2) / 3)  # two coordinates, ε = 2
-    assert caught(clusters.blocks_case(dp.ADD_REMOVE, how, law=third))
+    assert caught(clusters.blocks_case(dp.ADD_REMOVE, budget, law=third))
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 def test_components(delta: float) -> None:
     model = PCA(1, epsilon=2.0, delta=delta, schema=fits.SCHEMA)
-    query, how = model._query(fits.facts(dp.ADD_REMOVE)), model._how()
-    law = weakened(fits.law_of(query, how, dp.Unit()), 2)
-    assert caught(fits.case("half of the noise", query, how, dp.ADD_REMOVE, law=law))
+    query, budget = model._query(fits.facts(dp.ADD_REMOVE)), model._how()
+    law = weakened(fits.law_of(query, budget, dp.Unit()), 2)
+    assert caught(fits.case("half of the noise", query, budget, dp.ADD_REMOVE, law=law))
 
 
 def test_scaling() -> None:

@@ -11,7 +11,6 @@ import pytest
 import discreet as dp
 from discreet import noise, testing
 from discreet.accounting.thresholds import least_threshold, threshold_delta
-from discreet.answers import answerer
 from discreet.audit import audit
 from discreet.engines import open_engine
 
@@ -68,10 +67,10 @@ SCHEMA = dp.Schema(town=dp.Text())
 
 
 def told(slip):
-    """Whether a key that only one person has comes out, by the answerer's own law and threshold."""
+    """Whether a key that only one person has comes out, by the query's own law and threshold."""
     unit, delta = dp.Unit(dp.ADD_REMOVE), Fraction(1, 50)
     query = dp.Count(by=dp.Keys.discover("town", delta=delta))
-    ready = answerer(query, dp.PureDP(1), SCHEMA, unit, None)
+    ready = query.prepare(dp.PureDP(1), SCHEMA, unit, None)
 
     def run(towns, trials):
         rows = {"town": np.array(towns, object)}

@@ -10,9 +10,6 @@ import pytest
 
 from discreet import measures, noise, testing
 from discreet.accounting import counts, thresholds
-from discreet.answers import discovery as discovery_answers
-from discreet.answers import several as several_answers
-from discreet.answers.additive import AdditiveAnswerer
 from discreet.audit import run_attack
 from discreet.coding import Sensitivity
 from discreet.dataset import PrivateDataset
@@ -47,7 +44,11 @@ from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import Mean, Quantile, residuals
+from discreet.queries import choice as choice_query
+from discreet.queries import discovery as discovery_query
+from discreet.queries.additive import PreparedSums
 from discreet.queries.base import Query
+from discreet.queries.several import PreparedJoint
 
 
 def half_the_laplace_noise(patch):
@@ -118,7 +119,7 @@ def choices_of_twice_the_epsilon(patch):
     class Noise:
         select = staticmethod(lambda scores, factor: noise.select(scores, 2 * factor))
 
-    patch.setattr(several_answers, "noise", Noise)
+    patch.setattr(choice_query, "noise", Noise)
 
 
 def a_stream_with(patch, threshold=1, answers=1, numbers=1):
@@ -147,14 +148,14 @@ def a_cutoff_that_is_ignored(patch):
     patch.setattr(SparseVectorStream, "exhausted", False)
 
 
-def answerers_with_a_quarter_of_the_noise(patch):
+def answers_with_a_quarter_of_the_noise(patch):
     """They state, plan and charge the right law: only what is really told shows it."""
-    for kind in (AdditiveAnswerer, several_answers.JointAnswerer):
+    for kind in (PreparedSums, PreparedJoint):
 
-        def begin(answerer, *rest, honest=kind.__init__):
-            honest(answerer, *rest)
-            if isinstance(answerer._law, LaplaceLaw):
-                answerer._law = LaplaceLaw(answerer._law.scale / 4)
+        def begin(prepared, *rest, honest=kind.__init__):
+            honest(prepared, *rest)
+            if isinstance(prepared._law, LaplaceLaw):
+                prepared._law = LaplaceLaw(prepared._law.scale / 4)
 
         patch.setattr(kind, "__init__", begin)
 
@@ -201,7 +202,7 @@ def always_five_runs(patch):
 
 def a_threshold_one_too_low(patch):
     patch.setattr(
-        discovery_answers, "least_threshold", lambda *args: thresholds.least_threshold(*args) - 1
+        discovery_query, "least_threshold", lambda *args: thresholds.least_threshold(*args) - 1
     )
 
 
@@ -235,8 +236,8 @@ def a_filter_that_lets_all_pass(patch):
 
 
 def a_door_that_reads_first(patch):
-    def release(data, query, how):
-        prepared = data._prepared(query, how)
+    def release(data, query, budget):
+        prepared = data._prepared(query, budget)
         answer = prepared.answer(data._engine, None, True)
         data._charge(prepared.event, prepared.measure, "")
         return answer
@@ -411,7 +412,7 @@ WEAKENED = [
     ("bernstein", noise_for_one_node),
     ("priestley-chao", a_narrow_regression),
     *(
-        (name, answerers_with_a_quarter_of_the_noise)
+        (name, answers_with_a_quarter_of_the_noise)
         for name in (
             "linear-regression",
             "noisy-stats",
@@ -430,7 +431,7 @@ WEAKENED = [
     ("k-means-blocks", blocks_with_a_tenth_of_the_noise),
     ("histogram-m-estimator", half_the_laplace_noise),
     ("histogram-m-estimator", half_the_sensitivity),
-    ("histogram-m-estimator", answerers_with_a_quarter_of_the_noise),
+    ("histogram-m-estimator", answers_with_a_quarter_of_the_noise),
     ("pca-exponential", directions_of_twice_the_epsilon),
     ("pca-exponential", directions_too_near_to_the_best),
     ("pca-exponential", rows_outside_the_ball),

@@ -64,16 +64,16 @@ def datasets(bounds: tuple[float, float], unit: dp.Unit) -> tuple[dp.PrivateData
 def ask(query: Query, budget: str, size: float, doors: tuple[dp.PrivateDataset, ...]) -> None:
     """Plan and release: both refuse, or there is a finite answer with a finite error."""
     try:
-        how = BUDGETS[budget](size)
+        budget = BUDGETS[budget](size)
     except ValueError as error:
         check_own_words(error)
         return
-    measure = how.measure if isinstance(how, Mechanism) else how
+    measure = budget.measure if isinstance(budget, Mechanism) else budget
     data = doors[isinstance(measure, ZCDP)]
-    plan = answer_or_refusal(lambda: [data.plan(query, how, rows=4).stderr], data.ledger)
+    plan = answer_or_refusal(lambda: [data.plan(query, budget, rows=4).stderr], data.ledger)
 
     def release() -> Any:
-        found = data.release(query, how)
+        found = data.release(query, budget)
         return [found.value, found.stderr, _interval(found)]
 
     found = answer_or_refusal(release, data.ledger)

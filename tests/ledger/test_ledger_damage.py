@@ -219,19 +219,19 @@ def _check(shelf: Path, composition: str, seed: int, rounds: int) -> tuple[int, 
         what = damage(connection, chance)
         connection.close()
         version = "discreet_version" in what
-        for how in ("opened before", "opened now"):
+        for budget in ("opened before", "opened now"):
             ledger = before
-            if how == "opened now" and not _try(
+            if budget == "opened now" and not _try(
                 f"{what}: open", lambda: Ledger(f"sqlite:///{path}"), version=version
             ):
                 failed += 1
                 continue
-            if how == "opened now":
+            if budget == "opened now":
                 ledger = Ledger(f"sqlite:///{path}")
             acts = list(_acts(ledger, spare).items())
             for name, act in chance.sample(acts, 12):
                 spare.unlink(missing_ok=True)
-                good = _try(f"{what}: {how}: {name}", act, version=version)
+                good = _try(f"{what}: {budget}: {name}", act, version=version)
                 worked, failed = worked + good, failed + (not good)
             ledger._store.disconnect()
     return worked, failed

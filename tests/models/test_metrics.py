@@ -266,7 +266,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
     cases: list[tuple[Any, str]] = [
         (lambda: private_score(model, rows(5), "accuracy", EXACT), "data must be"),  # type: ignore
         (lambda: private_score(model, data, "f1", EXACT), "metric must be one of"),
-        (lambda: private_score(model, data, "accuracy", 1), "how must be"),  # type: ignore
+        (lambda: private_score(model, data, "accuracy", 1), "budget must be"),  # type: ignore
         (lambda: private_score(model, data, "mean_squared_error", EXACT), "needs a target"),
         (lambda: private_score(model, data, "accuracy", EXACT, target="x"), "which data does not"),
         (lambda: private_score(model, data, "accuracy", EXACT, target="w"), "not in the schema"),
@@ -274,7 +274,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
         (lambda: LogLoss(0), "floor"),
         (lambda: AUC(1), "bins"),
         (lambda: private_score(model, data, "accuracy", EXACT).interval(1), "level"),
-        (lambda: private_score(model, data, "auc", mechanisms.Exponential(dp.PureDP(1))), "how"),
+        (lambda: private_score(model, data, "auc", mechanisms.Exponential(dp.PureDP(1))), "budget"),
     ]
     for call, message in cases:
         with pytest.raises((TypeError, ValueError, KeyError), match=message):

@@ -14,7 +14,6 @@ import pytest
 
 import discreet as dp
 from discreet import events, mechanisms, testing
-from discreet.answers import answerer
 from discreet.coding import Sensitivity
 from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
@@ -249,13 +248,13 @@ def test_the_law_of_the_draw_is_as_private_as_charged(case: str, relation: Any) 
 
 def test_a_choice_by_replace_one_needs_twice_the_scale() -> None:
     query, _ = CHOICES["majority"]
-    add = answerer(query, dp.PureDP(1), SCHEMA, UNITS["add"], None)
-    replace = answerer(query, dp.PureDP(1), SCHEMA, UNITS["replace"], None)
+    add = query.prepare(dp.PureDP(1), SCHEMA, UNITS["add"], None)
+    replace = query.prepare(dp.PureDP(1), SCHEMA, UNITS["replace"], None)
     assert add.event == events.PermuteAndFlip(1, 1, monotone=True)
     assert replace.event == events.PermuteAndFlip(2, 1, monotone=False)
-    persons = answerer(query, dp.PureDP(1), SCHEMA, UNITS["add, persons"], None)
+    persons = query.prepare(dp.PureDP(1), SCHEMA, UNITS["add, persons"], None)
     assert persons.event == events.PermuteAndFlip(2, 2, monotone=True)
-    concentrated = answerer(query, dp.ZCDP("1/8"), SCHEMA, UNITS["add"], None)
+    concentrated = query.prepare(dp.ZCDP("1/8"), SCHEMA, UNITS["add"], None)
     assert concentrated.event == events.Exponential(1)
 
 
@@ -324,15 +323,15 @@ def test_every_engine_gives_the_same_scores(case: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("query", [q for q, _ in CHOICES.values()] + [q for q, _ in JOINTS])
-@pytest.mark.parametrize("how", [dp.PureDP(1), dp.ZCDP(0.5)], ids=repr)
-def test_one_answer_fits_its_limit_and_a_second_does_not(query: Any, how: Any) -> None:
-    data = dp.PrivateDataset(table(rows(("x", "y"))), SCHEMA, ledger=dp.Ledger(limit=how))
-    plan = data.plan(query, how)
-    release = data.release(query, how)
+@pytest.mark.parametrize("budget", [dp.PureDP(1), dp.ZCDP(0.5)], ids=repr)
+def test_one_answer_fits_its_limit_and_a_second_does_not(query: Any, budget: Any) -> None:
+    data = dp.PrivateDataset(table(rows(("x", "y"))), SCHEMA, ledger=dp.Ledger(limit=budget))
+    plan = data.plan(query, budget)
+    release = data.release(query, budget)
     assert release.event == plan.event
-    assert dp.accounting.satisfies(release.event, how)
+    assert dp.accounting.satisfies(release.event, budget)
     with pytest.raises(dp.BudgetExceeded):
-        data.release(query, how)
+        data.release(query, budget)
 
 
 @pytest.mark.parametrize("unit", ["add", "replace"])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.answers import answerer
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.engines.arrays import Arrays
 from discreet.queries import Additive, Best, Choice, Joint, Quantile, Query, Variance
@@ -121,7 +120,7 @@ def test_the_largest_sums_are_answered_right_or_refused_unread(x: str, y: str, u
         if unit.startswith("add") and bits > 32 and not _is_small(query, schema, UNITS[unit]):
             continue  # beyond what the query is documented for; nobody may look
         try:
-            ready = answerer(query, EXACT, schema, UNITS[unit], 2**bits)
+            ready = query.prepare(EXACT, schema, UNITS[unit], 2**bits)
         except ValueError:
             continue  # before anything is charged or read
         asked += 1
@@ -189,7 +188,7 @@ def test_ordinary_questions_are_not_refused_and_their_sums_are_as_large_as_told(
     schema = dp.Schema(x=dp.Real(-1, 3), y=dp.Integer(0, 6), c=dp.Categorical("a", "b"))
     draw = np.random.default_rng(0)
     for unit in UNITS.values():
-        answerer(query, dp.PureDP(1), schema, unit, 10**6)
+        query.prepare(dp.PureDP(1), schema, unit, 10**6)
         for part in (
             query.parts(schema, unit) if hasattr(query, "parts") else [query.coded(schema, unit)]
         ):

@@ -126,9 +126,9 @@ def test_the_noise_is_what_the_error_says() -> None:
     schema = dp.Schema(x=dp.Real(0, 1), t=dp.Categorical("u", "v"), c=dp.Categorical(*range(500)))
     query = Marginals("x", "t", by="c")
     empty = public({"x": [], "t": [], "c": []}, schema)
-    for how in (dp.PureDP(1), dp.ApproxDP(1, 1e-6)):
+    for budget in (dp.PureDP(1), dp.ApproxDP(1, 1e-6)):
         with testing.fixed_noise(3):
-            release = empty.release(query, how)
+            release = empty.release(query, budget)
         parts = [
             (release.value.count, release.stderr.count),
             (release.value.sums[:, 0], release.stderr.sums[:, 0]),

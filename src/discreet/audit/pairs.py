@@ -164,7 +164,7 @@ def neighbouring(schema: Schema, unit: Unit | Relation = ADD_REMOVE, rows: int =
 
 
 def through_the_door(
-    asked: Query | Step, how: Measure | None, schema: Schema, unit: Unit | Relation = ADD_REMOVE
+    asked: Query | Step, budget: Measure | None, schema: Schema, unit: Unit | Relation = ADD_REMOVE
 ) -> Callable[..., list[Any]]:
     """A mechanism for `audit` that really opens, plans, charges, reads and releases.
 
@@ -176,30 +176,30 @@ def through_the_door(
     """
 
     def mechanism(table: Any, trials: int) -> list[Any]:
-        ledger = Ledger(limit=_enough(asked, how, schema, unit, trials), unit=as_unit(unit))
+        ledger = Ledger(limit=_enough(asked, budget, schema, unit, trials), unit=as_unit(unit))
         data = PrivateDataset(table, schema, ledger=ledger)
-        event = data.plan(asked, how).event
+        event = data.plan(asked, budget).event
         outputs: list[Any] = []
         with data.prepaid(Repeat(event, trials)) as door:
             for _ in range(trials):
                 if isinstance(asked, Step):
                     outputs.append(door.run(asked))
                 else:
-                    assert how is not None
-                    outputs.append(door.release(asked, how).value)
+                    assert budget is not None
+                    outputs.append(door.release(asked, budget).value)
         return outputs
 
     return mechanism
 
 
 def _enough(
-    asked: Query | Step, how: Measure | None, schema: Schema, unit: Unit | Relation, trials: int
+    asked: Query | Step, budget: Measure | None, schema: Schema, unit: Unit | Relation, trials: int
 ) -> Measure:
     """A limit that holds all runs."""
     from discreet.accounting import cost
     from discreet.measures import PureDP
 
-    if how is not None:
-        return how.times(trials + 1)
+    if budget is not None:
+        return budget.times(trials + 1)
     assert isinstance(asked, Step)
     return cost(asked.event(schema, as_unit(unit)), PureDP).times(trials + 1)

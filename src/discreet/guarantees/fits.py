@@ -64,10 +64,10 @@ def totals(query: Additive, unit: Unit, rows: Rows) -> Integers:
     )
 
 
-def law_of(query: Additive, how: Measure | Mechanism, unit: Unit) -> Law:
+def law_of(query: Additive, budget: Measure | Mechanism, unit: Unit) -> Law:
     """The noise that a query gets."""
     moved = query.sensitivity(SCHEMA, unit)
-    mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, moved)
+    mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
     assert isinstance(mechanism, AdditiveMechanism)
     return mechanism.law(moved)
 
@@ -96,7 +96,7 @@ def likelihood(law: Law, here: Integers, there: Integers) -> Callable[[Floats], 
 def case(
     title: str,
     query: Additive,
-    how: Measure | Mechanism,
+    budget: Measure | Mechanism,
     relation: Relation,
     *,
     law: Law | None = None,
@@ -104,12 +104,12 @@ def case(
 ) -> Case:
     """One answer of a plan against the share of the budget that it may cost; `law` weakens its noise."""
     unit = Unit(relation)
-    chosen = law_of(query, how, unit) if law is None else law
+    chosen = law_of(query, budget, unit) if law is None else law
     first, second = pair(relation)
     here, there = totals(query, unit, first), totals(query, unit, second)
     # noise is independent by coordinate: those that no person moves tell nothing
     moved = np.flatnonzero(here != there)
-    measure = how.measure if isinstance(how, Mechanism) else how
+    measure = budget.measure if isinstance(budget, Mechanism) else budget
     claim: Any = GaussianDP(2 * measure.rho) if isinstance(measure, ZCDP) else measure
     options = {"score": likelihood(chosen, here[moved], there[moved])}
     read = lambda rows: totals(query, unit, rows)[moved]  # noqa: E731
@@ -125,8 +125,8 @@ class Listener:
         self._door, self.entry = door, door.entry
         self.told: list[Any] = []
 
-    def release(self, query: Query, how: Any) -> Release:
-        found = self._door.release(query, how)
+    def release(self, query: Query, budget: Any) -> Release:
+        found = self._door.release(query, budget)
         self.told.append(found.value)
         return found
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from discreet.answers import Answerer, answerer
 from discreet.columns import Base, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
-from discreet.queries import Query
+from discreet.queries import Prepared, Query
 from discreet.release import Release
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -29,13 +28,13 @@ class Question:
     ----------
     query : Query
     budget : Measure or Mechanism
-    prepared : Answerer
+    prepared : Prepared
         Its noise and its price.
     """
 
     query: Query
     budget: Measure | Mechanism
-    prepared: Answerer = field(repr=False)
+    prepared: Prepared = field(repr=False)
 
     @property
     def event(self) -> Event:
@@ -109,7 +108,7 @@ class Facts:
 
     def asked(self, query: Query, budget: Measure | Mechanism) -> Question:
         """Price a query, so that it can be part of a plan."""
-        prepared = answerer(query, budget, self.schema, self.unit, self.rows)
+        prepared = query.prepare(budget, self.schema, self.unit, self.rows)
         return Question(query, budget, prepared)
 
 

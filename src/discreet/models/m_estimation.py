@@ -26,7 +26,7 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Count, WithColumns
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.rational import rational, whole
 from discreet.release import Release
 

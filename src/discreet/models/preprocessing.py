@@ -21,7 +21,7 @@ from discreet.models.scaled import finest, scaled_moments
 from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Quantile
-from discreet.queries.base import Floats
+from discreet.queries.additive import Floats
 from discreet.rational import whole
 
 

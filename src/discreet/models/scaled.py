@@ -12,7 +12,7 @@ from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Mechanism, mechanism_for
 from discreet.models.facts import Facts
 from discreet.queries import CentredSums
-from discreet.queries.base import Floats
+from discreet.queries.additive import Floats
 from discreet.queries.centred import Products
 
 __all__ = ["ScaledMoments", "finest", "scaled_moments"]
@@ -21,21 +21,21 @@ __all__ = ["ScaledMoments", "finest", "scaled_moments"]
 _LEAST_BITS = 6
 
 
-def finest(facts: Facts, how: Measure | Mechanism, products: Products) -> CentredSums:
+def finest(facts: Facts, budget: Measure | Mechanism, products: Products) -> CentredSums:
     """The query for moments of all features; noise that is too large for fine grids gets a coarse one.
 
     What decides is the number of columns and the budget, both public.
     """
     fine = CentredSums(*facts.features, products=products)
     moved, bits = fine.sensitivity(facts.schema, facts.unit), fine.bits
-    while bits > _LEAST_BITS and not _fits(moved, how):
+    while bits > _LEAST_BITS and not _fits(moved, budget):
         bits -= 1  # coordinates, and with them the noise, become four times smaller
         moved = Sensitivity(-(-moved.l1 // 4), -(-moved.l2_squared // 16))
     return CentredSums(*facts.features, products=products, bits=bits)
 
 
-def _fits(moved: Sensitivity, how: Measure | Mechanism) -> bool:
-    mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, moved)
+def _fits(moved: Sensitivity, budget: Measure | Mechanism) -> bool:
+    mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
     try:
         assert isinstance(mechanism, AdditiveMechanism)
         mechanism.law(moved)

@@ -1,7 +1,9 @@
 """What is asked of private rows."""
 
 from discreet.coding import CodedQuery, Keep, Sensitivity, Term
-from discreet.queries.base import Additive, Query
+from discreet.queries.additive import Additive
+from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, check_budget
+from discreet.queries.base import Query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.centred import CentredSums
 from discreet.queries.choice import Best, Choice
@@ -18,10 +20,12 @@ from discreet.queries.with_columns import WithColumns
 
 __all__ = [
     "Additive",
+    "Answer",
     "Best",
     "BestSplit",
     "Bounds",
     "BoundsValue",
+    "Budget",
     "Cells",
     "CentredSums",
     "Choice",
@@ -39,8 +43,10 @@ __all__ = [
     "Median",
     "Moments",
     "MomentsValue",
+    "NoiseInterval",
     "NormalEquations",
     "NumberResiduals",
+    "Prepared",
     "Quantile",
     "Query",
     "Residuals",
@@ -50,4 +56,5 @@ __all__ = [
     "Term",
     "Variance",
     "WithColumns",
+    "check_budget",
 ]

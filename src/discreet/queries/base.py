@@ -23,6 +23,7 @@ from discreet.coding import (
 )
 from discreet.columns import MOST_CELLS
 from discreet.expressions import Expression, parse
+from discreet.queries.answer import Budget, Prepared
 from discreet.schema import Schema, order_codes
 from discreet.unit import REPLACE_ONE, Unit
 
@@ -73,6 +74,10 @@ class Query(ABC):
     @abstractmethod
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         """How far one person moves the answer, in exact integers."""
+
+    @abstractmethod
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        """Plan and price an answer from public facts; every complaint about them is raised here."""
 
     def labels(self, schema: Schema) -> list[Any]:
         """The groups in the order of the answer: a value, or a tuple of values, each."""
@@ -135,50 +140,3 @@ class Query(ABC):
     def __repr__(self) -> str:
         arguments = [repr(name) for name in self.columns] + self._options()
         return f"{type(self).__name__}({', '.join(arguments)})"
-
-
-class Additive(Query):
-    """A query that is a vector of sums; what is reported is post-processing of the noised sums."""
-
-    @abstractmethod
-    def terms(self, schema: Schema) -> tuple[Term, ...]:
-        """The coordinates of a row's contribution. A count, if needed, is the first."""
-
-    @abstractmethod
-    def extent(self, schema: Schema, counted: bool) -> Extent:
-        """What one row can contribute; without the count's coordinate unless `counted`."""
-
-    @abstractmethod
-    def estimate(self, totals: Floats, schema: Schema) -> Any:
-        """What is reported, from sums of shape (groups, terms). An array over groups first."""
-
-    @abstractmethod
-    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
-        """The standard error of `estimate`, where each sum has noise of the given deviation."""
-
-    @abstractmethod
-    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
-        """The least and largest `estimate` while each sum stays within the given half-width."""
-
-    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
-        terms = self.terms(schema)
-        if self.count_is_public(schema, unit) and not terms[0].codes:
-            terms = terms[1:]
-        return self._coded(schema, unit, terms)
-
-    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
-        counted = not self.count_is_public(schema, unit)
-        return self._moved(self.extent(schema, counted), schema, unit)
-
-    def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
-        """The sums as floats, with the public count put back where it was left out."""
-        terms = self.terms(schema)
-        if totals.shape[1] == len(terms):
-            return totals.astype(np.float64)
-        if rows is None:
-            raise ValueError(
-                "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
-                "dp.PrivateDataset(..., rows=1000)."
-            )
-        count = np.full((len(totals), 1), float(rows) * terms[0].weight)
-        return np.concatenate([count, totals.astype(np.float64)], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.coding import PRODUCT_BITS, VALUE_BITS, Extent, Linear, Term
 from discreet.columns import column_name, numeric_column
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.queries.sums import MOMENT_SIZE, By, Where
 from discreet.rational import Number, positive, whole
 from discreet.schema import Schema

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import final
 
 import numpy as np
 
-from discreet.coding import CodedQuery, Integers, Sensitivity
-from discreet.queries.base import Additive
+from discreet import events, noise
+from discreet.coding import CodedQuery, Engine, Integers, Sensitivity
+from discreet.measures import ZCDP, Measure, PureDP
+from discreet.mechanisms import Exponential, PermuteAndFlip
+from discreet.queries.additive import Additive
+from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.counts import Count
 from discreet.queries.several import Several
+from discreet.queries.sizes import check_totals
 from discreet.queries.sums import Sum
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
@@ -52,6 +59,9 @@ class Choice(Several):
     def is_monotone(unit: Unit) -> bool:
         """Whether scores may be taken to move in one direction."""
         return unit.relation is not REPLACE_ONE
+
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        return PreparedChoice(self, budget, schema, unit, rows)
 
 
 @final
@@ -116,3 +126,86 @@ class Best(Choice):
 
     def __repr__(self) -> str:
         return f"Best({', '.join(map(repr, self.candidates))})"
+
+
+class PreparedChoice(Prepared):
+    """An exact draw for each group: permute-and-flip, or the exponential mechanism for zCDP."""
+
+    error_needs_rows = False
+
+    def __init__(
+        self, query: Choice, budget: Budget, schema: Schema, unit: Unit, rows: int | None
+    ) -> None:
+        self._query, self._schema = query, schema
+        self._parts = query.parts(schema, unit)
+        for part in self._parts:
+            check_totals(part, rows)
+        self._groups = len(query.labels(schema)) if query.by else 1
+        self._sensitivity = query.sensitivity(schema, unit).l1
+        self._monotone = query.is_monotone(unit)
+        self.measure = _measure(budget)
+        self._epsilon = _epsilon(self.measure)
+        self._flips = isinstance(budget, PermuteAndFlip) or (
+            isinstance(self.measure, PureDP) and not isinstance(budget, Exponential)
+        )
+        self.event: events.Event
+        if isinstance(self._epsilon, float):
+            if not unit.is_public:
+                raise no_noise_refused()
+            self.event = events.Compose()
+        elif self._sensitivity == 0:
+            self.event, self.measure = events.Compose(), PureDP(0)
+        elif self._flips:
+            self.event = self._mechanism().event(self._sensitivity)
+        else:
+            self.event = events.Exponential(self._epsilon)
+
+    def _mechanism(self) -> PermuteAndFlip:
+        return PermuteAndFlip(self._epsilon, monotone=self._monotone)
+
+    def expected_error(self, rows: int) -> None:
+        return None
+
+    def answer(self, engine: Engine) -> Answer:
+        scores = self._query.scores([engine.totals(part) for part in self._parts], self._schema)
+        value = np.array([self._draw(row) for row in scores], np.int64)
+        return Answer(
+            value if self._query.by else int(value[0]),
+            None,
+            self._query.labels(self._schema) if self._query.by else None,
+            self._interval,
+        )
+
+    def _draw(self, scores: Integers) -> int:
+        if isinstance(self._epsilon, float) or self._sensitivity == 0:
+            return int(scores.argmax())
+        if self._flips:
+            return self._mechanism().run(scores, self._sensitivity)
+        sides = 1 if self._monotone else 2
+        return int(noise.select(scores, self._epsilon / (sides * self._sensitivity)))
+
+    def _interval(self, level: float) -> NoiseInterval:
+        if isinstance(self._epsilon, float) or self._sensitivity == 0:
+            return NoiseInterval(0.0, 0.0, level, "score")
+        candidates = self._query.count(self._schema)
+        if self._flips:
+            short = self._mechanism().expected_error(candidates, self._sensitivity, level)
+        else:
+            scale = (1 if self._monotone else 2) * self._sensitivity / float(self._epsilon)
+            short = scale * (math.log(candidates) - math.log1p(-level))
+        return NoiseInterval(0.0, short, level, "score")
+
+
+def _measure(budget: Budget) -> PureDP | ZCDP:
+    """What a choice is charged: pure DP or zCDP; a δ is not needed and not charged."""
+    if isinstance(budget, PermuteAndFlip | Exponential):
+        return budget.measure
+    if not isinstance(budget, Measure):
+        raise TypeError(
+            f"budget: {budget!r} does not fit a choice; give a measure, PermuteAndFlip or Exponential."
+        )
+    return Exponential(budget).measure  # complains where a measure has neither ε nor ρ
+
+
+def _epsilon(measure: PureDP | ZCDP) -> Fraction | float:
+    return Exponential(measure).epsilon()

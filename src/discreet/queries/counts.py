@@ -9,8 +9,9 @@ import numpy as np
 
 from discreet.coding import Extent, Term
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, Floats
-from discreet.queries.discovery import Keys
+from discreet.queries.additive import Additive, Floats
+from discreet.queries.answer import Budget, Prepared
+from discreet.queries.discovery import Keys, PreparedKeys
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -27,6 +28,8 @@ class Count(Additive):
     `by` and `where`, under replace-one, the count is the public number of rows and costs nothing.
     Proof page: ``docs/proofs/coding.md``.
     """
+
+    error_needs_rows = False
 
     def __init__(
         self,
@@ -65,6 +68,11 @@ class Count(Additive):
 
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         return totals[:, 0] - widths[0], totals[:, 0] + widths[0]
+
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        if self.keys is not None:
+            return PreparedKeys(self, self.keys, budget, schema, unit)
+        return super().prepare(budget, schema, unit, rows)
 
 
 def Histogram(  # noqa: N802

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Cuts, Extent, Linear, Lookup, Term, partial_codes
 from discreet.columns import Numeric, column_name
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.schema import Schema
 from discreet.unit import Unit
 

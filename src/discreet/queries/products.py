@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.coding import PRODUCT_BITS, Code, Extent, Integers, Linear, Term
 from discreet.columns import Categorical, column_name, numeric_column
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.queries.sums import By, Where
 from discreet.rational import whole
 from discreet.schema import Schema

@@ -8,9 +8,12 @@ from typing import final
 
 import numpy as np
 
-from discreet.coding import VALUE_BITS, CodedQuery, Extent, Integers, Sensitivity
+from discreet import events, noise
+from discreet.coding import VALUE_BITS, CodedQuery, Engine, Extent, Integers, Sensitivity
 from discreet.columns import Numeric, column_name, numeric_column
 from discreet.expressions import Expression
+from discreet.mechanisms import Exponential, Mechanism
+from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
 from discreet.rational import Number, rational
 from discreet.schema import Schema
@@ -119,6 +122,9 @@ class Quantile(Query):
             *super()._options(),
         ]
 
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        return PreparedQuantile(self, budget, schema, unit)
+
 
 def Median(  # noqa: N802
     column: str,
@@ -128,3 +134,64 @@ def Median(  # noqa: N802
 ) -> Quantile:
     """The median of a column: `Quantile` at one half."""
     return Quantile(column, "1/2", by=by, where=where)
+
+
+class PreparedQuantile(Prepared):
+    """An exact exponential-mechanism draw for each quantile and group."""
+
+    error_needs_rows = True
+
+    def __init__(self, query: Quantile, budget: Budget, schema: Schema, unit: Unit) -> None:
+        mechanism = budget if isinstance(budget, Mechanism) else Exponential(budget)
+        if not isinstance(mechanism, Exponential):
+            raise TypeError(f"budget: {mechanism!r} does not fit a quantile; give a measure.")
+        self._query, self._schema, self._mechanism = query, schema, mechanism
+        self._coded = query.coded(schema, unit)
+        self._column = query.kind(schema)
+        self._draws = len(query.q)
+        self._sensitivities = [query.rank_sensitivity(q, schema, unit) for q in query.q]
+        self.measure = mechanism.measure
+        epsilon = mechanism.epsilon(self._draws)
+        if isinstance(epsilon, float):
+            if not unit.is_public:
+                raise no_noise_refused()
+            self.event: events.Event = events.Compose()
+        else:
+            self.event = mechanism.event(self._draws)
+
+    def expected_error(self, rows: int) -> None:
+        return None
+
+    def answer(self, engine: Engine) -> Answer:
+        tally = engine.tally(self._coded)
+        groups = self._coded.groups
+        value = np.zeros((groups, self._draws))
+        for group in range(groups):
+            here = slice(*np.searchsorted(tally.groups, [group, group + 1]))
+            for index, q in enumerate(self._query.q):
+                code = self._draw(tally.codes[here], tally.counts[here], q, index)
+                value[group, index] = self._column.decode(code, VALUE_BITS)
+        shaped = value[:, 0] if self._query.is_single else value
+        return Answer(
+            shaped if self._query.by else shaped[0].item() if shaped.ndim == 1 else shaped[0],
+            None,
+            self._query.labels(self._schema) if self._query.by else None,
+            self._interval,
+        )
+
+    def _draw(self, codes: Integers, counts: Integers, q: Fraction, index: int) -> int:
+        last = self._column.steps(VALUE_BITS)
+        first, length, score = self._query.scores(codes, counts, q, last)
+        run = self._mechanism.run(score, length, self._sensitivities[index], self._draws)
+        if isinstance(self._mechanism.epsilon(), float):
+            return int(first[run] + (length[run] - 1) // 2)
+        return int(first[run]) + int(noise.uniform_below(int(length[run])))
+
+    def _interval(self, level: float) -> NoiseInterval:
+        candidates = self._column.steps(VALUE_BITS) + 1
+        widths = []
+        for q, sensitivity in zip(self._query.q, self._sensitivities, strict=True):
+            short = self._mechanism.expected_error(candidates, sensitivity, level, self._draws)
+            widths.append(short / q.denominator)
+        width = widths[0] if self._query.is_single else np.array(widths)
+        return NoiseInterval(-width, width, level, "rank")

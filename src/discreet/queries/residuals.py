@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.coding import Code, CodedQuery, Cuts, Extent, Lookup, Sensitivity, Term
 from discreet.columns import column_name, numeric_column
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.rational import whole
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit

@@ -5,8 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, NoReturn, final
 
-from discreet.coding import CodedQuery, Sensitivity
-from discreet.queries.base import Additive, Query
+import numpy as np
+
+from discreet import events
+from discreet.coding import CodedQuery, Engine, Sensitivity
+from discreet.measures import PureDP
+from discreet.mechanisms import AdditiveMechanism, Mechanism, NoNoise, mechanism_for
+from discreet.queries.additive import Additive, PreparedSums
+from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
+from discreet.queries.base import Query
 from discreet.queries.sums import MOMENT_SIZE
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -88,3 +95,60 @@ class Joint(Several):
 
     def __repr__(self) -> str:
         return f"Joint({', '.join(map(repr, self.queries))})"
+
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        return PreparedJoint(self, budget, schema, unit, rows)
+
+
+class PreparedJoint(Prepared):
+    """One noise on a vector of several blocks, each then finished like an answer of its own."""
+
+    def __init__(
+        self, query: Joint, budget: Budget, schema: Schema, unit: Unit, rows: int | None
+    ) -> None:
+        self._query, self._schema = query, schema
+        sensitivity = query.sensitivity(schema, unit)
+        mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
+        if not isinstance(mechanism, AdditiveMechanism):
+            raise TypeError(
+                f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
+            )
+        self._law = mechanism.law(sensitivity)
+        self.measure = mechanism.measure
+        if isinstance(self._law, NoNoise) and sensitivity.l1:
+            if not unit.is_public:
+                raise no_noise_refused()
+            self.event: events.Event = events.Compose()
+        else:
+            self.event = self._law.event(sensitivity)
+        if sensitivity.l1 == 0:
+            self.measure = PureDP(0)
+        self._blocks = [
+            PreparedSums(part, mechanism, schema, unit, rows, self._law, weight)
+            for part, weight in zip(query.queries, query.weights(schema, unit), strict=True)
+        ]
+        self.error_needs_rows = any(block.error_needs_rows for block in self._blocks)
+
+    def expected_error(self, rows: int) -> tuple[Any, ...]:
+        return tuple(block.expected_error(rows) for block in self._blocks)
+
+    def answer(self, engine: Engine) -> Answer:
+        totals = [block.totals(engine) for block in self._blocks]
+        ends = np.cumsum([part.size for part in totals])
+        drawn = np.split(self._law.run(np.zeros(ends[-1], np.int64)), ends[:-1])
+        found = [
+            block.finish(block.add_noise(part, noise.reshape(part.shape)))
+            for block, part, noise in zip(self._blocks, totals, drawn, strict=True)
+        ]
+
+        def interval(level: float) -> NoiseInterval:
+            each = [answer.interval(level) for answer in found]
+            lower, upper = tuple(i.lower for i in each), tuple(i.upper for i in each)
+            return NoiseInterval(lower, upper, level, "value")
+
+        return Answer(
+            tuple(answer.value for answer in found),
+            tuple(answer.stderr for answer in found),
+            self._query.labels(self._schema),
+            interval,
+        )

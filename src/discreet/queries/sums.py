@@ -11,7 +11,7 @@ import numpy as np
 from discreet.coding import PRODUCT_BITS, VALUE_BITS, Extent, Term
 from discreet.columns import Numeric, Score, column_name, numeric_column
 from discreet.expressions import Expression
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.schema import Schema
 
 #: Coordinates of second moments are weighted to this common size, so that one noise fits all.
@@ -34,6 +34,8 @@ class Sum(Additive):
     distance of the bounds, or from a bound to zero where a row can be left out, if that is more.
     Null and NaN count as the column's fill. Proof page: ``docs/proofs/coding.md``.
     """
+
+    error_needs_rows = False
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
         super().__init__(by, where)

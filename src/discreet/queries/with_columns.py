@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from discreet.coding import CodedQuery, Extent, Integers, Sensitivity, Term
-from discreet.queries.base import Additive, Floats
+from discreet.queries.additive import Additive, Floats
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 

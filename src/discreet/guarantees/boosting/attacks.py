@@ -64,10 +64,10 @@ def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
     return tuple(zip(("search", "counts", "round of pairs"), asked, shares, strict=True))
 
 
-def question_case(title: str, query: Joint, how: Measure, relation: Relation) -> Case:
+def question_case(title: str, query: Joint, budget: Measure, relation: Relation) -> Case:
     """One question against its share of the budget; a share of ρ is that of a Gaussian mechanism."""
-    case = vector_case(title, query, how, relation)
-    return replace(case, claim=GaussianDP(2 * how.rho)) if isinstance(how, ZCDP) else case
+    case = vector_case(title, query, budget, relation)
+    return replace(case, claim=GaussianDP(2 * budget.rho)) if isinstance(budget, ZCDP) else case
 
 
 def three_classes(relation: Relation) -> Part:
@@ -101,11 +101,11 @@ def additive_boosting() -> Iterator[Part]:
             model = kind(epsilon=4, delta=delta, rounds=1, cells=4)
             known = facts(relation, target)
             yield whole_plan(model, known)
-            for title, query, how in questions(model, known):
+            for title, query, budget in questions(model, known):
                 name = f"{kind.__name__}, δ = {delta}, {title}"
-                yield question_case(name, query, how, relation)
+                yield question_case(name, query, budget, relation)
         paired = AdditiveBoostingClassifier(epsilon=4, rounds=1, interactions=1)
         yield whole_plan(paired, facts(relation, "c"))
-        for title, query, how in pair_questions(facts(relation, "c")):
-            yield question_case(title, query, how, relation)
+        for title, query, budget in pair_questions(facts(relation, "c")):
+            yield question_case(title, query, budget, relation)
         yield three_classes(relation)

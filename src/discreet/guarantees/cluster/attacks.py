@@ -43,10 +43,10 @@ def lloyd_parts(model: KMeans, relation: Relation) -> list[tuple[str, Additive, 
     rounds = lloyd.space.sums(np.array([[1.0, 1.0], [-1.0, -1.0]]))
     starts = len(lloyd.queries()) - lloyd.rounds
     return [
-        ("the start", query, how)
+        ("the start", query, budget)
         if index < starts
-        else (f"round {index + 1 - starts}", rounds, how)
-        for index, (query, how) in enumerate(asked)
+        else (f"round {index + 1 - starts}", rounds, budget)
+        for index, (query, budget) in enumerate(asked)
     ]
 
 
@@ -57,20 +57,20 @@ def k_means() -> Iterator[Part]:
             model = KMeans(2, epsilon=4.0, delta=delta, init=init, schema=SCHEMA, unit=relation)
             yield whole_plan(model, relation)
             parts = lloyd_parts(model, relation)
-            for title, query, how in (parts[0], parts[-1]):
-                yield case(f"{init}, δ = {delta:g}, {title}", query, how, relation)
+            for title, query, budget in (parts[0], parts[-1]):
+                yield case(f"{init}, δ = {delta:g}, {title}", query, budget, relation)
     model = KMeans(2, epsilon=4.0, init="split", random_state=0)
     start = model._lloyd(facts(ADD_REMOVE)).measures(model._measure())[0]
     yield fit_case(model, start, SCHEMA, ROW, told=slice(1), trials=600)
 
 
 def blocks_case(
-    relation: Relation, how: Measure, *, law: Law | None = None, trials: int = 40_000
+    relation: Relation, budget: Measure, *, law: Law | None = None, trials: int = 40_000
 ) -> Case:
     """Sample and aggregate in eight blocks, from starts in the corner that a row is farthest from."""
     unit, blocks, starts = Unit(relation), 8, np.zeros((1, 1, 2))
     moved = block_sensitivity(SCHEMA, unit, ("x", "y"), 1, blocks)
-    chosen = mechanism_for(how, moved).law(moved) if law is None else law
+    chosen = mechanism_for(budget, moved).law(moved) if law is None else law
     step = BlockCentres(("x", "y"), starts, blocks, NoNoise())
 
     def read(rows: Rows) -> Integers:
@@ -80,10 +80,10 @@ def blocks_case(
 
     first, second = pair(relation)
     claim: Any = (
-        how if isinstance(how, PureDP) else accounting.cost(chosen.event(moved), GaussianDP)
+        budget if isinstance(budget, PureDP) else accounting.cost(chosen.event(moved), GaussianDP)
     )
     options = {"score": likelihood(chosen, read(first), read(second))}
-    title = f"{blocks} blocks, {how!r}, {relation.value}"
+    title = f"{blocks} blocks, {budget!r}, {relation.value}"
     return Case(title, noised(chosen, read), (first, second), claim, trials, options)
 
 

@@ -206,7 +206,7 @@ def pca() -> Iterator[Part]:
     for relation in RELATIONS:
         for delta in (0.0, 0.01):
             model = PCA(1, epsilon=2.0, delta=delta, schema=SCHEMA, unit=relation)
-            query, how = model._query(facts(relation)), model._how()
+            query, budget = model._query(facts(relation)), model._how()
             yield whole_plan(model, relation)
-            yield case(f"δ = {delta:g}", query, how, relation)
+            yield case(f"δ = {delta:g}", query, budget, relation)
     yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW)

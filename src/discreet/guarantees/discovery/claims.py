@@ -4,7 +4,6 @@ from discreet.guarantees.base import ASKED, Claim
 
 CODE = (
     "discreet.queries.discovery",
-    "discreet.answers.discovery",
     "discreet.mechanisms.thresholded",
 )
 RESTS_ON = ASKED
@@ -23,9 +22,9 @@ CLAIMS = (
         functions=(
             "discreet.accounting.thresholds.threshold_delta",
             "discreet.accounting.thresholds.least_threshold",
-            "discreet.answers.discovery.KeysAnswerer.answer",
+            "discreet.queries.discovery.PreparedKeys.answer",
             "discreet.engines.arrays.count_texts",
-            "discreet.answers.discovery",
+            "discreet.queries.discovery",
         ),
     ),
     Claim(
@@ -38,7 +37,7 @@ CLAIMS = (
         proof="discovery.md",
         functions=(
             "discreet.queries.discovery.Bounds.sensitivity",
-            "discreet.answers.discovery.BoundsAnswerer.answer",
+            "discreet.queries.discovery.PreparedBounds.answer",
             "discreet.engines.arrays.ladder_codes",
         ),
     ),

@@ -20,7 +20,7 @@ from discreet.measures import GaussianDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, GaussianLaw, Law, mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.m_estimation import HistogramMEstimator
-from discreet.queries.base import Additive
+from discreet.queries.additive import Additive
 from discreet.schema import Schema
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
 
@@ -62,10 +62,10 @@ def totals(query: Additive, target: str, relation: Relation, rows: Table) -> Int
     return Arrays(rows).totals(query.coded(SCHEMAS[target], Unit(relation))).ravel()
 
 
-def law_of(query: Additive, how: Measure, target: str, relation: Relation) -> Law:
+def law_of(query: Additive, budget: Measure, target: str, relation: Relation) -> Law:
     """The noise that it gets."""
     moved = query.sensitivity(SCHEMAS[target], Unit(relation))
-    mechanism = mechanism_for(how, moved)
+    mechanism = mechanism_for(budget, moved)
     assert isinstance(mechanism, AdditiveMechanism)
     return mechanism.law(moved)
 
@@ -73,12 +73,12 @@ def law_of(query: Additive, how: Measure, target: str, relation: Relation) -> La
 def case(target: str, relation: Relation, delta: float, trials: int = 20_000) -> Case:
     """The noised cells, against what is charged for them."""
     estimator = model(target, epsilon=2, delta=delta)
-    query, how = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
-    law = law_of(query, how, target, relation)
+    query, budget = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
+    law = law_of(query, budget, target, relation)
     first, second = pair(relation)
     here, there = (totals(query, target, relation, rows) for rows in (first, second))
     moved = np.flatnonzero(here != there)
-    claim: Any = how
+    claim: Any = budget
     if isinstance(law, GaussianLaw):
         moved_by = query.sensitivity(SCHEMAS[target], Unit(relation))
         claim = accounting.cost(law.event(moved_by), GaussianDP)

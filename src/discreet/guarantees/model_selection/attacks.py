@@ -248,10 +248,10 @@ def _sums(metric: Metric, model: Any, rows: list[tuple[float, Any]]) -> Any:
     return metric.totals(model, x, goals, np.ones(len(rows), np.int64))
 
 
-def scores(metric: Metric, how: Fraction) -> tuple[Callable[..., Any], Measure]:
+def scores(metric: Metric, budget: Fraction) -> tuple[Callable[..., Any], Measure]:
     """Noised scores of a public model, many times."""
     unit = Unit(ADD_REMOVE)
-    law = LaplaceLaw(metric.sensitivity(unit).l1 / how)
+    law = LaplaceLaw(metric.sensitivity(unit).l1 / budget)
     step = ScoredRows(metric, Constant(), ("x",), "y", law)
     event = step.event(SCHEMA, unit)
 
@@ -260,7 +260,7 @@ def scores(metric: Metric, how: Fraction) -> tuple[Callable[..., Any], Measure]:
         with data.prepaid(events.Repeat(event, trials)) as door:
             return np.array([door.run(step) for _ in range(trials)], float)
 
-    return run, PureDP(how)
+    return run, PureDP(budget)
 
 
 @attack("private-score")

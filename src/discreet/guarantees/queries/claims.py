@@ -5,8 +5,6 @@ from discreet.guarantees.base import ANY_UNIT, ASKED, Claim
 CODE = (
     "discreet.queries.*",
     "!discreet.queries.discovery",
-    "discreet.answers.*",
-    "!discreet.answers.discovery",
 )
 PAGES = ("boosting.md", "cluster.md", "linear_model.md", "naive_bayes.md", "tree.md")
 RESTS_ON = ASKED
@@ -29,7 +27,7 @@ CLAIMS = (
             "discreet.queries.quantile.Quantile.scores",
             "discreet.noise.select",
             "discreet.noise.selection",
-            "discreet.answers.quantile",
+            "discreet.queries.quantile.PreparedQuantile",
         ),
     ),
     Claim(
@@ -46,7 +44,7 @@ CLAIMS = (
             "discreet.engines.arrays.grid_codes",
             "discreet.engines.arrays.keep_rows",
             "discreet.engines.arrays",
-            "discreet.answers.additive",
+            "discreet.queries.additive",
             "discreet.queries.base",
         ),
     ),

@@ -68,12 +68,12 @@ def read(query: Joint | Additive, unit: Unit, rows: Rows) -> Integers:
 
 
 def vector_case(
-    title: str, query: Joint | Additive, how: Measure, relation: Relation, law: Law | None = None
+    title: str, query: Joint | Additive, budget: Measure, relation: Relation, law: Law | None = None
 ) -> Case:
     """One noised vector against what it is charged; `law` weakens its noise."""
     unit = Unit(relation)
     if law is None:
-        mechanism = mechanism_for(how, query.sensitivity(SCHEMA, unit))
+        mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
         assert isinstance(mechanism, AdditiveMechanism)
         law = mechanism.law(query.sensitivity(SCHEMA, unit))
     noise: Law = law
@@ -85,7 +85,9 @@ def vector_case(
         return noise.run(np.repeat(read(query, unit, rows)[moved][None], trials, axis=0))
 
     options = {"score": likelihood(noise, here[moved], there[moved])}
-    return Case(f"{title}, {relation.value}", mechanism_of, (first, second), how, 20_000, options)
+    return Case(
+        f"{title}, {relation.value}", mechanism_of, (first, second), budget, 20_000, options
+    )
 
 
 @attack("joint-vector")
@@ -163,9 +165,11 @@ def private_choice() -> Iterator[Part]:
     tie = Best(Count(where="c == 0"), Count(where="c == 1"))
     pair = tuple({"x": np.zeros(2), "c": np.array([c, 1]), "v": np.zeros(2)} for c in (0, 1))
     measures: tuple[Measure, ...] = PureDP(1), ZCDP("1/8")
-    for how in measures:
-        door = through_the_door(tie, how, SCHEMA, REPLACE_ONE)
-        yield Case(f"a tie for {how!r}, through the door", door, pair, how, 1_500, {"reuse": False})
+    for budget in measures:
+        door = through_the_door(tie, budget, SCHEMA, REPLACE_ONE)
+        yield Case(
+            f"a tie for {budget!r}, through the door", door, pair, budget, 1_500, {"reuse": False}
+        )
 
 
 def facts(relation: Relation, target: str) -> Facts:

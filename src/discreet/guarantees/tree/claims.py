@@ -22,8 +22,8 @@ CLAIMS = (
             "discreet.queries.several.Joint.weights",
             "discreet.queries.several.Joint.sensitivity",
             "discreet.queries.several.Joint.parts",
-            "discreet.answers.several.JointAnswerer.answer",
-            "discreet.answers.additive.AdditiveAnswerer.totals",
+            "discreet.queries.several.PreparedJoint.answer",
+            "discreet.queries.additive.PreparedSums.totals",
         ),
     ),
     Claim(
@@ -43,7 +43,7 @@ CLAIMS = (
             "discreet.queries.best_split.BestSplit.spread",
             "discreet.queries.best_split.BestSplit.scores",
             "discreet.queries.best_split.BestSplit._side",
-            "discreet.answers.several.ChoiceAnswerer",
+            "discreet.queries.choice.PreparedChoice",
         ),
     ),
     Claim(

@@ -87,7 +87,7 @@ def elbow(
     measure = model._measure()
     summary = _Summary(model, facts, max(numbers))
     shares = split(measure, summary.weights())
-    asked = [facts.asked(q, how) for q, how in zip(summary.queries(), shares, strict=True)]
+    asked = [facts.asked(q, budget) for q, budget in zip(summary.queries(), shares, strict=True)]
     event = together(part.event for part in asked)
     with source.data.prepaid(event, measure) as door:
         parts = iter(shares)

@@ -17,7 +17,7 @@ from discreet.models.decomposition.directions import PrincipalDirections, Square
 from discreet.models.facts import Facts
 from discreet.models.shares import split, together
 from discreet.queries import CentredSums
-from discreet.queries.base import Floats
+from discreet.queries.additive import Floats
 from discreet.rational import positive
 
 __all__ = ["ExponentialPlan", "FoundComponents"]

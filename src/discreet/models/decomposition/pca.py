@@ -19,7 +19,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.scaled import finest, scaled_moments
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums
-from discreet.queries.base import Floats
+from discreet.queries.additive import Floats
 from discreet.rational import whole
 
 
@@ -145,12 +145,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             )
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        how = self._how()
+        budget = self._how()
         if self.method == "exponential":
             plan = self._exponential(facts)
             queries = (plan.mean_query,)
             return FitPlan(plan.event(), self._measure(), plan.noise(rows), queries, facts, plan)
-        recipe = _Recipe(facts.asked(self._query(facts), how), self._components(facts))
+        recipe = _Recipe(facts.asked(self._query(facts), budget), self._components(facts))
         noise = {}
         if rows is not None:
             # of the covariance's entries in [-1, 1], by the product's noise alone

@@ -25,7 +25,7 @@ from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mech
 from discreet.models.base import PrivateEstimator
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
-from discreet.release import NoiseInterval
+from discreet.queries import NoiseInterval, check_budget
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
@@ -164,17 +164,19 @@ def score_event(metric: Metric, law: Law, unit: Unit) -> events.Event:
     """What a noised metric is, for the accountant."""
     if isinstance(law, NoNoise):
         if not unit.is_public:
-            raise ValueError("how: an infinite budget (no noise) is accepted with dp.PUBLIC only.")
+            raise ValueError(
+                "budget: an infinite budget (no noise) is accepted with dp.PUBLIC only."
+            )
         return events.Compose()
     return law.event(metric.sensitivity(unit))
 
 
-def score_law(metric: Metric, how: Measure | Mechanism, unit: Unit) -> Law:
+def score_law(metric: Metric, budget: Measure | Mechanism, unit: Unit) -> Law:
     """The noise that a budget asks for."""
     sensitivity = metric.sensitivity(unit)
-    mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
+    mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
     if not isinstance(mechanism, AdditiveMechanism):
-        raise TypeError(f"how: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
+        raise TypeError(f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
     return mechanism.law(sensitivity)
 
 
@@ -246,7 +248,7 @@ def private_score(
     model: Any,
     data: PrivateDataset,
     metric: Metric | str,
-    how: Measure | Mechanism,
+    budget: Measure | Mechanism,
     *,
     target: str | None = None,
 ) -> Score:
@@ -260,7 +262,7 @@ def private_score(
         Whose schema declares the model's features and the target.
     metric : Metric or str
         ``"accuracy"``, ``"log_loss"``, ``"auc"``, ``"mean_squared_error"``, ``"mean_absolute_error"``.
-    how : Measure or Mechanism
+    budget : Measure or Mechanism
         As in ``data.release``.
     target : str, optional
         The name of the target's column; the schema's last column by default.
@@ -272,16 +274,15 @@ def private_score(
     """
     if not isinstance(data, PrivateDataset):
         raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
-    if not isinstance(how, Measure | Mechanism):
-        raise TypeError(f"how must be a measure such as dp.PureDP(0.1), not {type(how).__name__}.")
+    check_budget(budget)
     schema, unit = data.schema, data.unit
     goal = target
     if goal is None:
         goal = [name for name in schema.base if name != unit.id_column][-1]
     features = _features(model, schema, goal, unit)
     chosen = metric_of(metric).bound(model, schema, goal)
-    law = score_law(chosen, how, unit)
-    measure = how if isinstance(how, Measure) else how.measure
+    law = score_law(chosen, budget, unit)
+    measure = budget if isinstance(budget, Measure) else budget.measure
     step = ScoredRows(chosen, model, features, goal, law)
     step.rehearse(schema)
     with data.prepaid(step.event(schema, unit), measure) as door:
@@ -294,7 +295,7 @@ def private_score(
         step.event(schema, unit),
         measure,
         entry,
-        data._is_private(),
+        data.is_private,
         totals,
         law,
     )

@@ -1,27 +1,84 @@
-"""Noise on sums, then post-processing."""
+"""Queries that are vectors of sums: noise on the sums, then post-processing."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet import events
-from discreet.answers.base import Answerer, How, no_noise_refused
-from discreet.coding import Engine, Integers
+from discreet.coding import CodedQuery, Engine, Extent, Integers, Sensitivity, Term
 from discreet.measures import PureDP
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
-from discreet.queries import Additive, Count, MomentsValue, Sum
-from discreet.queries.base import Floats
+from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
+from discreet.queries.base import Query
 from discreet.queries.sizes import MOST_TOTAL, check_totals
-from discreet.release import NoiseInterval, Release
 from discreet.schema import Schema
 from discreet.unit import Unit
 
+__all__ = ["Additive", "Floats", "PreparedSums"]
 
-class AdditiveAnswerer(Answerer):
+Floats = npt.NDArray[np.float64]
+
+
+class Additive(Query):
+    """A query that is a vector of sums; what is reported is post-processing of the noised sums."""
+
+    #: Whether the standard error depends on the number of rows.
+    error_needs_rows: ClassVar[bool] = True
+
+    @abstractmethod
+    def terms(self, schema: Schema) -> tuple[Term, ...]:
+        """The coordinates of a row's contribution. A count, if needed, is the first."""
+
+    @abstractmethod
+    def extent(self, schema: Schema, counted: bool) -> Extent:
+        """What one row can contribute; without the count's coordinate unless `counted`."""
+
+    @abstractmethod
+    def estimate(self, totals: Floats, schema: Schema) -> Any:
+        """What is reported, from sums of shape (groups, terms). An array over groups first."""
+
+    @abstractmethod
+    def error(self, totals: Floats, deviations: Floats, schema: Schema) -> Any:
+        """The standard error of `estimate`, where each sum has noise of the given deviation."""
+
+    @abstractmethod
+    def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
+        """The least and largest `estimate` while each sum stays within the given half-width."""
+
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        terms = self.terms(schema)
+        if self.count_is_public(schema, unit) and not terms[0].codes:
+            terms = terms[1:]
+        return self._coded(schema, unit, terms)
+
+    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
+        counted = not self.count_is_public(schema, unit)
+        return self._moved(self.extent(schema, counted), schema, unit)
+
+    def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
+        """The sums as floats, with the public count put back where it was left out."""
+        terms = self.terms(schema)
+        if totals.shape[1] == len(terms):
+            return totals.astype(np.float64)
+        if rows is None:
+            raise ValueError(
+                "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
+                "dp.PrivateDataset(..., rows=1000)."
+            )
+        count = np.full((len(totals), 1), float(rows) * terms[0].weight)
+        return np.concatenate([count, totals.astype(np.float64)], axis=1)
+
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        return PreparedSums(self, budget, schema, unit, rows)
+
+
+class PreparedSums(Prepared):
     """Noise on sums, then post-processing.
 
     A block of a larger vector is given the `law` of the noise there and the whole `weight` that the block
@@ -31,7 +88,7 @@ class AdditiveAnswerer(Answerer):
     def __init__(
         self,
         query: Additive,
-        how: How,
+        budget: Budget,
         schema: Schema,
         unit: Unit,
         rows: int | None,
@@ -42,13 +99,15 @@ class AdditiveAnswerer(Answerer):
         self._coded = query.coded(schema, unit)
         check_totals(self._coded, rows)
         sensitivity = query.sensitivity(schema, unit)
-        mechanism = how if isinstance(how, Mechanism) else mechanism_for(how, sensitivity)
+        mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
         if not isinstance(mechanism, AdditiveMechanism):
-            raise TypeError(f"how: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
+            raise TypeError(
+                f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
+            )
         self._law = mechanism.law(sensitivity) if law is None else law
         self._weight = weight
         self.measure = mechanism.measure
-        self.error_needs_rows = not isinstance(query, Count | Sum)
+        self.error_needs_rows = query.error_needs_rows
         if law is not None:
             self.event = events.Compose()
         elif isinstance(self._law, NoNoise) and sensitivity.l1:
@@ -97,8 +156,8 @@ class AdditiveAnswerer(Answerer):
             deviation = math.sqrt((deviation / self._weight) ** 2 + 1 / 12)
         return self._noised * deviation
 
-    def answer(self, engine: Engine, entry: Any, is_private: bool) -> Release:
-        return self.finish(self._law.run(self.totals(engine)), entry, is_private)
+    def answer(self, engine: Engine) -> Answer:
+        return self.finish(self._law.run(self.totals(engine)))
 
     def totals(self, engine: Engine) -> Integers:
         """The sums before noise."""
@@ -114,18 +173,13 @@ class AdditiveAnswerer(Answerer):
         """
         return totals + (noise + self._weight // 2) // self._weight
 
-    def finish(self, noised: Integers, entry: Any, is_private: bool) -> Release:
+    def finish(self, noised: Integers) -> Answer:
         """What is reported of noised sums."""
         totals = self._query.with_count(noised, self._schema, self._rows)
-        return Release(
-            self._query,
+        return Answer(
             self._shaped(self._query.estimate(totals, self._schema)),
             self._shaped(self._query.error(totals, self._deviations(), self._schema)),
             self._query.labels(self._schema) if self._query.by else None,
-            self.event,
-            self.measure,
-            entry,
-            is_private,
             lambda level: self._interval(totals, level),
         )
 
@@ -140,8 +194,10 @@ class AdditiveAnswerer(Answerer):
 
     def _shaped(self, value: Any) -> Any:
         """Without groups, the one entry; plain Python numbers where it is a number."""
-        if isinstance(value, MomentsValue):
-            return MomentsValue(*map(self._shaped, (value.count, value.mean, value.variance)))
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return dataclasses.replace(
+                value, **{n: self._shaped(v) for n, v in vars(value).items()}
+            )
         if self._query.by:
             return value
         return value[0].item() if value.ndim == 1 else value[0]
