@@ -60,6 +60,11 @@ class PrivateDataset:
     nothing else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and must
     not fail because of a cell. The door stops mistakes, not a hostile analyst in the same process.
     No cell can make it raise, or change a shape or a message. Proof page: ``docs/proofs/coding.md``.
+
+    Notes
+    -----
+    Threads may share a data set. DuckDB relations, and tables of an Ibis connection, are read by one thread
+    at a time; their connection must not be used elsewhere meanwhile.
     """
 
     def __init__(
@@ -201,7 +206,7 @@ class PrivateDataset:
         """These rows for a plan fixed in advance, with one charge for all of it.
 
         Inside the block each thing asked must be the plan's next event, and charges nothing more. Leaving
-        early refunds nothing.
+        early refunds nothing. Threads may share it: events are taken in the order in which they ask.
 
         Parameters
         ----------

@@ -20,6 +20,7 @@ from discreet import events
 from discreet.engines.arrays import Arrays
 from discreet.engines.code_cache import CodeCache
 from discreet.engines.frames import Frames
+from discreet.engines.turns import DUCKDB_RELATIONS, Turn, shared_turn
 from discreet.engines.wrappers import RowCache
 from discreet.ledger import PaidPlan
 from discreet.selection import Selection
@@ -267,6 +268,42 @@ def test_a_fork_while_a_thread_reads_leaves_the_child_free_to_read(tmp_path: Pat
         done.set()
         thread.join()
     assert data.release(dp.Count(where="x > 0.5"), SURE).value == wanted
+
+
+@forks
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_forked_child_finds_every_turn_free(most: int) -> None:
+    turns, inside, done = [Turn(most), DUCKDB_RELATIONS], threading.Barrier(3), threading.Event()
+
+    def hold() -> None:
+        with turns[0].take(), shared_turn("a connection").take():
+            inside.wait(20)
+            done.wait(60)
+
+    def hold_relations() -> None:
+        with DUCKDB_RELATIONS.take():
+            inside.wait(20)
+            done.wait(60)
+
+    kept = shared_turn("a connection")
+    assert shared_turn("a connection") is kept
+    threads = [threading.Thread(target=act) for act in (hold, hold_relations)]
+    for thread in threads:
+        thread.start()
+    inside.wait(20)
+
+    def free() -> bool:
+        for turn in (*turns, kept):
+            with turn.take():
+                pass
+        return True
+
+    try:
+        assert in_child(free) == 0
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 @forks

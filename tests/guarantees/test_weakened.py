@@ -200,6 +200,10 @@ def always_five_runs(patch):
     patch.setattr(best_of, "truncated_negative_binomial", lambda *_: 5)
 
 
+def runs_that_go_on_where_the_last_one_ended(patch):
+    patch.setattr(best_of, "renew", lambda generators: nullcontext())
+
+
 def a_threshold_one_too_low(patch):
     patch.setattr(
         discovery_query, "least_threshold", lambda *args: thresholds.least_threshold(*args) - 1
@@ -407,6 +411,7 @@ WEAKENED = [
     ("private-search", scores_without_noise),
     ("private-search", a_search_at_the_price_of_one_run),
     ("private-search", a_search_at_the_delta_of_one_run),
+    ("private-search", runs_that_go_on_where_the_last_one_ended),
     ("private-score", scores_without_noise),
     ("private-score", metrics_of_half_the_sensitivity),
     ("bernstein", noise_for_one_node),

@@ -1,7 +1,8 @@
 """Who reads now: connections that serve one thread at a time, or a few.
 
-A turn is taken for the time of one answer, after it was charged, and nothing else is waited for while it
-is held; so no two threads can wait for each other.
+A turn is taken for the time of one answer, after it was charged, and no other lock is waited for while
+it is held. What is taken before it comes always in one order: the run of a search (`noise.generators`),
+kept rows or codes of a plan, then the turn. So no two threads can wait for each other.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from discreet.models.svm import SVC, SVR
 Floats = npt.NDArray[np.float64]
 
 #: Searches of each kind, their mean number of runs, and how many runs are replayed.
-SEARCHES, RUNS, REPLAYED = 6, 8, 200
+SEARCHES, RUNS, REPLAYED = 2, 3, 100
 ROWS = np.array([[0.1, 0.2], [0.7, 0.4], [0.3, 0.9], [0.8, 0.6]])
 CLASSES, NUMBERS = np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.2, 0.7])
 
