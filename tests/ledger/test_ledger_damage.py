@@ -36,7 +36,8 @@ JUNK: tuple[Any, ...] = (
 
 #: What a part of an entry may turn into.
 PARTS: tuple[Any, ...] = (
-    None, True, -1, 0, 10**400, 1.5, "", "x", "-1", "1/0", "inf", "9" * 400, "9" * 5000, [], {}, [[]], {"a": {}},
+    None, True, -1, 0, 10**400, 1.5, "", "x", "-1", "1/0", "inf", "9" * 400, "9" * 5000, [], {}, [[]],
+    {"a": {}},
 )  # fmt: skip
 
 
