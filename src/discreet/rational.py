@@ -108,7 +108,8 @@ def readable(value: Fraction | float) -> str:
         return f"{float(value):.6g}"
     except OverflowError:  # beyond all floats
         exact = Fraction(value)
-        return f"{Decimal(exact.numerator) / exact.denominator:.6g}"
+        rounded = Decimal(f"{Decimal(exact.numerator) / exact.denominator:.6g}")
+        return f"{rounded.normalize():g}"
 
 
 def square_root_above(value: Fraction) -> Fraction:

@@ -14,7 +14,10 @@ from discreet.measures import PureDP
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "ledger.md"
 
 
-def test_the_blocks_of_the_guide_run_in_order(postgres_server, capsys) -> None:
+def test_the_blocks_of_the_guide_run_in_order(
+    postgres_server, capsys, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```(\w+)\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert {language for language, _ in blocks} == {"sql", "python"}
     address = f"127.0.0.1:{postgres_server.port}"
@@ -30,7 +33,10 @@ def test_the_blocks_of_the_guide_run_in_order(postgres_server, capsys) -> None:
     printed = capsys.readouterr().out
     assert "visits in May" in printed
     assert "charged as entry 3" in printed
+    assert [part.name for part in tmp_path.iterdir()] == ["patients-may.db"]
     # the rights are as told
+    with pytest.raises(LedgerUnavailable, match="opened with read_only=True"):
+        names["reader"].charge(names["dp"].events.DiscreteLaplace(20))
     with pytest.raises(LedgerUnavailable, match="permission denied"):
         names["ann"].account("mine", PureDP(0.1))
     with pytest.raises(LedgerUnavailable, match="permission denied"):

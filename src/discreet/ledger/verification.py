@@ -15,6 +15,7 @@ from discreet.ledger.errors import LedgerCorrupt
 from discreet.ledger.filters import Filter
 from discreet.ledger.journal import ROOT, ancestors, check_anchor, in_order
 from discreet.ledger.migrations import balances
+from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.measures import measure_from_dict
@@ -106,9 +107,10 @@ class _Replay:
 def _compare(replay: _Replay, stored: Any) -> None:
     found = {row.account: row for row in stored}
     if found.keys() != replay.accounts.keys():
-        names = sorted(map(str, found.keys() ^ replay.accounts.keys()))
+        names = sorted(plain(str(name)) for name in found.keys() ^ replay.accounts.keys())
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         raise LedgerCorrupt(
-            f"Accounts {', '.join(names)} are in the entries or in the balances, but not in both: "
+            f"Accounts {shown} are in the entries or in the balances, but not in both: "
             "were the last entries cut off?"
         )
     for account, (made, caps, totals) in replay.accounts.items():
