@@ -74,6 +74,11 @@ class HistogramMEstimator(BoundedEstimator):
     ----------
     estimator : classifier or regressor whose ``fit`` takes ``sample_weight``
         ``LogisticRegression()`` by default. It is cloned, never fitted itself.
+    classes : sequence, optional
+        For classifiers: the classes. With `bounds`, this declares what a `schema` would.
+    target_bounds : pair, optional
+        For regressors: lower and upper bound of the target. With `bounds`, this declares what a `schema`
+        would.
     bins : int, sequence or mapping, optional
         How numbers are cut: one number of even bins for all, or for each feature (in order, or by name) a
         number or the cuts themselves, which suit amounts that are mostly small. 1 leaves a column out. By
@@ -83,11 +88,6 @@ class HistogramMEstimator(BoundedEstimator):
         needs. By default each cell has its noised mean of the target instead.
     expected_rows : int, optional
         A public guess of the number of rows, for the default of `bins`; 10000 if nobody knows.
-    classes : sequence, optional
-        For classifiers: the classes. With `bounds`, this declares what a `schema` would.
-    target_bounds : pair, optional
-        For regressors: lower and upper bound of the target. With `bounds`, this declares what a `schema`
-        would.
 
     Attributes
     ----------
@@ -118,11 +118,11 @@ class HistogramMEstimator(BoundedEstimator):
     _claims = ("histogram-m-estimator",)
 
     estimator: Any = field(default=None, kw_only=False)
+    classes: Any = None
+    target_bounds: Any = None
     bins: Any = None
     target_bins: Any = None
     expected_rows: int | None = None
-    classes: Any = None
-    target_bounds: Any = None
 
     def _inner(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator

@@ -39,7 +39,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     Parameters
     ----------
     alpha : number
-        Added to the count of every value; where values are counted.
+        Added to the count of every value.
     """
 
     _target = "class"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, final
@@ -16,7 +15,6 @@ from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.facts import Facts, Question
@@ -26,6 +24,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
 from discreet.publish.cells import as_cell
+from discreet.publish.declared import ranges_of, shares_of, start_of
 from discreet.publish.greedy import greedy
 from discreet.publish.mask import (
     ROWS_PER_CLASS,
@@ -33,7 +32,6 @@ from discreet.publish.mask import (
     Generator,
     Mask,
     Noisy,
-    Start,
     joint,
     mask,
 )
@@ -199,7 +197,7 @@ class MaskedData(PrivateClassifier):
         model._remember(facts, False)
         model._train(recipe.weights, door)
         self.coef_, self.intercept_, self.alpha_ = model.coef_, model.intercept_, model.alpha_
-        self._shares, self._labels = self._declared_shares(), None
+        self._shares, self._labels = shares_of(self.labels, self.classes_), None
         if recipe.counts is not None:
             noisy = recipe.counts.release(door).value
             noisy = np.maximum(np.asarray(noisy, np.float64)[self._by_class(facts)], 1.0)
@@ -236,8 +234,8 @@ class MaskedData(PrivateClassifier):
                 raise ValueError("samples must not be given with labels='true': there are as many.")
         self._strength()
         classes = np.unique(np.asarray(facts.labels))
-        self._shares_of(classes.tolist())
-        self._start_of(facts.columns, classes)
+        shares_of(self.labels, classes)
+        start_of(self.start, facts.columns, classes)
         return self._row_count(facts)
 
     def _strength(self) -> float | None:
@@ -256,64 +254,20 @@ class MaskedData(PrivateClassifier):
             )
         return samples
 
-    def _declared_shares(self) -> Floats | None:
-        return self._shares_of(self.classes_.tolist())
-
-    def _shares_of(self, classes: list[Any]) -> Floats | None:
-        if isinstance(self.labels, str):
-            return None
-        given = self.labels
-        if isinstance(given, Mapping):
-            if set(given) != set(classes):
-                raise ValueError("labels must have a share for each of the classes, and no other.")
-            given = [given[label] for label in classes]
-        try:
-            shares = np.asarray(given, np.float64)
-        except (TypeError, ValueError):
-            raise TypeError("labels must be a word, or the shares of the classes.") from None
-        if (
-            shares.shape != (len(classes),)
-            or not (shares > 0).all()
-            or not np.isfinite(shares).all()
-        ):
-            raise ValueError(
-                f"labels must be one share greater than 0 for each of the {len(classes)} classes."
-            )
-        return np.asarray(shares / shares.sum())
-
-    def _start_of(self, columns: tuple[Any, ...], classes: Array) -> Start | None:
-        if self.start is None:
-            return None
-        try:
-            rows, labels = self.start
-            x = np.asarray(rows, np.float64)
-        except (TypeError, ValueError):
-            raise TypeError("start must be a pair (X, y) of public rows of numbers.") from None
-        y = np.asarray(labels)
-        if x.ndim != 2 or x.shape[1] != len(columns) or y.shape != x.shape[:1]:
-            raise ValueError(
-                f"start must hold rows of {len(columns)} features, and one label for each row."
-            )
-        if not np.isfinite(x).all() or not np.isin(y, classes).all():
-            raise ValueError("start must hold finite numbers, and labels that are declared.")
-        lower, half, wide = _ranges(columns)
-        z = (x[:, wide] - (lower + half)[wide]) / half[wide]
-        return Start(z, np.searchsorted(classes, y))
-
     # from weights to rows: nothing below has seen the data
 
     def _masked(self, samples: int, random_state: Any, strength: float | None) -> Mask:
         seed = check_random_state(random_state).randint(2**31 - 1)
         generator: Generator = np.random.default_rng(seed)
         columns = tuple(self.columns_.values())
-        lower, half, wide = _ranges(columns)
+        lower, half, wide = ranges_of(columns)
         if len(self.classes_) == 1:
             z = generator.uniform(-1.0, 1.0, (samples, int(wide.sum())))
             return Mask(z, np.zeros(samples, np.int64), 1.0, 1.0, 0.0)
         with np.errstate(all="ignore"):
             weights = np.nan_to_num(self.coef_ * half)[:, wide]
             intercept = np.nan_to_num(self.intercept_ + self.coef_ @ (lower + half))
-        start = self._start_of(columns, self.classes_)
+        start = start_of(self.start, columns, self.classes_)
         if self._labels is not None:
             samples = len(self._labels) + (0 if start is None else len(start.y))
         return mask(
@@ -328,7 +282,7 @@ class MaskedData(PrivateClassifier):
         )
 
     def _published(self, made: Mask) -> tuple[Floats, Array]:
-        lower, half, wide = _ranges(tuple(self.columns_.values()))
+        lower, half, wide = ranges_of(tuple(self.columns_.values()))
         x = np.empty((len(made.z), len(half)))
         x[:] = lower
         x[:, wide] = (lower + half)[wide] + half[wide] * made.z
@@ -417,11 +371,3 @@ class MaskedData(PrivateClassifier):
         if len(self.classes_) == 2:
             scores = np.concatenate([-scores / 2, scores / 2], axis=1)
         return np.asarray(np.exp(log_softmax(scores, axis=1)))
-
-
-def _ranges(columns: tuple[Any, ...]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Lower bounds, half widths, and which columns have a width."""
-    assert all(isinstance(column, Numeric) for column in columns)
-    lower = np.array([float(column.lower) for column in columns])
-    half = np.array([column.width / 2 for column in columns])
-    return lower, half, half > 0

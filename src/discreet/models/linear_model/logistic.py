@@ -41,7 +41,8 @@ class LogisticRegression(RiskClassifier):
         Declares features and target. Categories become indicators, except with ``"functional"``, which
         takes numbers only.
     method : {"objective", "output", "functional"}
-        The last one has no `alpha`, always an intercept, and ``"exact"`` noise alone.
+        Where the noise goes, as above. ``"functional"`` takes no `alpha` and no `norm`, always fits an
+        intercept, and has ``"exact"`` noise alone.
 
     Attributes
     ----------
