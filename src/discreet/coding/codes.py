@@ -312,6 +312,15 @@ def base_columns(*codes: Code | Condition) -> tuple[str, ...]:
 
 
 def partial_codes(*codes: Code | Condition) -> tuple[Category | Ladder, ...]:
-    """The codes that some cells have none of (-1): rows in which one is missing are left out."""
-    found = (leaf for leaf in leaves(*codes) if isinstance(leaf, Category | Ladder))
-    return tuple(leaf for leaf in found if isinstance(leaf, Ladder) or leaf.otherwise < 0)
+    """The codes that some cells have none of (-1): rows in which one is missing are left out.
+
+    Leaves of a tree and parts of the rows need none: a row without a value passes no test, and is
+    mixed as any other.
+    """
+    found: list[Category | Ladder] = []
+    for code in codes:
+        if isinstance(code, Category | Ladder):
+            found += [code] if isinstance(code, Ladder) or code.otherwise < 0 else []
+        elif not isinstance(code, Branches | Part):
+            found += partial_codes(*sources(code))
+    return tuple(dict.fromkeys(found))

@@ -9,7 +9,7 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import VALUE_BITS, CodedQuery, Integers
+from discreet.coding import VALUE_BITS, Code, CodedQuery, Cuts, Integers, partial_codes
 from discreet.columns import (
     Bins,
     Categorical,
@@ -41,7 +41,7 @@ class BestSplit(Choice):
         A countable column for ``"gini"`` and ``"majority"``, a `Real` or `Integer` for ``"variance"``.
     cuts : mapping of column name to numbers
         The candidates: for a numeric column its cut points, increasing; for a `Categorical` column an
-        empty list: each value against all others.
+        empty list: each value against all others, undeclared ones included, as in `schema.Tree`.
     criterion : "gini", "majority" or "variance"
         With n rows on a side, n_c of them of class c, and S the sum of the target scaled to [-1, 1],
         the sides' sum of: Σ n_c²/n; max n_c; S²/n.
@@ -123,10 +123,14 @@ class BestSplit(Choice):
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
         larger, queries = self._asked(schema)
-        parts = [query.coded(larger, unit) for query in queries]
         # the same rows count in every part: so one person's rows are in the same groups throughout
-        known = tuple(dict.fromkeys(code for part in parts for code in part.known))
-        return tuple(replace(part, known=known) for part in parts)
+        known = partial_codes(*(larger.code(name) for name in (*self.by, self.target)))
+        at, parts = len(self.by), []
+        for query in queries:
+            part = query.coded(larger, unit)
+            by = (*part.by[:at], _all_cells(part.by[at]), *part.by[at + 1 :])
+            parts.append(replace(part, by=by, known=known))
+        return tuple(parts)
 
     def spread(self, schema: Schema) -> int:
         # rounding down both sides' scores can add one step where the common part isn't whole
@@ -137,14 +141,13 @@ class BestSplit(Choice):
         groups = int(np.prod([len(larger.labels(name)) for name in self.by], dtype=np.int64))
         found = []
         for (name, points), part in zip(self.cuts.items(), totals, strict=True):
-            cells = (
-                len(points) + 1 if isinstance(schema[name], Numeric) else len(schema.labels(name))
-            )
+            is_cut = isinstance(schema[name], Numeric)
+            cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
             sums = part.astype(object).reshape(groups, cells, -1)
-            if isinstance(schema[name], Numeric):
+            if is_cut:
                 right = sums[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-            else:
-                right = sums
+            else:  # rows without a declared value are with the others
+                right = sums[:, cells - len(schema.labels(name)) :]
             left = sums.sum(axis=1, keepdims=True) - right
             found.append(self._side(left, schema) + self._side(right, schema))
         return np.concatenate(found, axis=1).astype(np.int64)
@@ -162,6 +165,11 @@ class BestSplit(Choice):
 
     def _options(self) -> list[str]:
         return [f"criterion={self.criterion!r}", *super()._options()]
+
+
+def _all_cells(code: Code) -> Code:
+    """The cells of a column: where some rows have no value, these first, then the values."""
+    return Cuts(code, tuple(range(code.high + 1))) if code.low < 0 else code
 
 
 def _free_name(name: str, schema: Schema) -> str:

@@ -231,7 +231,7 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     One vector of T histograms: sensitivity T in L1 and √T in L2 under add/remove, 2T and √(2T) under
     replace-one, times `max_rows` (with ``share="rows"``: as for one tree). Event: `DiscreteLaplace`, or
     `Gaussian` with a δ. Trees, depth and defaults come from public facts. No rows, one class, constant
-    columns, NaN (the fill) and unknown categories (left out of a fit; left branches in predictions) are
+    columns, NaN (the fill) and unknown categories (left branches, in a fit as in predictions) are
     no special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples

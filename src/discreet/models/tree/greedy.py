@@ -203,8 +203,8 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves. A
     level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
     `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
-    charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left out of a
-    fit; left branches in predictions) are no special cases. Proof page: ``docs/proofs/tree.md``.
+    charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left branches,
+    in a fit as in predictions) are no special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
