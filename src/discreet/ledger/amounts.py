@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.measures import Measure
+from discreet.rational import float_above, float_below
 
 __all__ = [
     "Amount",
@@ -81,15 +82,3 @@ def amount_from_text(text: str) -> Amount:
 def amounts_from_text(texts: Mapping[str, str]) -> Amounts:
     """The inverse of `to_text`."""
     return {name: amount_from_text(text) for name, text in texts.items()}
-
-
-def float_above(amount: Amount) -> float:
-    """The nearest float that isn't smaller."""
-    near = float(amount)
-    return near if near >= amount else math.nextafter(near, math.inf)
-
-
-def float_below(amount: Amount) -> float:
-    """The nearest float that isn't greater."""
-    near = float(amount)
-    return near if near <= amount else math.nextafter(near, -math.inf)
