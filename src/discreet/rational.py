@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 import numbers
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
 
 #: What a parameter may be given as.
 Number = int | float | str | Fraction | Decimal
+
+
+#: Powers of ten, and digits above and below a fraction's line, up to which numbers are taken: room for any
+#: cost and for what a ledger wrote, and none for mischief. Python itself writes out no more than 4300.
+LARGEST_POWER, MOST_DIGITS = 1000, 4000
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
 
 
 def rational(value: object, name: str) -> Fraction:
@@ -21,10 +29,28 @@ def rational(value: object, name: str) -> Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal, str)):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}.")
+    if isinstance(value, numbers.Integral):
+        number = int(value)
+        if number.bit_length() > 3 * MOST_DIGITS:
+            raise ValueError(_too_long(name))
+        return Fraction(number)
+    text = str(value).strip()
+    exponent = _EXPONENT.search(text)
+    if max(map(len, text.split("/"))) > MOST_DIGITS or (
+        exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > LARGEST_POWER)
+    ):
+        raise ValueError(_too_long(name))
     try:
-        return Fraction(str(value).strip())
+        return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"{name} must be a finite number, got {value!r}.") from None
+
+
+def _too_long(name: str) -> str:
+    return (
+        f"{name} must have at most {MOST_DIGITS} digits, and an exponent of at most {LARGEST_POWER}: "
+        "give a shorter number."
+    )
 
 
 def positive(value: object, name: str) -> Fraction:
@@ -93,23 +119,25 @@ def float_below(value: Fraction | float) -> float:
 
 
 def logarithm(value: Fraction) -> float:
-    """log(value), also where `value` is too small for a float, to 4e-16·(1 + |log value|)."""
-    near = float(value)
-    if near > 1e-300:
-        return math.log(near)
+    """log(value), also where `value` has no float, to 4e-16·(1 + |log value|)."""
+    if Fraction(1, 10**300) < value < 10**300:
+        return math.log(value)
     return math.log(value.numerator) - math.log(value.denominator)
 
 
 def readable(value: Fraction | float) -> str:
-    """A short decimal: exact where it has few digits, else six significant ones."""
+    """A short decimal: exact where it has few digits, else six significant ones.
+
+    What is too large or too small for a float is written all the same: nothing that is spent reads as 0.
+    """
     if isinstance(value, float) and math.isinf(value):
         return "inf"
-    try:
+    exact = Fraction(value)
+    if not exact or Fraction(1, 10**300) < abs(exact) < 10**300:
         return f"{float(value):.6g}"
-    except OverflowError:  # beyond all floats
-        exact = Fraction(value)
-        rounded = Decimal(f"{Decimal(exact.numerator) / exact.denominator:.6g}")
-        return f"{rounded.normalize():g}"
+    with decimal.localcontext(prec=6, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+        short = Decimal(exact.numerator) / Decimal(exact.denominator)
+        return f"{short.normalize():e}"
 
 
 def square_root_above(value: Fraction) -> Fraction:

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import accounting, events
 from discreet.accounting import calibrate, satisfies
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PrivacyLoss, PureDP, Renyi
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
 from discreet.measures.gaussian import gaussian_delta
 from discreet.measures.loss import identity
 
@@ -132,7 +132,7 @@ BAD = [
     (lambda: calibrate(events.Gaussian(1), PAIR), TypeError, "make_event"),
     (lambda: calibrate(lambda s: s, PAIR), TypeError, "make_event"),
     (lambda: calibrate(events.Gaussian, 1.0), TypeError, "target"),
-    (lambda: calibrate(events.Gaussian, PrivacyLoss(identity())), TypeError, "target"),
+    (lambda: calibrate(events.Gaussian, identity()), TypeError, "target"),
     (lambda: calibrate(events.Gaussian, PAIR, tolerance=0), ValueError, "tolerance"),
     (lambda: calibrate(events.Gaussian, PAIR, start=-1), ValueError, "start"),
     (lambda: calibrate(events.Gaussian, PAIR, start="x"), ValueError, "start"),

@@ -194,7 +194,7 @@ BAD = [
     (lambda: accounting.group(PureDP(1), 0), ValueError, "size"),
     (lambda: accounting.group(PureDP(1), 1.5), TypeError, "size"),
     (lambda: accounting.group(1.0, 2), TypeError, "measure"),
-    (lambda: accounting.group(PrivacyLoss(identity()), 2), ValueError, "measure"),
+    (lambda: accounting.group(identity(), 2), ValueError, "measure"),
 ]
 
 

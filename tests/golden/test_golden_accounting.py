@@ -120,8 +120,9 @@ def test_sampled_gaussian_steps_in_dp_accounting() -> None:
     ours = float(convert(curve, ApproxDP, delta="1e-5").epsilon)
     assert RENYI_STEPS * (1 - 1e-9) <= ours <= RENYI_STEPS * 1.01  # they have more orders
     through_losses = accounting.cost(event, PrivacyLoss).epsilon("1e-5")
-    assert LOSS_STEPS * (1 - 1e-9) <= through_losses <= LOSS_STEPS * 1.0002
-    assert float(accounting.cost(event, ApproxDP, delta="1e-5").epsilon) == through_losses
+    # theirs is from above, on a coarser grid; that ours is too: tests/accounting/test_accounting_losses.py
+    assert LOSS_STEPS * 0.9999 <= through_losses <= LOSS_STEPS
+    assert accounting.cost(event, ApproxDP, delta="1e-5").epsilon == through_losses
 
 
 # Kairouz, Oh & Viswanath 2015, Theorem 3, by hand: for two answers with ε = 1 the second step needs

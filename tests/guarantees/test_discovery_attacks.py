@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -61,6 +62,37 @@ def test_the_threshold_is_the_least_that_keeps_delta(delta, rows, groups):
     assert threshold_delta(scale, threshold, rows, groups) <= wanted
     if threshold > rows + 1:
         assert threshold_delta(scale, threshold - 1, rows, groups) > wanted
+
+
+@pytest.mark.parametrize("scale", ["1/3", "1", "7", "100"])
+def test_the_worst_number_of_keys_is_one_or_the_most(scale):
+    """Convex in the number of keys: the ends are at least as large as all between, and one is attained."""
+    s = Fraction(scale)
+    for rows, groups in [(1, 1), (2, 2), (7, 3), (40, 40), (40, 12)]:
+        for threshold in (rows + 1, rows + 3, rows + 60):
+            step = float(1 / s)
+
+            def reach(distance, step=step):
+                return math.exp(-distance * step) / (1 + math.exp(-step))
+
+            sums = [
+                reach(threshold - (rows - j + 1)) + (j - 1) * reach(threshold - 1)
+                for j in range(1, min(groups, rows) + 1)
+            ]
+            bound = float(threshold_delta(s, threshold, rows, groups))
+            assert bound == pytest.approx(min(1.0, max(sums)), rel=1e-9)
+            assert bound >= min(1.0, max(sums))
+
+
+def test_thresholds_for_many_rows_per_person_are_found_at_once():
+    start = time.perf_counter()
+    for rows in (10**4, 10**7, 10**400):
+        threshold = least_threshold(Fraction(5), Fraction(1, 10**6), rows, rows)
+        assert threshold > rows
+        assert threshold_delta(Fraction(5), threshold, rows, rows) <= Fraction(1, 10**6)
+    assert threshold_delta(Fraction(1, 10**400), 7, 3, 2) > 0
+    assert threshold_delta(Fraction(10**400), 7, 3, 2) == 1
+    assert time.perf_counter() - start < 5
 
 
 SCHEMA = dp.Schema(town=dp.Text())

@@ -411,7 +411,7 @@ BAD = [
     (lambda: events.Staircase(0, 1, 1, 1), ValueError, "epsilon"),
     (lambda: events.Staircase(1, 2, 3, 1), ValueError, "step"),
     (lambda: events.External(1.0, "n"), TypeError, "cost"),
-    (lambda: events.External(PrivacyLoss(identity()), "n"), TypeError, "cost"),
+    (lambda: events.External(identity(), "n"), TypeError, "cost"),
     (lambda: events.External(PureDP(1), " "), ValueError, "note"),
     (lambda: events.Assumed(events.Gaussian(1), ""), ValueError, "why"),
     (lambda: events.Assumed("x", "w"), TypeError, "event"),

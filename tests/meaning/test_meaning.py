@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, PrivacyLoss, PureDP, Renyi, convert
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi, convert
 from discreet.measures.loss import identity
 from discreet.measures.meaning import (
     advantage,
@@ -235,4 +235,4 @@ def test_bad_arguments_raise():
     with pytest.raises(ValueError, match="prior_odds"):
         posterior_odds_bounds(PureDP(1), -1)
     with pytest.raises(TypeError, match="trade-off"):
-        trade_off(PrivacyLoss(identity()), 0.5)
+        trade_off(identity(), 0.5)

@@ -32,7 +32,7 @@ EXAMPLES: dict[type[Measure], Measure] = {
     ZCDP: ZCDP(0.1),
     GaussianDP: GaussianDP(Fraction(1, 4)),
     Renyi: Renyi({2: 0.1, 16: 0.7}),
-    PrivacyLoss: PrivacyLoss(identity()),
+    PrivacyLoss: identity(),
 }
 EDGES = {
     (PureDP, ApproxDP), (PureDP, ZCDP), (PureDP, Renyi), (ZCDP, Renyi), (ZCDP, ApproxDP),
@@ -98,7 +98,7 @@ def test_pure_pairs_and_curves_with_order_infinity_are_pure() -> None:
 
 
 def test_delta_is_needed() -> None:
-    for measure in (ZCDP(1), Renyi({2: 1}), GaussianDP(1), PrivacyLoss(identity())):
+    for measure in (ZCDP(1), Renyi({2: 1}), GaussianDP(1), identity()):
         with pytest.raises(ValueError, match="delta must be given"):
             convert(measure, ApproxDP)
     assert convert(PureDP(1), ApproxDP) == ApproxDP(1, 0)

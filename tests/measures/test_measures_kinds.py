@@ -24,7 +24,7 @@ from discreet.measures import (
     convert,
     measure_from_dict,
 )
-from discreet.measures.loss import SMALLEST_DELTA, identity
+from discreet.measures.loss import identity
 
 AMOUNTS = st.fractions(0, 50, max_denominator=1000)
 PROBABILITIES = st.fractions(0, 1, max_denominator=1000)
@@ -150,12 +150,12 @@ BAD = [
     (lambda: ZCDP(1).times(1.5), TypeError, "count"),
     (lambda: measure_from_dict({"measure": "Other"}), ValueError, "Other"),
     (lambda: measure_from_dict("PureDP"), TypeError, "data"),
-    (lambda: PrivacyLoss(identity()).times(-1), ValueError, "count"),
-    (lambda: PrivacyLoss(identity()).epsilon(1e-11), ValueError, "delta"),
-    (lambda: PrivacyLoss(identity()).epsilon(2), ValueError, "delta"),
-    (lambda: PrivacyLoss(identity()).delta(-1), ValueError, "epsilon"),
-    (lambda: PrivacyLoss(identity()) <= PrivacyLoss(identity()), TypeError, "delta"),
-    (lambda: PrivacyLoss(identity()).to_dict(), TypeError, "events"),
+    (lambda: identity().times(-1), ValueError, "count"),
+    (lambda: identity().epsilon("1e-101"), ValueError, "delta"),
+    (lambda: identity().epsilon(2), ValueError, "delta"),
+    (lambda: identity().delta(-1), ValueError, "epsilon"),
+    (lambda: identity() <= identity(), TypeError, "delta"),
+    (lambda: identity().to_dict(), TypeError, "events"),
 ]
 
 
@@ -167,10 +167,10 @@ def test_bad_arguments_are_named(case: int) -> None:
 
 
 def test_loss_of_nothing() -> None:
-    nothing = PrivacyLoss(identity())
+    nothing = identity()
     assert nothing.times(0).epsilon(1e-6) == 0
     assert nothing.times(7).epsilon("1e-10") == 0
-    assert nothing.delta(0) == pytest.approx(float(SMALLEST_DELTA))
+    assert nothing.delta(0) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from discreet.accounting import curves
@@ -18,8 +19,8 @@ from discreet.accounting.counts import (
     Count,
     NoBound,
     curve_of,
-    loss_of,
 )
+from discreet.accounting.losses import loss_of
 from discreet.events import Event
 from discreet.measures import (
     ORDERS,
@@ -34,7 +35,7 @@ from discreet.measures import (
 )
 from discreet.measures.convert import checked_orders, renyi_delta
 from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
-from discreet.measures.loss import SMALLEST_DELTA
+from discreet.measures.loss import SMALLEST_DELTA, TooManyLosses
 from discreet.rational import Number, non_negative, probability
 
 __all__ = ["NoBound", "cost", "delta_at", "epsilon_at", "satisfies"]
@@ -194,16 +195,31 @@ class _ZCDPRoute(_Route):
 
 
 class _LossRoute(_Route):
+    """Privacy losses; where their error is not proved to be small, the others answer."""
+
     def epsilon(self, event: Event, delta: Fraction) -> Fraction | float:
         if delta < SMALLEST_DELTA:
-            raise NoBound(f"privacy-loss distributions are not asked below δ = {SMALLEST_DELTA}.")
-        found = convert(loss_of(event), ApproxDP, delta=delta).epsilon
+            raise NoBound(
+                f"privacy-loss distributions are not asked below δ = {float(SMALLEST_DELTA):g}."
+            )
+        try:
+            found = _loss_epsilon(event, delta)
+        except TooManyLosses as error:
+            raise NoBound(str(error)) from None
         if math.isinf(found):
             raise NoBound("the δ of its parts exceed this delta.")
         return found
 
     def delta(self, event: Event, epsilon: Fraction) -> Fraction:
-        return Fraction(loss_of(event).delta(epsilon))
+        try:
+            return Fraction(loss_of(event).delta(epsilon))
+        except TooManyLosses as error:
+            raise NoBound(str(error)) from None
+
+
+@lru_cache(maxsize=256)
+def _loss_epsilon(event: Event, delta: Fraction) -> Fraction | float:
+    return convert(loss_of(event), ApproxDP, delta=delta).epsilon
 
 
 _CHEAP = (_PairRoute(), _GaussianRoute())

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 from discreet.accounting import curves
-from discreet.accounting.google import gaussian_loss, pair_loss, sampled_gaussian_curve
+from discreet.accounting.google import sampled_gaussian_curve
 from discreet.accounting.objective import objective_delta
 from discreet.accounting.thresholds import threshold_delta
 from discreet.events import (
@@ -45,13 +45,11 @@ from discreet.measures import (
     ApproxDP,
     GaussianDP,
     Measure,
-    PrivacyLoss,
     PureDP,
     Renyi,
     convert,
 )
 from discreet.measures.convert import randomised_response_curve
-from discreet.measures.loss import identity
 from discreet.rational import above, float_above
 
 __all__ = [
@@ -62,7 +60,6 @@ __all__ = [
     "Count",
     "NoBound",
     "curve_of",
-    "loss_of",
 ]
 
 T = TypeVar("T", bound=Measure)
@@ -226,7 +223,7 @@ class _GaussianCount(Count[GaussianDP]):
             return GaussianDP(event.sensitivity_squared / event.sigma**2)
         if isinstance(event, DiscreteGaussian):
             raise NoBound(
-                "the discrete Gaussian is not Gaussian DP: only its Rényi curve is proved."
+                "the discrete Gaussian is not Gaussian DP: count its Rényi curve or its privacy loss."
             )
         raise NoBound(f"{_name(event)} is not Gaussian.")
 
@@ -294,67 +291,6 @@ class _RenyiCount(Count[Renyi]):
         return Renyi(curves.select_best(inner, event.shape, event.gamma))
 
 
-#: Losses for which no distribution is made: it would have millions of points, and say nothing.
-_LARGEST_LOSS = 50
-_LARGEST_MU_SQUARED = 25
-_LARGEST_VARIANCE = 400
-
-
-class _LossCount(Count[PrivacyLoss]):
-    kind = PrivacyLoss
-
-    @property
-    def zero(self) -> PrivacyLoss:  # type: ignore[override]
-        return PrivacyLoss(identity())
-
-    def leaf(self, event: Event) -> PrivacyLoss:
-        if isinstance(event, Gaussian):
-            return self._gaussian(event.sensitivity_squared / event.sigma**2, Fraction(1))
-        # discrete Laplace noise at sensitivity 1 and randomised response *are* the worst of their ε
-        return self._pair(self._pure(event))
-
-    def _pair(self, epsilon: Fraction | float, delta: Fraction = Fraction(0)) -> PrivacyLoss:
-        if epsilon > _LARGEST_LOSS:
-            raise NoBound(f"privacy-loss distributions are not made for ε above {_LARGEST_LOSS}.")
-        return PrivacyLoss(pair_loss(Fraction(epsilon), delta))
-
-    def _gaussian(self, mu_squared: Fraction, chance: Fraction) -> PrivacyLoss:
-        if mu_squared == 0:
-            return self.zero
-        if not Fraction(1, 10**12) <= mu_squared <= _LARGEST_MU_SQUARED:
-            raise NoBound("privacy-loss distributions are made for μ from 1e-6 to 5 only.")
-        if chance < Fraction(1, 10**9):
-            raise NoBound("privacy-loss distributions are not made for samples below 1e-9.")
-        return PrivacyLoss(gaussian_loss(mu_squared, chance))
-
-    def largest(self, branches: list[PrivacyLoss], reach: int) -> PrivacyLoss:
-        if len(branches) > reach:
-            raise NoBound("losses of different branches have no largest: use the Rényi curve.")
-        total = self.zero
-        for branch in branches:
-            total = total + branch
-        return total
-
-    def external(self, measure: Measure) -> PrivacyLoss:
-        if isinstance(measure, PureDP | ApproxDP):
-            delta = measure.delta if isinstance(measure, ApproxDP) else Fraction(0)
-            return self._pair(measure.epsilon, delta)
-        if isinstance(measure, GaussianDP):
-            return self._gaussian(measure.mu_squared, Fraction(1))
-        raise NoBound(f"{type(measure).__name__} gives no privacy-loss distribution.")
-
-    def poisson(self, chance: Fraction, event: Event) -> PrivacyLoss:
-        try:
-            mu_squared = GAUSSIAN.total(event).mu_squared
-        except NoBound:
-            pair = PAIR.poisson(chance, event)
-            return self._pair(pair.epsilon, pair.delta)
-        return self._gaussian(mu_squared, chance)
-
-    def select(self, event: RepeatAndSelect) -> PrivacyLoss:
-        return self._pair(PURE.select(event).epsilon)
-
-
 class _PairCount(Count[ApproxDP]):
     """Basic composition of (ε, δ) pairs: pure events, thresholds and declared pairs."""
 
@@ -393,8 +329,8 @@ class _PairCount(Count[ApproxDP]):
         return ApproxDP((2 + event.shape) * run.epsilon, delta)
 
 
-PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED, LOSS = (
-    _PureCount(), _GaussianCount(), _PairCount(), _ZCDPCount(), _LossCount(),
+PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED = (
+    _PureCount(), _GaussianCount(), _PairCount(), _ZCDPCount(),
 )  # fmt: skip
 
 
@@ -402,30 +338,3 @@ PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED, LOSS = (
 def curve_of(event: Event, orders: tuple[float, ...]) -> Renyi:
     """The Rényi curve of an event at these orders."""
     return _RenyiCount(orders).total(event)
-
-
-@lru_cache(maxsize=32)
-def loss_of(event: Event) -> PrivacyLoss:
-    """The privacy-loss distribution of an event, unless it would be too wide to compute."""
-    if _spread(event) > _LARGEST_VARIANCE:
-        raise NoBound("privacy-loss distributions are not made for losses as large as these.")
-    return LOSS.total(event)
-
-
-def _spread(event: Event) -> float:
-    """About the variance of the loss; it decides what is computed, not what is claimed."""
-    match event:
-        case Repeat(event=inner, count=count):
-            return _spread(inner) * float_above(Fraction(count)) if count else 0.0
-        case Compose(events=events) | Parallel(events=events):
-            return math.fsum(map(_spread, events))
-        case Assumed(event=inner):
-            return _spread(inner)
-    try:
-        return curve_of(event, (2.0,)).curve[2.0]
-    except NoBound:
-        pass
-    try:
-        return min(float_above(PAIR.total(event).epsilon), 1e9) ** 2
-    except NoBound:
-        return 0.0  # the count itself will say what is unknown

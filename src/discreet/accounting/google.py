@@ -1,4 +1,4 @@
-"""The bridge to Google's dp-accounting: its events, privacy-loss distributions, subsampled curves.
+"""The bridge to Google's dp-accounting: its events and its subsampled Rényi curves.
 
 Its relation flag is never used: under ``REPLACE_ONE`` its Rényi accountant reports about half of its own
 privacy-loss distribution. Our events carry the sensitivity of the relation at hand, and everything is
@@ -30,14 +30,9 @@ from discreet.rational import above, float_above
 
 __all__ = [
     "from_dp_accounting",
-    "gaussian_loss",
-    "pair_loss",
     "sampled_gaussian_curve",
     "to_dp_accounting",
 ]
-
-#: The grid of privacy-loss distributions: this many points in an interval of length 1.
-GRID = 10_000
 
 
 def to_dp_accounting(event: Event) -> Any:
@@ -159,30 +154,3 @@ def sampled_gaussian_curve(
         best = min(best, value if value > 0 else math.inf)
         curve[order] = min(best, unsampled[order])
     return {order: curve.get(order, math.inf) for order in orders}
-
-
-@lru_cache(maxsize=64)
-def gaussian_loss(mu_squared: Fraction, chance: Fraction) -> Any:
-    """The privacy-loss distribution of a Gaussian on a Poisson sample, discretised from above."""
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    return pld.from_gaussian_mechanism(
-        1 / math.sqrt(mu_squared) * (1 - 1e-14),
-        sampling_prob=min(1.0, float_above(chance)),
-        value_discretization_interval=1 / GRID,
-    )
-
-
-@lru_cache(maxsize=64)
-def pair_loss(epsilon: Fraction, delta: Fraction) -> Any:
-    """The privacy-loss distribution of the worst mechanism with an (ε, δ) guarantee.
-
-    Infinite with probability δ, else that of randomised response, with ε rounded up to the grid.
-    Source: Kairouz, Oh & Viswanath 2015, Theorem 2.
-    """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    steps, lost = math.ceil(epsilon * GRID), float_above(delta)
-    likely = (1 - lost) / (1 + math.exp(-steps / GRID))
-    masses = {steps: likely, -steps: 1 - lost - likely} if steps else {0: 1 - lost}
-    return pld.PrivacyLossDistribution.create_from_rounded_probability(masses, lost, 1 / GRID)

@@ -16,20 +16,25 @@ SMALLEST = 1e-300
 
 def _reaches(scale: Fraction, distance: int) -> float:
     """P(K >= distance) of discrete Laplace noise, distance >= 1: q^distance/(1 + q)."""
-    step = float(1 / scale)
-    return math.exp(-distance * step) / (1 + math.exp(-step))
+    # exponents beyond 10^6 underflow all the same
+    step, exponent = (float(min(x / scale, Fraction(10**6))) for x in (1, distance))
+    return math.exp(-exponent) / (1 + math.exp(-step))
 
 
 def threshold_delta(scale: Fraction, threshold: int, rows: int, groups: int) -> Fraction:
     """The largest chance that one of a person's own keys reaches the threshold, rounded up.
 
     The person has `rows` rows in j <= `groups` keys. The chance is convex in a key's rows below the
-    threshold, so the worst split has one large key and j - 1 keys of one row.
+    threshold, so the worst split has one large key and j - 1 keys of one row; and it is convex in j too, so
+    the worst j is 1 or the largest.
     """
-    worst = 0.0
-    for j in range(1, min(groups, rows) + 1):
+
+    def at(j: int) -> float:
         large = _reaches(scale, threshold - (rows - j + 1))
-        worst = max(worst, large + (j - 1) * _reaches(scale, threshold - 1))
+        small = _reaches(scale, threshold - 1)
+        return large + float(min(j - 1, 10**300)) * small
+
+    worst = max(at(1), at(min(groups, rows)))
     return min(Fraction(1), above(max(worst, SMALLEST)))
 
 

@@ -60,8 +60,8 @@ class Gaussian(Event):
 class DiscreteGaussian(Event):
     """Integers plus discrete Gaussian noise, P(k) ∝ exp(-k²/2sigma²), on each.
 
-    It has a Rényi (zCDP) curve only (Canonne, Kamath & Steinke 2020, Theorem 14): the analytic formula
-    of the Gaussian is false for it.
+    It has a Rényi (zCDP) curve (Canonne, Kamath & Steinke 2020, Theorem 14), and at a sensitivity of 1 a
+    privacy loss (Theorem 7): the analytic formula of the Gaussian is false for it.
     """
 
     sigma: Fraction

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.measures import Measure
+from discreet.rational import float_above, float_below
 
 __all__ = [
     "Amount",
@@ -86,21 +86,3 @@ def amount_from_text(text: str) -> Amount:
 def amounts_from_text(texts: Mapping[str, str]) -> Amounts:
     """The inverse of `to_text`."""
     return {name: amount_from_text(text) for name, text in texts.items()}
-
-
-def float_above(amount: Amount) -> float:
-    """The nearest float that isn't smaller."""
-    try:
-        near = float(amount)
-    except OverflowError:
-        return math.inf
-    return near if near >= amount else math.nextafter(near, math.inf)
-
-
-def float_below(amount: Amount) -> float:
-    """The nearest float that isn't greater."""
-    try:
-        near = float(amount)
-    except OverflowError:
-        return sys.float_info.max
-    return near if near <= amount else math.nextafter(near, -math.inf)

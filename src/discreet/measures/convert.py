@@ -237,8 +237,7 @@ def _gaussian_to_renyi(m: GaussianDP, delta: Fraction | None, orders: tuple[floa
 
 def _loss_to_approx(m: PrivacyLoss, delta: Fraction | None, orders: Any) -> ApproxDP:
     chosen = _needs_delta(delta)
-    found = m.epsilon(chosen)
-    return ApproxDP(Fraction(found) if math.isfinite(found) else math.inf, chosen)
+    return ApproxDP(m.epsilon(chosen), chosen)
 
 
 _EDGES: dict[tuple[type[Measure], type[Measure]], Callable[[Any, Any, Any], Measure]] = {
@@ -267,10 +266,10 @@ _REASONS: dict[tuple[type[Measure], type[Measure]], str] = {
     (Renyi, GaussianDP): "a list of orders says nothing about the orders between and beyond them",
     (ZCDP, GaussianDP): "a concentrated loss need not have a Gaussian trade-off",
     (PureDP, GaussianDP): "count the event instead: the trade-off of ε-DP is not Gaussian",
-    (PrivacyLoss, PureDP): "its truncated tails may have any loss",
-    (PrivacyLoss, ZCDP): "its truncated tails may have any loss",
-    (PrivacyLoss, Renyi): "its truncated tails may have any loss",
-    (PrivacyLoss, GaussianDP): "its truncated tails may have any loss",
+    (PrivacyLoss, PureDP): "it is asked for an ε at a given δ only",
+    (PrivacyLoss, ZCDP): "it is asked for an ε at a given δ only",
+    (PrivacyLoss, Renyi): "it is asked for an ε at a given δ only",
+    (PrivacyLoss, GaussianDP): "it is asked for an ε at a given δ only",
 }
 _REASONS_OF_TARGETS: dict[type[Measure], str] = {
     PrivacyLoss: "it is made from events: accounting.cost(event, PrivacyLoss)",

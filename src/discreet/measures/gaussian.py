@@ -28,7 +28,7 @@ def gaussian_delta(mu_squared: Fraction, epsilon: Fraction | float) -> float:
     b²/2 - ε = a²/2 the second term is exp(-a²/2)·erfcx(-b/√2)/2, and a², b² are rational: nothing
     large is ever subtracted from something large.
     """
-    if mu_squared == 0 or math.isinf(epsilon):
+    if mu_squared == 0 or epsilon == math.inf:
         return 0.0
     m, e = Fraction(mu_squared), Fraction(epsilon)
     inside = m / 2 - e  # μ·a

@@ -22,6 +22,7 @@ from discreet.rational import (
     probability,
     rational,
     readable,
+    square_root_above,
     whole,
 )
 
@@ -170,7 +171,9 @@ class GaussianDP(Measure):
     @property
     def mu(self) -> float:
         """The distance of the two normal laws, as a float."""
-        return math.sqrt(self.mu_squared)
+        if Fraction(1, 10**300) < self.mu_squared < 10**300:
+            return math.sqrt(self.mu_squared)
+        return float_above(square_root_above(self.mu_squared))
 
     def _at_most(self, other: GaussianDP) -> bool:
         return self.mu_squared <= other.mu_squared
@@ -187,7 +190,7 @@ class GaussianDP(Measure):
         return {"measure": "GaussianDP", "mu_squared": str(self.mu_squared)}
 
     def __repr__(self) -> str:
-        return f"GaussianDP(mu={self.mu:.6g})"
+        return f"GaussianDP(mu={readable(square_root_above(self.mu_squared))})"
 
 
 class Renyi(Measure):

@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from discreet.measures.convert import convert
 from discreet.measures.kinds import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
+from discreet.rational import float_above
 
 __all__ = [
     "advantage",
@@ -40,7 +41,7 @@ def _epsilon(measure: PureDP) -> float:
             f"measure must be dp.PureDP, not {type(measure).__name__}: under other measures the odds may "
             "move without bound, with small probability; `trade_off` and `advantage` take them."
         )
-    return float(measure.epsilon)
+    return float_above(measure.epsilon)
 
 
 def posterior_odds_bounds(measure: PureDP, prior_odds: float) -> tuple[float, float]:
@@ -99,7 +100,7 @@ def trade_off(measure: Measure, false_positives: npt.ArrayLike) -> Floats:
     match measure:
         case PureDP() | ApproxDP():
             pair = convert(measure, ApproxDP)
-            e, rest = float(pair.epsilon), 1 - float(pair.delta)
+            e, rest = float_above(pair.epsilon), 1 - float(pair.delta)
             first = np.where(a > 0, rest - math.exp(min(e, 700.0)) * a, rest)
             return cast(Floats, np.maximum(0.0, np.maximum(first, math.exp(-e) * (rest - a))))
         case GaussianDP(mu=mu):
@@ -153,7 +154,7 @@ def advantage(measure: Measure) -> float:
     match measure:
         case PureDP() | ApproxDP():
             pair = convert(measure, ApproxDP)
-            shrink, delta = math.exp(-float(pair.epsilon)), float(pair.delta)
+            shrink, delta = math.exp(-float_above(pair.epsilon)), float(pair.delta)
             return min(1.0, (1 - shrink + 2 * delta * shrink) / (1 + shrink))
         case GaussianDP(mu=mu):
             return math.erf(mu / math.sqrt(8))
@@ -187,7 +188,7 @@ def bayes_risk(measure: Measure, prior: float) -> float:
     match measure:
         case PureDP() | ApproxDP():
             pair = convert(measure, ApproxDP)
-            rest, shrink = 1 - float(pair.delta), math.exp(-float(pair.epsilon))
+            rest, shrink = 1 - float(pair.delta), math.exp(-float_above(pair.epsilon))
             corner = rest * shrink / (1 + shrink)
             return min(blind, p * rest, (1 - p) * rest, corner)
         case GaussianDP(mu=mu):

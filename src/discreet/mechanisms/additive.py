@@ -174,7 +174,7 @@ def _rounded_up(sigma: Fraction) -> Fraction:
 
 @final
 class DiscreteGaussian(_Normal):
-    """Discrete Gaussian noise, calibrated by its Rényi curve.
+    """Discrete Gaussian noise, calibrated by its privacy loss at sensitivity 1, else by its Rényi curve.
 
     Privacy
     -------
@@ -188,17 +188,19 @@ class DiscreteGaussian(_Normal):
         if isinstance(self.measure, ZCDP):
             sigma = square_root_above(sensitivity.l2_squared / (2 * Fraction(self.measure.rho)))
             return DiscreteGaussianLaw(drawable_scale(_rounded_up(sigma)))
-        unit = _discrete_unit(self.measure)
-        sigma = _rounded_up(square_root_above(sensitivity.l2_squared * unit**2))
-        while not satisfies(events.DiscreteGaussian(sigma, sensitivity.l2_squared), self.measure):
+        squared = sensitivity.l2_squared
+        unit = _discrete_unit(self.measure, 1 if squared == 1 else 2)
+        sigma = _rounded_up(square_root_above(squared * unit**2))
+        while not satisfies(events.DiscreteGaussian(sigma, squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
         return DiscreteGaussianLaw(drawable_scale(sigma))
 
 
 @lru_cache(maxsize=1024)
-def _discrete_unit(target: ApproxDP) -> Fraction:
-    """σ for sensitivity 1."""
-    return calibrate(lambda sigma: events.DiscreteGaussian(sigma), target).sigma
+def _discrete_unit(target: ApproxDP, sensitivity: int) -> Fraction:
+    """σ/Δ for a sensitivity Δ of 1, which has a privacy loss of its own, or of any above, which have none."""
+    event = calibrate(lambda s: events.DiscreteGaussian(s, sensitivity=sensitivity), target)
+    return event.sigma / sensitivity
 
 
 def mechanism_for(measure: Measure, sensitivity: Sensitivity) -> AdditiveMechanism:
