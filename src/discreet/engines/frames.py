@@ -36,6 +36,7 @@ from discreet.engines.base import (
     check_id_kind,
     check_kind,
     check_names,
+    check_unique,
     needed_columns,
     quietly,
 )
@@ -55,6 +56,7 @@ from discreet.engines.natives import (
     EVERY_ROW,
     Traits,
     adapted,
+    names_of,
     refuse_collations,
     text_expression,
     with_bytes,
@@ -76,6 +78,7 @@ class Frames(Engine):
     """Rows of a data frame, eager or lazy."""
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:
+        check_unique(quietly(lambda: names_of(frame)))
         frame, found = quietly(lambda: adapted(frame))
         frame, self._objects = quietly(lambda: without_objects(frame))
         self._traits = traits or found

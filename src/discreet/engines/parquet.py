@@ -18,7 +18,7 @@ from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
-from discreet.engines.unchecked import SecondReading
+from discreet.engines.unchecked import SecondReading, readable_dataset
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -123,7 +123,7 @@ def open_parquet(files: list[str], source: str | Path) -> Engine:
 def open_dataset(dataset: Any) -> Engine:
     """The engine that streams a PyArrow data set."""
     connection = limited_connection()
-    connection.register("dataset", dataset)
+    connection.register("dataset", readable_dataset(dataset))
     return DuckFrame(connection, "SELECT * FROM dataset", "reading")
 
 

@@ -14,6 +14,7 @@ from discreet.engines.base import (
     Engine,
     Integers,
     Tally,
+    check_unique,
     joined_keys,
     joined_tallies,
     quietly,
@@ -39,6 +40,7 @@ class Partitions(Engine):
         self._frame = frame
         self._dask = required("dask", "discreet[dask]", "a Dask data frame")
         pandas = required("pandas", "discreet[dask]", "a Dask data frame")
+        check_unique(frame.columns)
         types = dict(frame.dtypes)
         self._empty = pandas.DataFrame({n: pandas.Series([], dtype=t) for n, t in types.items()})
 
