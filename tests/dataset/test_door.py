@@ -329,7 +329,11 @@ BAD = [
     (lambda: dataset().release(dp.Count(), dp.Renyi({2: 1.0})), ValueError, "Renyi"),
     (lambda: dataset().release(dp.Median("x"), mechanisms.Laplace(1)), TypeError, "budget"),
     (lambda: dataset().release(dp.Median("x"), dp.Renyi({2: 1.0})), ValueError, "Renyi"),
-    (lambda: dataset().release(dp.Count(), mechanisms.Exponential(dp.PureDP(1))), TypeError, "budget"),
+    (
+        lambda: dataset().release(dp.Count(), mechanisms.Exponential(dp.PureDP(1))),
+        TypeError,
+        "budget",
+    ),
     (lambda: dataset().release(dp.Mean("z"), dp.PureDP(1)), KeyError, "z"),
     (lambda: dataset().release(dp.Mean("c"), dp.PureDP(1)), ValueError, "'c'"),
     (lambda: dataset().release(dp.Count(by="x"), dp.PureDP(1)), ValueError, "'x'"),

@@ -40,7 +40,7 @@ class Strange:
 DIRT = [
     None, math.nan, math.inf, -math.inf, -1, 10**400, -(10**400), 2.5, "x", "1", b"1", [1], [[2], 3], {}, (),
     np.nan, np.array([1, 2]), Strange(), Fraction(1, 3), Decimal("NaN"), 1j, True, object(),
-    np.datetime64("NaT"),
+    np.datetime64("NaT"), np.ma.masked, np.array([1.0]),
 ]  # fmt: skip
 
 

@@ -77,6 +77,15 @@ def check_names(
             )
 
 
+def check_unique(names: Iterable[Any]) -> None:
+    """Check that no two columns have the same name. It isn't shown: see `_missing_column`."""
+    listed = list(names)
+    if len(set(listed)) < len(listed):
+        raise ColumnMismatch(
+            "the table has two columns of the same name: give each a name of its own, or leave one out."
+        )
+
+
 def _missing_column(
     name: str, present: list[str], needed: list[str], count: int, place: str
 ) -> ColumnMismatch:

@@ -36,7 +36,14 @@ from discreet.engines.arrays import (
     tally_of,
     totals_of,
 )
-from discreet.engines.base import check_id_kind, check_kind, check_names, needed_columns, quietly
+from discreet.engines.base import (
+    check_id_kind,
+    check_kind,
+    check_names,
+    check_unique,
+    needed_columns,
+    quietly,
+)
 from discreet.engines.cells import (
     categories_of,
     numbers_of,
@@ -53,6 +60,7 @@ from discreet.engines.natives import (
     EVERY_ROW,
     Traits,
     adapted,
+    names_of,
     refuse_collations,
     text_expression,
     with_bytes,
@@ -72,6 +80,7 @@ class Frames(Engine):
     """Rows of a data frame, eager or lazy."""
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:
+        check_unique(quietly(lambda: names_of(frame)))
         frame, found = quietly(lambda: adapted(frame))
         frame, self._objects = quietly(lambda: without_objects(frame))
         self._traits = traits or found

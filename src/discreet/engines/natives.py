@@ -72,6 +72,14 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def names_of(frame: Any) -> list[Any]:
+    """The names of the columns of a frame that may have two of the same name; else none."""
+    package = package_of(frame)
+    if package == "pyarrow":
+        return list(getattr(getattr(frame, "schema", None), "names", []))
+    return list(getattr(frame, "columns", [])) if package in ("pandas", "pyspark") else []
+
+
 def adapted(frame: Any) -> tuple[Any, Traits]:
     """The frame in a form that compares text byte by byte, and the traits of its engine."""
     package = package_of(frame)
@@ -126,6 +134,8 @@ def _plain_type(arrow: Any, kind: Any) -> Any:
         return _plain_type(arrow, kind.value_type) or kind.value_type
     if types.is_string_view(kind):
         return arrow.large_string()
+    if types.is_decimal256(kind) and kind.precision <= 38:
+        return arrow.decimal128(kind.precision, kind.scale)
     return arrow.float32() if types.is_float16(kind) else None
 
 

@@ -12,6 +12,7 @@ from discreet.coding import Engine
 from discreet.engines.arrays import Arrays
 from discreet.engines.delimited import Delimited
 from discreet.engines.natives import package_of
+from discreet.engines.unchecked import check_fields
 from discreet.engines.urls import Address, Unreadable, conceal
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -21,6 +22,8 @@ def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
     """The engine for a data frame, an array, a mapping of arrays, a path, or the URL of a table."""
     if isinstance(source, Engine):  # it was checked when it was opened
         return source
+    if type(source).__module__ == "pyarrow._dataset":
+        check_fields(source.schema, schema, unit)
     engine = _engine(source, schema)
     engine.check(schema, unit)
     return engine

@@ -20,7 +20,7 @@ from discreet.engines.natives import POLARS_STREAM, quoted, required
 from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
 from discreet.engines.turns import Turn, shared_turn
-from discreet.engines.unchecked import SecondReading
+from discreet.engines.unchecked import SecondReading, readable_dataset
 from discreet.noise.entropy import current_process
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -165,7 +165,7 @@ def open_dataset(dataset: Any) -> Engine:
 
     def connect() -> Any:
         connection = limited_connection()
-        connection.register("dataset", dataset)
+        connection.register("dataset", readable_dataset(dataset))
         return connection
 
     return DuckFrame(connect, "SELECT * FROM dataset", "reading")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
-from discreet.engines.base import joined_keys, joined_tallies, quietly
+from discreet.engines.base import check_unique, joined_keys, joined_tallies, quietly
 from discreet.engines.cells import id_of, number_of, objects_of, plain_cell
 from discreet.engines.frames import Frames
 from discreet.engines.natives import required, without_objects
@@ -31,6 +31,7 @@ class Partitions(Engine):
         self._frame = frame
         self._dask = required("dask", "discreet[dask]", "a Dask data frame")
         pandas = required("pandas", "discreet[dask]", "a Dask data frame")
+        check_unique(frame.columns)
         types = dict(frame.dtypes)
         self._empty = pandas.DataFrame({n: pandas.Series([], dtype=t) for n, t in types.items()})
 

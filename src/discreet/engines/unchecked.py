@@ -1,4 +1,4 @@
-"""Parquet files whose text is not all UTF-8: DuckDB and Polars refuse them, and PyArrow does not."""
+"""Tables that PyArrow reads where others refuse: text that is not all UTF-8, numbers of 16 bits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, final
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import ColumnMismatch, EngineFailed, needed_columns
+from discreet.engines.base import (
+    ColumnMismatch,
+    EngineFailed,
+    check_names,
+    check_unique,
+    needed_columns,
+)
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -71,11 +77,13 @@ def unchecked_dataset(files: list[str], needed: list[str]) -> Any:
     try:
         arrow = importlib.import_module("pyarrow")
         reading = importlib.import_module("pyarrow.dataset")
-        found = [reading.dataset(file, format="parquet").schema for file in files]
+        found = [importlib.import_module("pyarrow.parquet").read_schema(file) for file in files]
     except Exception:  # another reader may still understand them
         return None
     fields = []
     for name in needed:
+        if any(schema.names.count(name) > 1 for schema in found):
+            raise ColumnMismatch(f"column {name!r} stands twice in a file: leave one of them out.")
         kinds = [schema.field(name).type for schema in found if name in schema.names]
         different = list(dict.fromkeys(_plain_kind(arrow, kind, name) for kind in kinds))
         fields.append(arrow.field(name, _widest(arrow, different, name)))
@@ -83,6 +91,30 @@ def unchecked_dataset(files: list[str], needed: list[str]) -> Any:
     return reading.dataset(
         [reading.dataset(file, format="parquet", schema=schema) for file in files]
     )
+
+
+def check_fields(fields: Any, schema: Schema, unit: Unit) -> None:
+    """Check the columns of a PyArrow data set, which DuckDB would refuse in words of its own."""
+    check_names(list(fields.names), schema, unit)
+    check_unique(fields.names)
+    arrow = importlib.import_module("pyarrow")
+    for name in needed_columns(schema, unit):
+        if not _is_readable(arrow, fields.field(name).type):
+            raise ColumnMismatch(
+                f"column {name!r} has the type {fields.field(name).type}, which can't be read from a data "
+                "set: write it as float or as decimal128, or give the path of the files."
+            )
+
+
+def readable_dataset(dataset: Any) -> Any:
+    """A PyArrow data set without the columns that DuckDB can't read."""
+    arrow = importlib.import_module("pyarrow")
+    fields = [field for field in dataset.schema if _is_readable(arrow, field.type)]
+    return dataset.replace_schema(arrow.schema(fields))
+
+
+def _is_readable(arrow: Any, kind: Any) -> bool:
+    return not (arrow.types.is_float16(kind) or arrow.types.is_decimal256(kind))
 
 
 def _plain_kind(arrow: Any, kind: Any, name: str) -> Any:

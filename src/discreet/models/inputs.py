@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
-from discreet.engines.base import check_kind
+from discreet.engines.base import check_kind, check_unique
 from discreet.engines.cells import objects_of
 from discreet.engines.plain import declared_type, plain_column
 from discreet.ledger import Book, Ledger
@@ -141,6 +141,7 @@ def column_names(X: Any) -> list[str] | None:
         found = list(X.columns)
     else:
         return None
+    check_unique(found)
     text = [isinstance(name, str) for name in found]
     if any(text) and not all(text):
         raise TypeError("X must have column names that are all text, or none.")

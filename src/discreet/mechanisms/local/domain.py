@@ -22,6 +22,9 @@ Floats = npt.NDArray[np.float64]
 #: The steps of the public grid on which real values are coded.
 STEPS = 1 << 20
 
+#: What Python would make a number of, though it is none (of arrays, masked cells too, with a warning).
+_NO_NUMBERS = (str, bytes, bytearray, np.ndarray)
+
 #: The largest domain of categories.
 LARGEST = 1 << 30
 
@@ -106,7 +109,7 @@ class Categories:
         try:
             if self.values is not None:
                 return self._codes.get(value, self.unknown)
-            if isinstance(value, str | bytes | bytearray):
+            if isinstance(value, _NO_NUMBERS):
                 return self.unknown
             number = int(value)
             return number if 0 <= number < self.k and bool(number == value) else self.unknown
@@ -169,7 +172,7 @@ class Interval:
 
 def _real(value: Any) -> float:
     try:
-        if isinstance(value, str | bytes | bytearray):
+        if isinstance(value, _NO_NUMBERS):
             return math.nan
         return float(value)
     except OverflowError:
