@@ -182,3 +182,29 @@ def test_more_rows_than_sums_can_hold_are_refused_before_the_charge() -> None:
     most = dp.PrivateDataset(table, schema, ledger=ledger, rows=2**32)
     assert np.isfinite(most.release(Variance("x"), dp.PureDP(1)).value)
     assert ledger.spent() == dp.PureDP(1)
+
+
+@pytest.mark.parametrize("query", [*QUERIES, *SEVERAL], ids=repr)
+def test_ordinary_questions_are_not_refused_and_their_sums_are_as_large_as_told(
+    query: Query,
+) -> None:
+    schema = dp.Schema(x=dp.Real(-1, 3), y=dp.Integer(0, 6), c=dp.Categorical("a", "b"))
+    draw = np.random.default_rng(0)
+    for unit in UNITS.values():
+        answerer(query, dp.PureDP(1), schema, unit, 10**6)
+        for part in (
+            query.parts(schema, unit) if hasattr(query, "parts") else [query.coded(schema, unit)]
+        ):
+            largest = largest_summand(part) if part.terms else 1
+            seen = 0
+            for x, y, c in zip(
+                [-1.0, 3.0, *draw.uniform(-1, 3, 40)],
+                [0, 6, *draw.integers(0, 7, 40)],
+                "ab" * 21,
+                strict=True,
+            ):
+                if part.terms:
+                    one = Arrays({"x": [x], "y": [y], "c": [c], "id": [1]}).totals(part)
+                    seen = max(seen, int(abs(one).max()))
+            assert seen <= largest <= 2**30
+            assert not part.terms or largest <= 4 * seen  # it is no wild guess

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from discreet.coding import Code, Linear
-from discreet.queries.base import CodedQuery, Term
+from discreet.queries.base import CodedQuery
 
 __all__ = ["MOST_ROWS", "MOST_SUMMAND", "MOST_TOTAL", "check_totals", "largest_summand"]
 
@@ -19,34 +18,42 @@ MOST_SUMMAND = 2**30
 
 
 def largest_summand(query: CodedQuery) -> int:
-    """The largest size of what one row can add to a sum."""
+    """The largest size of what one row that counts can add to a sum."""
     sizes: dict[int, int] = {}  # by identity: queries of many columns share their codes
 
     def size_of(code: Code) -> int:
         if id(code) not in sizes:
-            sizes[id(code)] = max(abs(code.low), abs(code.high))
+            sizes[id(code)] = max(map(abs, _range(code, query)))
         return sizes[id(code)]
 
     largest = 0
     for term in query.terms:
         size = abs(term.weight) * math.prod(map(size_of, term.codes))
         if size > max(largest, MOST_SUMMAND) and len(term.codes) == 2:
-            size = min(size, abs(term.weight) * _largest_product(term))
+            size = min(size, abs(term.weight) * _largest_product(*term.codes, query))
         largest = max(largest, size)
     return largest
 
 
-def _largest_product(term: Term) -> int:
+def _range(code: Code, query: CodedQuery) -> tuple[int, int]:
+    """The least and the largest code of a row that counts."""
+    if isinstance(code, Linear):
+        ends = [code.scale * end + code.offset for end in _range(code.source, query)]
+        return min(ends), max(ends)
+    return (0 if code in query.known else code.low), code.high
+
+
+def _largest_product(one: Code, other: Code, query: CodedQuery) -> int:
     """The largest product of two codes; exact where both are linear in one and the same code."""
-    first, second = (_as_linear(code) for code in term.codes)
+    first, second = _as_linear(one), _as_linear(other)
     if first.source != second.source:
-        return math.prod(max(abs(code.low), abs(code.high)) for code in (first, second))
-    low, high = first.source.low, first.source.high
+        return math.prod(max(map(abs, _range(code, query))) for code in (first, second))
+    low, high = _range(first.source, query)
     # (a·k + b)(c·k + d) is largest in size at an end of the range, or beside its vertex
     twice = 2 * first.scale * second.scale
     mixed = first.scale * second.offset + second.scale * first.offset
     vertex = -mixed // twice if twice else low
-    places: Iterable[int] = (min(max(k, low), high) for k in (low, high, vertex, vertex + 1))
+    places = (min(max(k, low), high) for k in (low, high, vertex, vertex + 1))
     return max(
         abs((first.scale * k + first.offset) * (second.scale * k + second.offset)) for k in places
     )
