@@ -19,7 +19,13 @@ from discreet.mechanisms.additive import (
 )
 from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
 from discreet.mechanisms.best_of import BestOf
-from discreet.mechanisms.laws import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw, Law
+from discreet.mechanisms.laws import (
+    DiscreteGaussianLaw,
+    GaussianLaw,
+    LaplaceLaw,
+    Law,
+    drawable_scale,
+)
 from discreet.mechanisms.local import (
     DuchiMean,
     Estimate,
@@ -73,6 +79,7 @@ __all__ = [
     "Staircase",
     "StaircaseNoise",
     "UnaryEncoding",
+    "drawable_scale",
     "epsilon_for_width",
     "mechanism_for",
     "published_gaussian_delta",

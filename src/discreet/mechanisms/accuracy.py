@@ -10,7 +10,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from discreet.measures.convert import gaussian_delta
-from discreet.mechanisms.laws import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw, Law
+from discreet.mechanisms.laws import (
+    LARGEST_SCALE,
+    DiscreteGaussianLaw,
+    GaussianLaw,
+    LaplaceLaw,
+    Law,
+    drawable_scale,
+)
 from discreet.mechanisms.staircase import StaircaseNoise
 from discreet.rational import Number, positive, probability, rational, whole
 
@@ -89,7 +96,10 @@ def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: i
     wanted = whole(width, "width")
 
     def enough(epsilon: Fraction) -> bool:
-        return simultaneous_width(LaplaceLaw(moved / epsilon), beta, bins) <= wanted
+        scale = moved / epsilon
+        if scale > LARGEST_SCALE:  # nobody could draw it
+            return False
+        return simultaneous_width(LaplaceLaw(drawable_scale(scale)), beta, bins) <= wanted
 
     return _least(enough)
 
@@ -102,7 +112,10 @@ def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
     wanted = whole(width, "width")
 
     def enough(inverse: Fraction) -> bool:
-        return simultaneous_width(GaussianLaw(1 / inverse), beta, bins) <= wanted
+        sigma = 1 / inverse
+        if sigma > LARGEST_SCALE:  # nobody could draw it
+            return False
+        return simultaneous_width(GaussianLaw(drawable_scale(sigma)), beta, bins) <= wanted
 
     return 1 / _least(enough)
 

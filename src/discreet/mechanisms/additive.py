@@ -19,13 +19,10 @@ from discreet.mechanisms.laws import (
     Integers,
     LaplaceLaw,
     Law,
+    drawable_scale,
 )
 from discreet.queries import Sensitivity
 from discreet.rational import Number, square_root_above
-
-#: The largest and the smallest noise that is drawn; the latter is zero but once in e^(2^30) times.
-LARGEST_SCALE = 2**50
-SMALLEST_SCALE = Fraction(1, 2**30)
 
 
 class Mechanism(ABC):
@@ -44,15 +41,6 @@ class AdditiveMechanism(Mechanism):
 
 def _no_noise_needed(sensitivity: Sensitivity) -> bool:
     return sensitivity.l1 == 0
-
-
-def _checked_scale(scale: Fraction) -> Fraction:
-    if scale > LARGEST_SCALE:
-        raise ValueError(
-            f"this answer would need noise of scale {float(scale):.3g}, more than the samplers draw "
-            f"(2^50): ask with a larger budget, or for fewer coordinates at once."
-        )
-    return max(scale, SMALLEST_SCALE)
 
 
 @final
@@ -94,7 +82,7 @@ class Laplace(AdditiveMechanism):
         epsilon = self.measure.epsilon
         if isinstance(epsilon, float) or _no_noise_needed(sensitivity):
             return NoNoise()
-        return LaplaceLaw(_checked_scale(sensitivity.l1 / epsilon))
+        return LaplaceLaw(drawable_scale(sensitivity.l1 / epsilon))
 
     def __repr__(self) -> str:
         return f"Laplace({self.measure!r})"
@@ -157,7 +145,7 @@ class Gaussian(_Normal):
         sigma = _rounded_up(square_root_above(sensitivity.l2_squared / mu_squared))
         while not satisfies(events.Gaussian(sigma, sensitivity.l2_squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
-        return GaussianLaw(_checked_scale(sigma))
+        return GaussianLaw(drawable_scale(sigma))
 
 
 @lru_cache(maxsize=1024)
@@ -199,12 +187,12 @@ class DiscreteGaussian(_Normal):
             return NoNoise()
         if isinstance(self.measure, ZCDP):
             sigma = square_root_above(sensitivity.l2_squared / (2 * Fraction(self.measure.rho)))
-            return DiscreteGaussianLaw(_checked_scale(_rounded_up(sigma)))
+            return DiscreteGaussianLaw(drawable_scale(_rounded_up(sigma)))
         unit = _discrete_unit(self.measure)
         sigma = _rounded_up(square_root_above(sensitivity.l2_squared * unit**2))
         while not satisfies(events.DiscreteGaussian(sigma, sensitivity.l2_squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
-        return DiscreteGaussianLaw(_checked_scale(sigma))
+        return DiscreteGaussianLaw(drawable_scale(sigma))
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,29 @@ from discreet.queries import Sensitivity
 
 Integers = npt.NDArray[np.int64]
 
+#: The largest and the smallest noise that is drawn; the latter is zero but once in e^(2^30) times.
+LARGEST_SCALE = 2**50
+SMALLEST_SCALE = Fraction(1, 2**30)
+
+
+def drawable_scale(scale: Fraction) -> Fraction:
+    """A scale that the samplers draw: at least the smallest one; above the largest, an error.
+
+    Every plan for noise goes through here, so what can't be drawn is refused before it is paid for.
+    """
+    if scale > LARGEST_SCALE:
+        power = (scale.numerator // scale.denominator).bit_length() - 1
+        raise ValueError(
+            f"this answer would need noise of a scale above 2^{power}, more than the samplers draw (2^50): "
+            "ask with a larger budget, or for fewer coordinates at once."
+        )
+    return max(scale, SMALLEST_SCALE)
+
+
+def _check_scale(scale: Fraction) -> None:
+    if drawable_scale(scale) > scale:
+        raise ValueError("noise of a scale below 2^-30 is not drawn: use a larger scale.")
+
 
 class Law(ABC):
     """A distribution of integer noise, added to each coordinate apart."""
@@ -50,6 +73,9 @@ class LaplaceLaw(Law):
 
     scale: Fraction
 
+    def __post_init__(self) -> None:
+        _check_scale(self.scale)
+
     def event(self, sensitivity: Sensitivity) -> events.DiscreteLaplace:
         return events.DiscreteLaplace(self.scale, sensitivity.l1)
 
@@ -79,6 +105,9 @@ class GaussianLaw(Law):
     """
 
     sigma: Fraction
+
+    def __post_init__(self) -> None:
+        _check_scale(self.sigma)
 
     def event(self, sensitivity: Sensitivity) -> events.Gaussian:
         return events.Gaussian(self.sigma, sensitivity.l2_squared)
@@ -111,6 +140,9 @@ class DiscreteGaussianLaw(Law):
     """
 
     sigma: Fraction
+
+    def __post_init__(self) -> None:
+        _check_scale(self.sigma)
 
     def event(self, sensitivity: Sensitivity) -> events.DiscreteGaussian:
         return events.DiscreteGaussian(self.sigma, sensitivity.l2_squared)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
+from discreet.mechanisms.laws import drawable_scale
 from discreet.mechanisms.permute_and_flip import Integers, checked_scores, selection_scale
 from discreet.rational import Number, whole
 
@@ -46,9 +47,12 @@ class ReportNoisyMax(Mechanism):
         self.epsilon = Fraction(self.measure.epsilon)
         self.monotone = monotone
 
+    def _scale(self, sensitivity: int) -> Fraction:
+        return drawable_scale(selection_scale(self.epsilon, sensitivity, self.monotone))
+
     def event(self, sensitivity: int = 1) -> events.NoisyMax:
         """What one draw is, for the accountant."""
-        scale = selection_scale(self.epsilon, sensitivity, self.monotone)
+        scale = self._scale(sensitivity)
         return events.NoisyMax(scale, sensitivity, self.monotone)
 
     def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
@@ -58,7 +62,7 @@ class ReportNoisyMax(Mechanism):
     def draws(self, scores: npt.ArrayLike, count: int, sensitivity: int = 1) -> Integers:
         """Independent draws, each of which costs `event`."""
         marks = checked_scores(scores)
-        scale = selection_scale(self.epsilon, sensitivity, self.monotone)
+        scale = self._scale(sensitivity)
         noisy = marks + noise.geometric(scale, (count, marks.size))
         tied = noisy == noisy.max(axis=1, keepdims=True)
         chosen: Integers = tied.argmax(axis=1)
@@ -74,7 +78,7 @@ class ReportNoisyMax(Mechanism):
         The difference of two geometric draws reaches t with probability q^t/(1 + q), q = e^(-1/scale);
         there are candidates - 1 of them.
         """
-        scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
+        scale = float(self._scale(sensitivity))
         others = whole(candidates, "candidates", least=1) - 1
         if not others:
             return 0.0

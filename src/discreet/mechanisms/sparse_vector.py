@@ -11,7 +11,7 @@ from typing import NoReturn, final
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.laws import LaplaceLaw
+from discreet.mechanisms.laws import LaplaceLaw, drawable_scale
 from discreet.rational import Number, positive, whole
 
 __all__ = ["AboveThreshold", "SparseVector", "SparseVectorStream"]
@@ -70,7 +70,10 @@ class SparseVector(Mechanism):
         share = Fraction(round(times ** (2 / 3) * 1024), 1024)
         threshold_epsilon = self.epsilon / (1 + share)
         answers_epsilon = self.epsilon - threshold_epsilon
-        return moved / threshold_epsilon, times * moved / answers_epsilon
+        return (
+            drawable_scale(moved / threshold_epsilon),
+            drawable_scale(times * moved / answers_epsilon),
+        )
 
     def event(self, sensitivity: int = 1) -> events.Event:
         """What a whole stream is, for the accountant; charge it before the first answer."""
@@ -85,7 +88,7 @@ class SparseVector(Mechanism):
 
     def _numeric_scale(self, sensitivity: int) -> Fraction:
         assert self.numeric_epsilon is not None
-        return self.cutoff * sensitivity / self.numeric_epsilon
+        return drawable_scale(self.cutoff * sensitivity / self.numeric_epsilon)
 
     def start(self, threshold: int, sensitivity: int = 1) -> SparseVectorStream:
         """A stream with fresh noise on its threshold, which is a public integer."""

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from discreet import events, noise
 from discreet.measures import PureDP
-from discreet.mechanisms.additive import LARGEST_SCALE, Mechanism
+from discreet.mechanisms.additive import Mechanism
+from discreet.mechanisms.laws import drawable_scale
 from discreet.rational import Number, whole
 
 __all__ = ["Staircase", "StaircaseNoise"]
@@ -37,14 +38,17 @@ class StaircaseNoise:
     def draw(self, size: int) -> Integers:
         """Independent draws, exact: no float decides anything."""
         out: Integers = np.zeros(size, np.int64)
-        pending = np.arange(size)
+        pending, rest = np.arange(size), self.width - self.step
         while pending.size:
             count = pending.size
-            offsets = noise.uniform_below(self.width, count)
-            kept = noise.bernoulli_exp(self.epsilon, count) | (offsets < self.step)
+            # which part of its stair: of weights step and e^-ε·(width - step)
+            after = noise.select([0, -1], self.epsilon, [self.step, rest], size=count)
+            first = noise.uniform_below(self.step, count)
+            last = self.step + noise.uniform_below(max(1, rest), count)
+            offsets = np.where(after, last, first)
             magnitudes = noise.geometric(1 / self.epsilon, count) * self.width + offsets
             negative = noise.bernoulli(Fraction(1, 2), count)
-            kept &= ~(negative & (magnitudes == 0))  # zero must not be counted for both signs
+            kept = ~(negative & (magnitudes == 0))  # zero must not be counted for both signs
             out[pending[kept]] = np.where(negative, -magnitudes, magnitudes)[kept]
             pending = pending[~kept]
         return out
@@ -116,11 +120,11 @@ class Staircase(Mechanism):
     def noise(self, sensitivity: int = 1) -> StaircaseNoise:
         """The law with the step of least variance; up to 2^12 steps are tried, all of them private."""
         width = whole(sensitivity, "sensitivity", least=1)
-        if width / self.epsilon > LARGEST_SCALE:
-            raise ValueError("this answer would need more noise than the samplers draw (2^50).")
+        drawable_scale(max(width / self.epsilon, Fraction(width)))  # a stair, too, must fit
+        epsilon = 1 / drawable_scale(1 / self.epsilon)
         steps = np.unique(np.linspace(1, width, min(width, 4096)).astype(np.int64))
-        best = int(steps[np.argmin(_variance(float(self.epsilon), width, steps))])
-        return StaircaseNoise(self.epsilon, width, best)
+        best = int(steps[np.argmin(_variance(float(epsilon), width, steps))])
+        return StaircaseNoise(epsilon, width, best)
 
     def event(self, sensitivity: int = 1) -> events.Staircase:
         """What adding this noise to one integer is, for the accountant."""
