@@ -12,10 +12,22 @@ from discreet.noise.arrays import Floats
 from discreet.noise.gaussian import rounded_gaussian
 from discreet.noise.laplace import geometric
 
-__all__ = ["norm_gamma"]
+__all__ = ["check_norm_gamma", "norm_gamma"]
 
 #: The parts that directions and radii are drawn in.
 _PARTS = 2**30
+
+
+def check_norm_gamma(size: int, scale: float, longest: float) -> None:
+    """Raise if vectors of this many coordinates can be longer than `longest`, beyond which they are cut.
+
+    A radius Gamma(size, scale) is above 2·(size + 64)·scale less often than once in e^64 times.
+    """
+    if not 2 * (size + 64) * scale <= longest:
+        raise ValueError(
+            f"this would need norm-Gamma noise of scale {scale:.3g}, more than is drawn without cutting it: "
+            "ask with a larger budget."
+        )
 
 
 def norm_gamma(count: int, size: int, scale: float) -> Floats:

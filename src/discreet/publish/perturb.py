@@ -18,6 +18,9 @@ from discreet.unit import Unit
 
 Array = npt.NDArray[Any]
 
+#: More rows are not published: they are held in memory.
+MOST_ROWS = 2**28
+
 
 def perturb(
     data: PrivateDataset,
@@ -94,6 +97,10 @@ class PerturbedRows(Step):
                 "number of rows is private, and as many published rows would tell it. Use "
                 "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
                 "under any unit."
+            )
+        if self._rows is not None and self._rows > MOST_ROWS:
+            raise ValueError(
+                f"rows: at most {MOST_ROWS} rows are published, but rows={self._rows} was declared."
             )
         if dict(schema.base) != dict(self._channel.schema.base):
             raise ValueError("schema: this step was made for other columns.")

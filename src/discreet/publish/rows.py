@@ -22,7 +22,7 @@ from discreet.mechanisms import GeneralizedRandomizedResponse, Law, mechanism_fo
 from discreet.mechanisms.local.response import respond
 from discreet.models.inputs import cells_of, column_array, column_names
 from discreet.models.rows import Rows
-from discreet.noise.norm_gamma import norm_gamma
+from discreet.noise.norm_gamma import check_norm_gamma, norm_gamma
 from discreet.queries import Sensitivity
 from discreet.rational import positive, rational
 from discreet.schema import Schema
@@ -206,6 +206,7 @@ class RowPerturbation:
             if self.kind == "grid":
                 found.append(self.law.event(self.moved))
             else:
+                check_norm_gamma(len(self.numbers), self._gamma_scale, 2.0**52)
                 cost = events.External(PureDP(self.shares[""]), "norm-Gamma noise on numbers")
                 found.append(events.Assumed(cost, _WHY))
         return events.Compose(*found, *self._responses())
@@ -220,7 +221,11 @@ class RowPerturbation:
 
     def _gamma_spread(self) -> float:
         # E‖b‖² = d(d + 1)·scale², spread over d coordinates
-        return math.sqrt(len(self.numbers) + 1) * 2 * self.radius / float(self.shares[""])
+        return math.sqrt(len(self.numbers) + 1) * self._gamma_scale
+
+    @property
+    def _gamma_scale(self) -> float:
+        return 2 * self.radius / float(self.shares[""])
 
     def randomize(self, rows: Any) -> dict[str, Array]:
         """One report for each row: a mapping from columns to values, in the rows' order.
@@ -265,8 +270,7 @@ class RowPerturbation:
 
     def _with_gamma(self, z: Integers) -> Integers:
         """Noise of density ∝ exp(-‖b‖·share/(2·radius)): a radius Gamma(d, 2·radius/share), any direction."""
-        scale = 2 * self.radius / float(self.shares[""])
-        drawn = norm_gamma(len(z), z.shape[1], scale)
+        drawn = norm_gamma(len(z), z.shape[1], self._gamma_scale)
         moved = np.clip(np.rint(drawn), -(2.0**52), 2.0**52)
         return np.asarray(z + moved.astype(np.int64))
 

@@ -20,11 +20,13 @@ from discreet.models.erm.perturbation import (
     objective_regulariser,
     output_regulariser,
 )
-from discreet.noise.norm_gamma import norm_gamma
+from discreet.noise.norm_gamma import check_norm_gamma, norm_gamma
 from discreet.rational import square_root_above
 
 #: Units of b.
 _STEP = Fraction(1, 2**30)
+#: Longer vectors of noise than this are not drawn.
+_LONGEST = 2**62 * _STEP
 WHY = (
     "norm-Gamma noise is drawn as a direction times a radius in float64, and the minimiser counts as exact: "
     "its law is that of the proof in real numbers only"
@@ -44,6 +46,8 @@ class NormGamma(Perturbation):
         if not isinstance(task.measure, PureDP):
             raise ValueError("delta must be 0 with noise='norm-gamma': it gives pure DP.")
         super().__init__(task)
+        if not isinstance(task.epsilon, float):
+            check_norm_gamma(task.size, self.scale, float(_LONGEST))
 
     @property
     def grid(self) -> Fraction:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.accounting.objective import objective_delta
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.mechanisms import LaplaceLaw, Law, mechanism_for
+from discreet.mechanisms import LaplaceLaw, Law, drawable_scale, mechanism_for
 from discreet.models.erm.features import ONE
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, gradient_error
 from discreet.queries import Sensitivity
-from discreet.rational import above, square_root_above
+from discreet.rational import above, float_above, square_root_above
 from discreet.unit import REPLACE_ONE, Unit
 
 Floats = npt.NDArray[np.float64]
@@ -113,6 +113,11 @@ class Task:
         return 8 * self.error + 8 * steep * math.sqrt(self.size) * float(WEIGHT_STEP)
 
     @cached_property
+    def most_regulariser(self) -> Fraction:
+        """The largest Λ for which a weight's last step moves the gradient by less than the tolerance does."""
+        return MOST_ROWS * self.loss.trace * Fraction(self.radius, ONE) ** 2
+
+    @cached_property
     def gradient_bound(self) -> Fraction:
         """The length below which the true gradient ends."""
         return above(self.tolerance + self.error)
@@ -155,12 +160,26 @@ class Perturbation(ABC):
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        if task.rows is not None and task.unit.length_is_public and task.rows > MOST_ROWS:
+            raise ValueError(
+                f"rows: at most {MOST_ROWS} rows are fitted in memory, but {task.rows} were declared."
+            )
         self.regulariser = self._regulariser()
+        self._check_regulariser()
+
+    def _check_regulariser(self) -> None:
+        """Raise, from public constants, if the solver can't meet its tolerance with this Λ."""
         if self._far * 16 > 1:
             least = float(16 * self._far * self.regulariser)
             raise ValueError(
                 f"alpha must be at least {least:.3g} here: below, float64 can't find the minimum closely "
                 "enough for any data, so the fit is refused before a row is read."
+            )
+        if self.regulariser > self.task.most_regulariser:
+            raise ValueError(
+                f"alpha must be at most {float(self.task.most_regulariser):.3g} here, where it is "
+                f"{float_above(self.regulariser):.3g}: beyond, weights are finer than the solver's grid. Ask "
+                "for less shrinkage or, where epsilon asks for it, with a larger budget."
             )
 
     @abstractmethod
@@ -318,6 +337,7 @@ class ObjectivePerturbation(Perturbation):
         self._calibrate()
         if task.alpha is None and (ridge := self._balanced()) > self.regulariser:
             self.regulariser = ridge
+            self._check_regulariser()
             self._calibrate()
 
     def _balanced(self) -> Fraction:
@@ -349,21 +369,32 @@ class ObjectivePerturbation(Perturbation):
         whole = task.epsilon * (1 - FINAL_SHARE)
         jacobian = task.jacobian(self.regulariser)
         moved = task.changed * task.row_length
+        # b's rounding moves the minimum no farther than the tolerance does
+        self._step = _power_below(task.tolerance / math.sqrt(task.size))
         self.inner: events.LaplaceObjective | events.GaussianObjective = events.LaplaceObjective(
-            moved / (whole - jacobian), moved, jacobian
+            self._drawable(moved / (whole - jacobian)), moved, jacobian
         )
         if isinstance(task.measure, ApproxDP) and task.measure.delta:
             sigma = self._sigma(whole, jacobian, task.measure.delta)
             if sigma is not None and sigma**2 < 2 * self.inner.scale**2:
-                self.inner = self._gaussian(sigma, whole, jacobian)
-        # b's rounding moves the minimum no farther than the tolerance does
-        self._step = _power_below(task.tolerance / math.sqrt(task.size))
+                self.inner = self._gaussian(self._drawable(sigma), whole, jacobian)
         distance = 2 * (
             self._far + self._step * square_root_above(Fraction(task.size)) / self.regulariser
         )
         self._grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
         self.moved = _sensitivity(distance, self._grid, task.size)
-        self._law = LaplaceLaw(self.moved.l1 / (task.epsilon * FINAL_SHARE))
+        self._law = LaplaceLaw(drawable_scale(self.moved.l1 / (task.epsilon * FINAL_SHARE)))
+
+    def _drawable(self, size: Fraction) -> Fraction:
+        """A scale, or σ, of b that can be drawn in units of its step."""
+        return drawable_scale(size / self._step) * self._step
+
+    @property
+    def _tilt_scale(self) -> Fraction:
+        """The scale, or σ, of b in units of its step."""
+        inner = self.inner
+        size = inner.sigma if isinstance(inner, events.GaussianObjective) else inner.scale
+        return size / self.step
 
     def _gaussian(
         self, sigma: Fraction, epsilon: Fraction, jacobian: Fraction
@@ -427,9 +458,9 @@ class ObjectivePerturbation(Perturbation):
         """So many b, rounded: whole multiples of the step."""
         shape = (count, self.task.size)
         if isinstance(self.inner, events.GaussianObjective):
-            return noise.rounded_gaussian(self.inner.sigma / self.step, shape)
+            return noise.rounded_gaussian(self._tilt_scale, shape)
         # the floor of an exponential variate is geometric, so this rounds a Laplace variate to zero
-        sizes = noise.geometric(self.inner.scale / self.step, shape)
+        sizes = noise.geometric(self._tilt_scale, shape)
         signs = 1 - 2 * (noise.random_words(sizes.size) >> np.uint64(63)).astype(np.int64)
         return sizes * signs.reshape(shape)
 
