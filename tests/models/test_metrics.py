@@ -210,6 +210,57 @@ def test_a_model_fails_whatever_the_rows(rows_: int) -> None:
     assert private_score(Three(), public(rows(rows_)), "log_loss", EXACT).value >= 0
 
 
+class Odd:
+    """A model whose answers have a shape, or raise, as told."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, shape: tuple[int, ...] | None) -> None:
+        self.shape = shape
+
+    def predict(self, X: Any) -> Any:
+        if self.shape is None:
+            raise RuntimeError("not made for these rows")
+        return np.full((len(X), *self.shape), "no", object)
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.full(self.predict(X).shape, 0.25)
+
+
+def test_a_column_of_predictions_is_a_list_of_them() -> None:
+    table = rows(500)
+    wanted = private_score(Odd(()), public(table), "accuracy", EXACT).value
+    assert wanted == np.mean(table["y"] == "no")
+    assert private_score(Odd((1,)), public(table), "accuracy", EXACT).value == wanted
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "auc"])
+@pytest.mark.parametrize("shape", [None, (), (1,), (2,), (3,), (0,), (2, 2)], ids=str)
+def test_a_model_without_an_answer_is_refused_before_the_charge(
+    metric: str, shape: tuple[int, ...] | None
+) -> None:
+    ledger = dp.Ledger(limit=dp.PureDP(1))
+    data = dp.PrivateDataset(rows(50), SCHEMA, ledger=ledger)
+    good = {"accuracy": [(), (1,)], "log_loss": [(2,)], "auc": [(), (1,), (2,)]}[metric]
+    if shape in good:
+        assert math.isfinite(private_score(Odd(shape), data, metric, dp.PureDP(1)).value)
+        assert ledger.spent() == dp.PureDP(1)
+    else:
+        with pytest.raises(ValueError, match="model has no answer"):
+            private_score(Odd(shape), data, metric, dp.PureDP(1))
+        assert ledger.spent() == dp.PureDP(0)
+
+
+def test_an_error_that_no_double_holds_is_refused_before_the_charge() -> None:
+    schema = dp.Schema(x=dp.Real(0, 1), y=dp.Real(-1e200, 1e200))
+    ledger = dp.Ledger(limit=dp.PureDP(1))
+    data = dp.PrivateDataset({"x": [0.5], "y": [1.0]}, schema, ledger=ledger)
+    for metric in ("mean_squared_error", "mean_absolute_error"):
+        with pytest.raises(ValueError, match="use other units"):
+            private_score(Odd(()), data, metric, dp.PureDP(1))
+    assert ledger.spent() == dp.PureDP(0)
+
+
 def test_bad_arguments_are_named(model: Any) -> None:
     data = public(rows(50))
     cases: list[tuple[Any, str]] = [

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.answers import Answerer, answerer
-from discreet.columns import Base, Numeric
+from discreet.columns import Base, Column, Numeric
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 from discreet.queries import Query
 from discreet.schema import Schema
 from discreet.unit import Unit
+
+#: Bounds of an estimator's columns are no larger, and no farther below 1 than its inverse.
+MOST_SIZE = 1e100
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class Facts:
     features: tuple[str, ...]
     target: str | None = None
     rows: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*self.features, *(() if self.target is None else (self.target,))):
+            check_size(name, self.schema.base[name])
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -65,6 +72,18 @@ class Facts:
     def asked(self, query: Query, how: Measure | Mechanism) -> Answerer:
         """A query, planned and priced: its ``event``, ``measure`` and ``expected_error(rows)``."""
         return answerer(query, how, self.schema, self.unit, self.rows)
+
+
+def check_size(name: str, column: Column) -> None:
+    """Raise unless products of a column's values, over all rows, fit a double."""
+    if not isinstance(column, Numeric):
+        return
+    sizes = [max(abs(float(column.lower)), abs(float(column.upper))), column.width]
+    if sizes[0] > MOST_SIZE or any(0 < size < 1 / MOST_SIZE for size in sizes):
+        raise ValueError(
+            f"column {name!r}: for an estimator bounds must be at most 1e100 in size, and the larger one and "
+            "their distance 0 or at least 1e-100, so that products of values fit a double: use other units."
+        )
 
 
 @dataclass(frozen=True)

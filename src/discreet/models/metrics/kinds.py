@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
 from discreet.columns import Numeric
+from discreet.models.facts import check_size
 from discreet.queries import Sensitivity
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
@@ -59,13 +60,22 @@ class Metric(ABC):
     def totals(self, model: Any, X: Any, target: Any, counts: Integers) -> Integers:
         """The sums over rows, each so many times; `target` holds their classes or numbers."""
         found, seen = self.asked(model, X), counts > 0
-        if found.shape[:1] != counts.shape or found.ndim > 2:
-            raise ValueError(f"model must give one answer for each row, not shape {found.shape}.")
+        if found.shape != (len(counts), *self.answers(model)):
+            parts = "".join(f", with {count} probabilities" for count in self.answers(model))
+            raise ValueError(
+                f"model must give one answer for each row{parts}: for {len(counts)} rows it gave an array of "
+                f"shape {found.shape}."
+            )
         return self.sums(model, found[seen], target[seen], counts[seen])
 
     def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
-        """What the model says of rows."""
-        return np.asarray(model.predict(X))
+        """What the model says of rows; a column of predictions is taken as a list of them."""
+        found = np.asarray(model.predict(X))
+        return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+    def answers(self, model: Any) -> tuple[int, ...]:
+        """The shape of what `asked` gives for one row."""
+        return ()
 
     @abstractmethod
     def sums(self, model: Any, found: Any, target: Any, counts: Integers) -> Integers:
@@ -185,6 +195,9 @@ class LogLoss(_Share):
     def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
         return np.asarray(model.predict_proba(X), np.float64)
 
+    def answers(self, model: Any) -> tuple[int, ...]:
+        return (len(model.classes_),)
+
     def sums(self, model: Any, found: Any, target: Any, counts: Integers) -> Integers:
         given = found[np.arange(len(found)), _places(model.classes_, target)]
         with np.errstate(all="ignore"):
@@ -214,6 +227,7 @@ class _Distance(_Share):
         super().bound(model, schema, target)
         column = schema[target]
         assert isinstance(column, Numeric)
+        check_size(target, column)
         return type(self)(column)
 
     def sums(self, model: Any, found: Any, target: Any, counts: Integers) -> Integers:
@@ -270,7 +284,8 @@ class AUC(Metric):
         return self
 
     def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
-        return np.asarray(model.predict_proba(X), np.float64)[:, -1]
+        found = np.asarray(model.predict_proba(X), np.float64)
+        return found[:, -1] if found.ndim == 2 and found.shape[1] <= 2 else found
 
     def sums(self, model: Any, found: Any, target: Any, counts: Integers) -> Integers:
         shares = np.clip(np.where(np.isfinite(found), found, 0.0), 0.0, 1.0)

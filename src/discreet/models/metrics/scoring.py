@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -79,6 +80,30 @@ class ScoredRows(Step):
                 x = self._features(rows.names[:-1], cells[:-1])
                 found += self.metric.totals(self.model, x, cells[-1], counts)
         return self.law.run(found)
+
+    def rehearse(self, schema: Schema) -> None:
+        """Ask the model about made-up rows, so that one that can't answer is found before the charge.
+
+        The rows are public: the first, the middle and the last code of each column.
+        """
+        columns = [schema.base[name] for name in self.columns or ()]
+        codes = np.zeros((BLOCK, len(columns)), np.int64)
+        for j, column in enumerate(columns):
+            last = column.code("", schema).high
+            codes[:3, j] = 0, last // 2, last
+        cells = [_cells(column, codes[:, j]) for j, column in enumerate(columns)]
+        counts = (np.arange(BLOCK) < 3).astype(np.int64)
+        names = tuple(self.columns or ())[:-1]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                x = self._features(names, cells[:-1])
+                self.metric.totals(self.model, x, cells[-1], counts)
+            except Exception as error:
+                raise ValueError(
+                    f"model has no answer that {type(self.metric).__name__} can use for made-up rows of this "
+                    f"schema, so nothing was charged: {error}"
+                ) from error
 
     def _features(self, names: tuple[str, ...], cells: list[npt.NDArray[Any]]) -> Any:
         """Features in a form that the model takes."""
@@ -248,6 +273,7 @@ def private_score(
     law = score_law(chosen, how, unit)
     measure = how if isinstance(how, Measure) else how.measure
     step = ScoredRows(chosen, model, features, goal, law)
+    step.rehearse(schema)
     with data.prepaid(step.event(schema, unit), measure) as door:
         totals = door.run(step).astype(np.float64)
         entry = door.entry
