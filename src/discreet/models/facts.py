@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from discreet.columns import Base, Numeric
+from discreet.columns import Base, Column, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.measures import Measure
@@ -112,7 +112,7 @@ class Facts:
         return Question(query, budget, prepared)
 
 
-def check_size(name: str, column: Base | Numeric) -> None:
+def check_size(name: str, column: Column) -> None:
     """Raise unless products of a column's values, over all rows, fit a double."""
     if not isinstance(column, Numeric):
         return
