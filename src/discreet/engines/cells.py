@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -66,6 +67,12 @@ def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
 def text_of(cell: Any) -> str | None:
     """A cell as text; None for whatever is none, or can't be written as UTF-8."""
     return str(cell) if isinstance(cell, str) and is_unicode(cell) else None
+
+
+def count_cells(cells: Iterable[Any]) -> dict[str, int]:
+    """How often each text occurs; cells that are none are left out."""
+    found = Counter(cell if type(cell) is str else text_of(cell) for cell in cells)
+    return {t: count for t, count in found.items() if t is not None and is_unicode(t)}
 
 
 def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
