@@ -13,7 +13,7 @@ import tables
 
 import discreet as dp
 from discreet.engines import cells as cells_module
-from discreet.engines.cells import texts_of
+from discreet.engines.cells import count_cells, texts_of
 from discreet.testing import exact_keys, exact_totals
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
@@ -87,6 +87,9 @@ def test_texts_are_numbered_as_their_definition_says() -> None:
         wanted = slow_texts_of(cells)
         assert (texts, codes.tolist()) == wanted
         assert {type(text) for text in texts} <= {str}
+        counts = count_cells(iter(cells))
+        assert counts == {text: wanted[1].count(at) for at, text in enumerate(wanted[0])}
+        assert {type(text) for text in counts} <= {str}
 
 
 def test_each_different_text_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +100,7 @@ def test_each_different_text_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
     texts, codes = texts_of([f"key {at % 50}" for at in range(5000)])
     assert len(texts) == 50
     assert sorted(set(codes.tolist())) == list(range(50))
+    assert len(seen) == 50
+    seen.clear()
+    assert count_cells([f"key {at % 50}" for at in range(5000)]) == dict.fromkeys(texts, 100)
     assert len(seen) == 50

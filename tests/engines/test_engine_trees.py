@@ -14,7 +14,7 @@ import tables
 from test_engine_matrix import DATA, KINDS, SCHEMA, _table
 
 import discreet as dp
-from discreet.queries import WithColumns
+from discreet.queries import BestSplit, WithColumns
 from discreet.schema import Parts, Tree
 from discreet.testing import exact_totals
 
@@ -170,3 +170,24 @@ def test_trees_and_parts_survive_a_file(tmp_path: Path) -> None:
     assert again == schema
     assert again.code("leaf") == schema.code("leaf")
     assert again.code("part") == schema.code("part")
+
+
+def test_splits_count_rows_without_a_value_with_the_others_on_every_engine(
+    postgres_server: Any,
+) -> None:
+    table = _table(DATA["dirty"])
+    query = BestSplit("flag", {"x": [12.5], "town": [], "sex": []}, by="leaf", derive=COLUMNS)
+    parts = query.parts(SCHEMA, dp.Unit(dp.PUBLIC))
+    sources = {form: tables.TYPED[form](table, KINDS) for form in ("numpy", "polars", "duckdb")}
+    sources["dask"] = tables.dask_frame(table, KINDS)
+    sources["postgres"] = tables.postgres_url(table, KINDS, postgres_server, "splits")
+    found = {}
+    for form, source in sources.items():
+        engine = dp.PrivateDataset(source, SCHEMA, unit=dp.Unit(dp.PUBLIC))._engine
+        found[form] = [engine.totals(part).tolist() for part in parts]
+    assert all(totals == found["numpy"] for totals in found.values())
+    counted = [np.sum(totals) for totals in found["numpy"]]
+    flags = [oracle.category(SCHEMA["flag"], cell) for cell in table["flag"]]
+    if SCHEMA.code("flag").low < 0:
+        flags = [flag for flag in flags if flag >= 0]
+    assert counted == [len(flags)] * 3  # a row counts whether or not it has a town or a sex

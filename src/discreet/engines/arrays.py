@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,14 @@ from discreet.coding import (
     base_columns,
 )
 from discreet.engines.base import ColumnMismatch, check_id_kind, check_kind, check_names, quietly
-from discreet.engines.cells import categories_of, numbers_of, objects_of, persons_of, texts_of
+from discreet.engines.cells import (
+    categories_of,
+    count_cells,
+    numbers_of,
+    objects_of,
+    persons_of,
+    texts_of,
+)
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
 from discreet.engines.plain import declared_type, plain_column
@@ -105,11 +113,11 @@ class Arrays(Engine):
 
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         whole = Chunk(self._columns)
-        texts, codes = texts_of(self._columns[column].tolist())
-        counted = whole.counted(query) & (codes >= 0)
+        cells, counted = self._columns[column].tolist(), whole.counted(query)
         if query.keep is None:
-            return count_texts(texts, codes[counted], None, 1, 1)
-        order, persons = person_order(whole, query.keep, counted, codes)
+            return count_cells(compress(cells, counted.tolist()))
+        texts, codes = texts_of(cells)
+        order, persons = person_order(whole, query.keep, counted & (codes >= 0), codes)
         return count_texts(texts, codes[order], persons, query.keep.most, groups)
 
     def _chunks(self, query: CodedQuery) -> Iterator[tuple[Chunk, Mask]]:
@@ -366,25 +374,24 @@ def ranks_within(persons: Integers) -> Integers:
 
 
 def count_texts(
-    texts: list[str], codes: Integers, persons: Integers | None, most: int, groups: int
+    texts: list[str], codes: Integers, persons: Integers, most: int, groups: int
 ) -> dict[str, int]:
     """How often each text occurs.
 
-    With `persons`, rows are in each person's order: of each, the first `most` rows count, and of these
-    the rows in the first `groups` different texts.
+    Rows are in each person's order: of each person, the first `most` rows count, and of these the rows
+    in the first `groups` different texts.
     """
-    if persons is not None:
-        kept = ranks_within(persons) < most
-        persons, codes = persons[kept], codes[kept]
-        pairs = persons * max(1, len(texts)) + codes
-        _, first, pair_of = np.unique(pairs, return_index=True, return_inverse=True)
-        new = np.zeros(len(pairs), np.int64)
-        new[first] = 1
-        before = np.cumsum(new)
-        begins = np.flatnonzero(ranks_within(persons) == 0)
-        offset = np.repeat(before[begins] - 1, np.diff(np.append(begins, len(persons))))
-        number = (before - offset)[first]  # 1, 2, ... for the different texts of a person
-        codes = codes[number[pair_of] <= groups]
+    kept = ranks_within(persons) < most
+    persons, codes = persons[kept], codes[kept]
+    pairs = persons * max(1, len(texts)) + codes
+    _, first, pair_of = np.unique(pairs, return_index=True, return_inverse=True)
+    new = np.zeros(len(pairs), np.int64)
+    new[first] = 1
+    before = np.cumsum(new)
+    begins = np.flatnonzero(ranks_within(persons) == 0)
+    offset = np.repeat(before[begins] - 1, np.diff(np.append(begins, len(persons))))
+    number = (before - offset)[first]  # 1, 2, ... for the different texts of a person
+    codes = codes[number[pair_of] <= groups]
     counts = np.bincount(codes, minlength=len(texts))
     if len(counts) and not counts.all():
         texts, counts = [texts[at] for at in np.flatnonzero(counts)], counts[counts > 0]

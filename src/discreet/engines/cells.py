@@ -7,6 +7,7 @@ type, and its value is taken by the methods of the built-in type that it inherit
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -111,6 +112,12 @@ def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
     found = (places.get(read(cell), otherwise) for cell in cells)
     with np.errstate(all="ignore"):
         return np.fromiter(found, np.int64, len(cells))
+
+
+def count_cells(cells: Iterable[Any]) -> dict[str, int]:
+    """How often each text occurs; cells that are none are left out."""
+    found = Counter(cell if type(cell) is str else text_of(cell) for cell in cells)
+    return {t: count for t, count in found.items() if t is not None and is_unicode(t)}
 
 
 def texts_of(cells: Iterable[Any]) -> tuple[list[str], Integers]:
