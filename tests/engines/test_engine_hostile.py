@@ -19,7 +19,7 @@ from hostile import HOSTILE, hostile, text_array
 
 import discreet as dp
 from discreet.engines.base import EngineFailed, quietly
-from discreet.testing import exact_totals
+from discreet.testing import exact_keys, exact_totals
 
 SCHEMA = dp.Schema(
     x=dp.Real(0, 4), n=dp.Integer(0, 9), s=dp.Categorical("a", "b"), k=dp.Categorical(1.5, 2)
@@ -147,22 +147,8 @@ def answers(source: Any) -> list[Any]:
             exact_totals(dataset, query).tolist()
             for query in (dp.Histogram("s"), dp.Sum("x"), dp.Sum("x", by="s"), dp.Median("x"))
         ]
-        found.append(dataset._engine.keys(keys_query(dataset), "t", 1))
+        found.append(exact_keys(dataset, dp.Count(by=dp.Keys.discover("t", delta=0.5))))
     return found
-
-
-def keys_query(dataset: dp.PrivateDataset) -> Any:
-    """The coded form of a question for keys, as the door asks it."""
-    asked: list[Any] = []
-
-    class Spy:
-        def keys(self, query: Any, column: str, groups: int) -> dict[str, int]:
-            asked.append(query)
-            return {}
-
-    query = dp.Count(by=dp.Keys.discover("t", delta=0.5))
-    dataset._prepared(query, dp.ApproxDP(1, 0.5)).answer(Spy(), None, False)  # type: ignore[arg-type]
-    return asked[0]
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +160,7 @@ def wanted() -> list[Any]:
 
 def test_the_rule_for_text_that_is_no_utf8(wanted: list[Any]) -> None:
     rows, persons = wanted[:5], wanted[5:]
-    assert rows[0] == persons[0] == [[2], [1]] or persons[0] == [[1], [1]]
+    assert (rows[0], persons[0]) == ([[2], [1]], [[1], [1]])
     assert rows[1] == [[len(ROWS) * 2**19]]
     assert persons[1] == [[(len(set(ROWS)) - 1) * 2**19]]
     assert rows[4] == {"a": 2, "b": 1, "ab": 1, "c": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -53,6 +54,15 @@ def test_no_value_raises_or_changes_a_shape(mechanism):
     for value in DIRT:
         assert mechanism.randomize([value]).shape == clean[:1].shape
     assert mechanism.estimate(dirty).n == len(DIRT)
+
+
+def test_no_value_warns():
+    """Numpy warns of masked cells and of arrays that become numbers."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for mechanism in testing.LOCALS:
+            mechanism.randomize(DIRT)
+    assert [str(warning.message) for warning in seen] == []
 
 
 @pytest.mark.parametrize("mechanism", testing.LOCALS, ids=repr)
