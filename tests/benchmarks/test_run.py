@@ -51,6 +51,7 @@ def test_every_benchmark_has_what_the_run_calls(name: str) -> None:
     assert "QUICK" in [t.id for t in targets if isinstance(t, ast.Name)]
 
 
+@pytest.mark.slow
 def test_benchmarks_run_without_the_data_folder(tmp_path: Path) -> None:
     names = [name for name in NAMES if name not in LONG]
     done = run_quickly(names, tmp_path / "nowhere")
