@@ -185,12 +185,12 @@ def test_one_changed_operator_asks_for_a_look_at_its_dossier(dossier, modules):
 @pytest.mark.parametrize(
     ("dossier", "entry"),
     [
-        ("door", "discreet.dataset:PrivateDataset._run"),
+        ("door", "discreet.dataset:PrivateDataset.run"),
         ("schema", "discreet.unit:Unit.rows_per_person"),
         ("accounting", "discreet.accounting.counts:_PureCount.leaf"),
         ("accounting", "discreet.accounting.costs:_GaussianRoute.holds"),
         ("measures", "discreet.measures.gaussian:gaussian_delta"),
-        ("ledger", "discreet.ledger.journal:_write"),
+        ("ledger", "discreet.ledger.journal:write_entry"),
         ("ledger", "discreet.ledger.caps:order_cap"),
         ("ledger", "discreet.ledger.filters:RenyiFilter.fits"),
         ("queries", "discreet.queries.base:Query._moved"),

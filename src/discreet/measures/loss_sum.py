@@ -77,18 +77,29 @@ def _directions(parts: Counted, aim: Callable[[Terms, float], _Aim]) -> Iterator
     if total > _MOST:
         raise TooManyLosses(f"privacy losses are added up to a count of {_MOST:g} only.")
     average = math.fsum(part.spread * count for part, count in parts) / total
-    finest = 2.0 ** math.floor(math.log2(math.sqrt(average) / _FINENESS))
-    for direction in range(max(len(part.atoms(finest)) for part, _ in parts)):
-        step, aimed = finest, None
+    finest = math.sqrt(average) / _FINENESS
+    start = _power_of_two(finest)
+    for direction in range(max(len(part.atoms(start)) for part, _ in parts)):
+        aimed = aim(_terms(parts, start, direction), start)
+        # sharing adds step²/4 to each variance, and θ/2 times that to ε: no more than 2e-6 of it
+        enough = math.sqrt(1.6e-5 * aimed.epsilon / (aimed.theta * total))
+        step = _power_of_two(max(finest, min(enough, aimed.epsilon / 512)))
         while True:
-            atoms = [(part.atoms(step), count) for part, count in parts]
-            terms = [(found[direction % len(found)], count) for found, count in atoms]
-            aimed = aimed or aim(terms, step)
+            terms = _terms(parts, step, direction)
             window = _window(terms, step, aimed)
             if window.size <= _LONGEST:
                 break
-            step *= 2
+            step *= window.size // _LONGEST
         yield _Direction(terms, window)
+
+
+def _power_of_two(value: float) -> float:
+    return 2.0 ** math.floor(math.log2(value))
+
+
+def _terms(parts: Counted, step: float, direction: int) -> Terms:
+    atoms = [(part.atoms(step), count) for part, count in parts]
+    return [(found[direction % len(found)], count) for found, count in atoms]
 
 
 def _least(function: Callable[[float], float], parts: Counted) -> tuple[float, float]:
@@ -198,7 +209,7 @@ class _Direction:
         self.window = window
         self.counts = math.fsum(count for _, count in terms)
         self.slack = math.fsum(count * atoms.slack for atoms, count in terms)
-        self.lost = _lost(terms)
+        self.lost = _lost(terms, window.step)
         self._convolve(terms)
 
     def _convolve(self, terms: Terms) -> None:
@@ -221,7 +232,7 @@ class _Direction:
                 "too many losses are added up for the error of their transforms to be small."
             )
         products = _PRODUCT * (self.counts + len(terms)) * smallest
-        self.error = (error + products) * math.exp(2 * grown) * (1 + 1e-6)
+        self.error = (error + products) * math.exp(2 * grown) * (1 + 1e-3) + 1e-290
         self.error += _TRANSFORM * passes * (smallest + self.error)
         law = np.fft.irfft(spectrum, window.size)
         self.law = np.maximum(np.roll(law, -(window.first % window.size)), 0.0)
@@ -281,9 +292,10 @@ class _Direction:
         return min(inside, float(self.losses[index])) + self.slack
 
 
-def _lost(terms: Terms) -> float:
-    logs = math.fsum(count * math.log1p(-min(atoms.lost, 0.5)) for atoms, count in terms)
-    return -math.expm1(logs) * (1 + 1e-12)
+def _lost(terms: Terms, step: float) -> float:
+    """Σ k·x(∞), times the masses of all the others, which may add up to a little more than 1 each."""
+    masses = math.exp(min(700.0, max(0.0, _log_moment(terms, step, 0.0))))
+    return math.fsum(count * atoms.lost for atoms, count in terms) * masses * (1 + 1e-6)
 
 
 def _tilted(atoms: Atoms, window: _Window) -> tuple[Floats, float]:

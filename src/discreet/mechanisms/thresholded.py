@@ -38,7 +38,7 @@ def interval_given_threshold(
     Notes
     -----
     **Privacy**: post-processing of the shown values and public numbers. Proof:
-    ``docs/proofs/keys.md``.
+    ``docs/proofs/discovery.md``.
     """
     tail = (1.0 - level) / 2
     s = float(scale)
