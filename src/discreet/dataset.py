@@ -221,6 +221,8 @@ class PrivateDataset:
         """
         if not isinstance(event, events.Event):
             raise TypeError("event must come from discreet.events.")
+        if token is not None and isinstance(self._payer, PaidPlan):
+            raise ValueError("token: a part of a plan has no token of its own; give the whole one.")
         entry = self._charge(event, measure, "prepaid plan", token)
         plan = PaidPlan(event, entry, self._payer.book, token)
         rounds = sum(1 for _ in islice(events.iter_leaves(event), 3))

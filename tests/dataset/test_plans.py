@@ -154,6 +154,15 @@ def test_the_progress_of_a_long_plan_is_found_without_reading_all_of_it(
     assert len(looked) < 16
 
 
+def test_a_part_of_a_plan_has_no_token_of_its_own(ledger: dp.Ledger) -> None:
+    with (
+        open_data(ledger).prepaid(PLAN, token="t") as door,
+        pytest.raises(ValueError, match="token: a part of a plan"),
+        door.prepaid(ONE, token="u"),
+    ):
+        pass
+
+
 def test_a_charge_with_a_token_is_booked_once(ledger: dp.Ledger) -> None:
     entry = ledger.charge(ONE, BUDGET, note="a click", token="click 1")
     assert ledger.charge(ONE, BUDGET, note="the same click", token="click 1") == entry
