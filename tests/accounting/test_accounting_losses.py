@@ -339,7 +339,7 @@ def test_losses_lie_between_the_optimistic_and_the_pessimistic_ones_of_dp_accoun
 
 def test_more_losses_than_the_error_allows_are_left_to_the_renyi_curve() -> None:
     """Ordinary and extraordinary plans have an answer; none is refused for its count."""
-    start = time.perf_counter()
+    start = time.process_time()
     step = events.Poisson("1e-6", events.Gaussian(1))
     for count in (10**13, 10**400):
         event = events.Compose(events.Repeat(step, count), events.DiscreteLaplace(5))
@@ -351,7 +351,7 @@ def test_more_losses_than_the_error_allows_are_left_to_the_renyi_curve() -> None
     few = events.Compose(events.Repeat(step, 10**13), events.DiscreteLaplace(5))
     assert accounting.cost(few, ApproxDP, delta="1e-6").epsilon < 1000
     assert accounting.delta_at(few, 1000) < 1
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def exact_discrete_delta(sigma: Fraction, shift: int, epsilon: Fraction) -> mpmath.mpf:

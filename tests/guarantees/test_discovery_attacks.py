@@ -85,14 +85,14 @@ def test_the_worst_number_of_keys_is_one_or_the_most(scale):
 
 
 def test_thresholds_for_many_rows_per_person_are_found_at_once():
-    start = time.perf_counter()
+    start = time.process_time()
     for rows in (10**4, 10**7, 10**400):
         threshold = least_threshold(Fraction(5), Fraction(1, 10**6), rows, rows)
         assert threshold > rows
         assert threshold_delta(Fraction(5), threshold, rows, rows) <= Fraction(1, 10**6)
     assert threshold_delta(Fraction(1, 10**400), 7, 3, 2) > 0
     assert threshold_delta(Fraction(10**400), 7, 3, 2) == 1
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 SCHEMA = dp.Schema(town=dp.Text())
