@@ -117,12 +117,11 @@ def test_mixed_compositions_are_never_understated(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(40))
 def test_large_mixed_compositions_are_never_understated(seed: int) -> None:
     draw = random.Random(1000 + seed)
     event, sums = mixture(draw, 8)
-    for delta in DELTAS:
-        check(event, sums, delta, within="0.98")
+    check(event, sums, draw.choice(DELTAS), within="0.98")
 
 
 @pytest.mark.parametrize("count", [300, 10**4])
@@ -146,7 +145,7 @@ def test_many_sampled_steps_are_never_understated(count: int, chance: str, sigma
     sums = [[(sampled(mu_squared, Fraction(chance), person_comes=c), count)] for c in (False, True)]
     if loss_of(event).delta(100) > 1e-6:
         return  # nothing is left to protect
-    for delta in DELTAS:
+    for delta in ("1e-3", "1e-12"):
         check(event, sums, delta, within="0.98")
 
 

@@ -35,7 +35,7 @@ def responses_delta(epsilon: Fraction, count: int, at: Fraction) -> float:
     log_wrong = -e - math.log1p(math.exp(-e))
     logs = gammaln(count + 1) - gammaln(j + 1) - gammaln(count - j + 1)
     logs += j * log_wrong - (count - j) * math.log1p(math.exp(-e))
-    above = (count - 2 * j) * e - float_below(at)
+    above = (count - 2 * j) * e * (1 + 1e-15) - float_below(at) + 1e-15 * count * e
     terms = np.exp(logs) * -np.expm1(-np.maximum(above, 0.0))
     error = 2e-15 * (4 * math.lgamma(count + 1) + 4 * count * (1 + min(e, 700.0)) + 10)
     rest = 1e-300  # of the terms above `high`: Hoeffding's e^(-2·20²)

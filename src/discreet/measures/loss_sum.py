@@ -57,7 +57,7 @@ def sum_delta(parts: Counted, epsilon: float) -> float:
         theta, value = _least(lambda t: _log_moment(terms, step, t) - t * epsilon, parts)
         return _Aim(theta, epsilon, min(value, 0.0))
 
-    return max(direction.delta(epsilon) for direction in _directions(parts, aim))
+    return max(direction.delta(epsilon) for direction in _directions(parts, aim, 0.0))
 
 
 def sum_epsilon(parts: Counted, delta: float) -> float:
@@ -68,27 +68,58 @@ def sum_epsilon(parts: Counted, delta: float) -> float:
         theta, value = _least(lambda t: (_log_moment(terms, step, t) - log_delta) / t, parts)
         return _Aim(theta, max(value, 0.0), log_delta)
 
-    return max(direction.epsilon(delta) for direction in _directions(parts, aim))
+    return max(direction.epsilon(delta) for direction in _directions(parts, aim, log_delta))
 
 
-def _directions(parts: Counted, aim: Callable[[Terms, float], _Aim]) -> Iterator[_Direction]:
+def _directions(
+    parts: Counted, aim: Callable[[Terms, float], _Aim], log_delta: float
+) -> Iterator[_Direction]:
     """The composed losses, for a person who goes and (where it differs) for one who comes."""
     total = sum(count for _, count in parts)
     if total > _MOST:
         raise TooManyLosses(f"privacy losses are added up to a count of {_MOST:g} only.")
     average = math.fsum(part.spread * count for part, count in parts) / total
-    finest = 2.0 ** math.floor(math.log2(math.sqrt(average) / _FINENESS))
-    for direction in range(max(len(part.atoms(finest)) for part, _ in parts)):
-        step, aimed = finest, None
+    finest = math.sqrt(average) / _FINENESS
+    start = _power_of_two(finest)
+    for direction in range(max(len(part.atoms(start)) for part, _ in parts)):
+        aimed = _Aim(1.0, 0.0, log_delta)
+        for _ in range(3):  # the smaller δ is, the less may be lost, and the other way round
+            aimed = aim(_terms(parts, start, direction, aimed), start)
+        # sharing adds step²/4 to each variance, and θ/2 times that to ε: no more than 2e-6 of it
+        enough = math.sqrt(1.6e-5 * aimed.epsilon / (aimed.theta * total))
+        step = _power_of_two(max(finest, min(enough, aimed.epsilon / 512)))
         while True:
-            atoms = [(part.atoms(step), count) for part, count in parts]
-            terms = [(found[direction % len(found)], count) for found, count in atoms]
-            aimed = aimed or aim(terms, step)
+            terms = _terms(parts, step, direction, aimed)
             window = _window(terms, step, aimed)
             if window.size <= _LONGEST:
                 break
-            step *= 2
+            step *= window.size // _LONGEST
         yield _Direction(terms, window)
+
+
+def _terms(parts: Counted, step: float, direction: int, aim: _Aim) -> Terms:
+    """The atoms of all parts; of the rarest large losses, about 1e-8 of δ counts as lost.
+
+    They would widen the tilted sum, and say nothing about δ.
+    """
+    total = sum(count for _, count in parts)
+    allowed = 1e-8 * math.exp(max(aim.log_delta, -650.0)) / total
+    atoms = [(part.atoms(step), count) for part, count in parts]
+    return [(_trimmed(found[direction % len(found)], allowed), count) for found, count in atoms]
+
+
+def _trimmed(atoms: Atoms, allowed: float) -> Atoms:
+    order = np.argsort(-atoms.positions, kind="stable")
+    running = np.cumsum(atoms.masses[order]) * (1 + 1e-9)
+    dropped = int(np.searchsorted(running, allowed, side="right"))
+    if dropped == 0:
+        return atoms
+    kept, lost = order[dropped:], atoms.lost + float(running[dropped - 1])
+    return Atoms(atoms.positions[kept], atoms.masses[kept], lost, atoms.slack)
+
+
+def _power_of_two(value: float) -> float:
+    return 2.0 ** math.floor(math.log2(value))
 
 
 def _least(function: Callable[[float], float], parts: Counted) -> tuple[float, float]:
@@ -198,7 +229,7 @@ class _Direction:
         self.window = window
         self.counts = math.fsum(count for _, count in terms)
         self.slack = math.fsum(count * atoms.slack for atoms, count in terms)
-        self.lost = _lost(terms)
+        self.lost = _lost(terms, window.step)
         self._convolve(terms)
 
     def _convolve(self, terms: Terms) -> None:
@@ -221,7 +252,7 @@ class _Direction:
                 "too many losses are added up for the error of their transforms to be small."
             )
         products = _PRODUCT * (self.counts + len(terms)) * smallest
-        self.error = (error + products) * math.exp(2 * grown) * (1 + 1e-6)
+        self.error = (error + products) * math.exp(2 * grown) * (1 + 1e-3) + 1e-290
         self.error += _TRANSFORM * passes * (smallest + self.error)
         law = np.fft.irfft(spectrum, window.size)
         self.law = np.maximum(np.roll(law, -(window.first % window.size)), 0.0)
@@ -281,9 +312,10 @@ class _Direction:
         return min(inside, float(self.losses[index])) + self.slack
 
 
-def _lost(terms: Terms) -> float:
-    logs = math.fsum(count * math.log1p(-min(atoms.lost, 0.5)) for atoms, count in terms)
-    return -math.expm1(logs) * (1 + 1e-12)
+def _lost(terms: Terms, step: float) -> float:
+    """Σ k·x(∞), times the masses of all the others, which may add up to a little more than 1 each."""
+    masses = math.exp(min(700.0, max(0.0, _log_moment(terms, step, 0.0))))
+    return math.fsum(count * atoms.lost for atoms, count in terms) * masses * (1 + 1e-6)
 
 
 def _tilted(atoms: Atoms, window: _Window) -> tuple[Floats, float]:
