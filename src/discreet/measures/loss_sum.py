@@ -57,7 +57,7 @@ def sum_delta(parts: Counted, epsilon: float) -> float:
         theta, value = _least(lambda t: _log_moment(terms, step, t) - t * epsilon, parts)
         return _Aim(theta, epsilon, min(value, 0.0))
 
-    return max(direction.delta(epsilon) for direction in _directions(parts, aim))
+    return max(direction.delta(epsilon) for direction in _directions(parts, aim, 0.0))
 
 
 def sum_epsilon(parts: Counted, delta: float) -> float:
@@ -68,10 +68,12 @@ def sum_epsilon(parts: Counted, delta: float) -> float:
         theta, value = _least(lambda t: (_log_moment(terms, step, t) - log_delta) / t, parts)
         return _Aim(theta, max(value, 0.0), log_delta)
 
-    return max(direction.epsilon(delta) for direction in _directions(parts, aim))
+    return max(direction.epsilon(delta) for direction in _directions(parts, aim, log_delta))
 
 
-def _directions(parts: Counted, aim: Callable[[Terms, float], _Aim]) -> Iterator[_Direction]:
+def _directions(
+    parts: Counted, aim: Callable[[Terms, float], _Aim], log_delta: float
+) -> Iterator[_Direction]:
     """The composed losses, for a person who goes and (where it differs) for one who comes."""
     total = sum(count for _, count in parts)
     if total > _MOST:
@@ -80,12 +82,14 @@ def _directions(parts: Counted, aim: Callable[[Terms, float], _Aim]) -> Iterator
     finest = math.sqrt(average) / _FINENESS
     start = _power_of_two(finest)
     for direction in range(max(len(part.atoms(start)) for part, _ in parts)):
-        aimed = aim(_terms(parts, start, direction), start)
+        aimed = _Aim(1.0, 0.0, log_delta)
+        for _ in range(3):  # the smaller δ is, the less may be lost, and the other way round
+            aimed = aim(_terms(parts, start, direction, aimed), start)
         # sharing adds step²/4 to each variance, and θ/2 times that to ε: no more than 2e-6 of it
         enough = math.sqrt(1.6e-5 * aimed.epsilon / (aimed.theta * total))
         step = _power_of_two(max(finest, min(enough, aimed.epsilon / 512)))
         while True:
-            terms = _terms(parts, step, direction)
+            terms = _terms(parts, step, direction, aimed)
             window = _window(terms, step, aimed)
             if window.size <= _LONGEST:
                 break
@@ -93,13 +97,29 @@ def _directions(parts: Counted, aim: Callable[[Terms, float], _Aim]) -> Iterator
         yield _Direction(terms, window)
 
 
+def _terms(parts: Counted, step: float, direction: int, aim: _Aim) -> Terms:
+    """The atoms of all parts; of the rarest large losses, about 1e-8 of δ counts as lost.
+
+    They would widen the tilted sum, and say nothing about δ.
+    """
+    total = sum(count for _, count in parts)
+    allowed = 1e-8 * math.exp(max(aim.log_delta, -650.0)) / total
+    atoms = [(part.atoms(step), count) for part, count in parts]
+    return [(_trimmed(found[direction % len(found)], allowed), count) for found, count in atoms]
+
+
+def _trimmed(atoms: Atoms, allowed: float) -> Atoms:
+    order = np.argsort(-atoms.positions, kind="stable")
+    running = np.cumsum(atoms.masses[order]) * (1 + 1e-9)
+    dropped = int(np.searchsorted(running, allowed, side="right"))
+    if dropped == 0:
+        return atoms
+    kept, lost = order[dropped:], atoms.lost + float(running[dropped - 1])
+    return Atoms(atoms.positions[kept], atoms.masses[kept], lost, atoms.slack)
+
+
 def _power_of_two(value: float) -> float:
     return 2.0 ** math.floor(math.log2(value))
-
-
-def _terms(parts: Counted, step: float, direction: int) -> Terms:
-    atoms = [(part.atoms(step), count) for part, count in parts]
-    return [(found[direction % len(found)], count) for found, count in atoms]
 
 
 def _least(function: Callable[[float], float], parts: Counted) -> tuple[float, float]:
