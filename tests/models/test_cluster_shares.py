@@ -67,5 +67,5 @@ def test_the_finest_grid_that_leaves_room() -> None:
         mechanism_for(dp.PureDP(epsilon), moved).law(moved)  # raises where noise does not fit
         finer = Sensitivity(4 * moved.l1, 16 * moved.l2_squared)
         if bits < 15:
-            with pytest.raises(ValueError, match="noise of scale"):
+            with pytest.raises(ValueError, match="noise of a scale"):
                 mechanism_for(dp.PureDP(epsilon), finer).law(finer)
