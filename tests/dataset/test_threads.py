@@ -255,7 +255,7 @@ def test_a_fork_while_a_thread_reads_leaves_the_child_free_to_read(tmp_path: Pat
     inside, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with data._engine._session():  # type: ignore[attr-defined]
+        with data._engine._first._session():  # type: ignore[attr-defined]
             inside.set()
             done.wait(60)
 
@@ -309,7 +309,7 @@ def test_a_forked_child_finds_every_turn_free(most: int) -> None:
 @forks
 def test_a_forked_child_does_not_wait_for_a_door_that_it_may_not_use() -> None:
     data = dataset()
-    with data.prepaid(events.Repeat(EVENT, 9)) as door, door._paid._lock:
+    with data.prepaid(events.Repeat(EVENT, 9)) as door, door._payer._lock:
 
         def refused() -> bool:
             with pytest.raises(RuntimeError, match="forked"):

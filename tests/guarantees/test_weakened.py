@@ -241,8 +241,8 @@ def a_filter_that_lets_all_pass(patch):
 
 def a_door_that_reads_first(patch):
     def release(data, query, budget):
-        prepared = data._prepared(query, budget)
-        answer = prepared.answer(data._engine, None, True)
+        prepared = data._prepare(query, budget)
+        answer = prepared.answer(data._engine)
         data._charge(prepared.event, prepared.measure, "")
         return answer
 
@@ -253,7 +253,7 @@ def a_prepaid_door_that_reads_in_advance(patch):
     honest = PrivateDataset.prepaid
 
     def prepaid(data, *arguments):
-        data._engine.totals(data._prepared(Mean("x"), measures.PureDP(1))._coded)
+        data._engine.totals(data._prepare(Mean("x"), measures.PureDP(1))._coded)
         return honest(data, *arguments)
 
     patch.setattr(PrivateDataset, "prepaid", prepaid)

@@ -126,7 +126,7 @@ def test_the_largest_sums_are_answered_right_or_refused_unread(x: str, y: str, u
         asked += 1
         for a, b in itertools.product(COLUMNS[x][1], COLUMNS[y][1]):
             engine = Copies({"x": a, "y": b, "c": "a", "id": 1}, 2**bits)
-            release = ready.answer(engine, None, True)
+            release = ready.answer(engine)
             if isinstance(query, Choice):
                 parts = [engine.exact(part) for part in query.parts(schema, UNITS[unit])]
                 scores = query.scores(parts, schema)
