@@ -141,11 +141,13 @@ def column_names(X: Any) -> list[str] | None:
         found = list(X.columns)
     else:
         return None
-    check_unique(found)
     text = [isinstance(name, str) for name in found]
     if any(text) and not all(text):
         raise TypeError("X must have column names that are all text, or none.")
-    return found if found and all(text) else None
+    if not found or not all(text):
+        return None
+    check_unique(found)
+    return found
 
 
 def _table_of_frame(

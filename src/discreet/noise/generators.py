@@ -8,6 +8,7 @@ the states are what they were before.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import random
@@ -117,7 +118,9 @@ def _held_by(item: Any) -> list[Any]:
         return [item.func, item.args, item.keywords]
     names = ["__self__", "__defaults__", "__kwdefaults__"]
     is_estimator = _attribute(item, "get_params") is not None
-    if is_estimator or not type(item).__module__.startswith("discreet."):
+    is_ours = type(item).__module__.startswith("discreet.")
+    # of ours, plans and recipes are dataclasses, and what holds rows is not
+    if is_estimator or dataclasses.is_dataclass(item) or not is_ours:
         names.append("__dict__")
         for kind in type(item).__mro__:
             slots = vars(kind).get("__slots__", ())

@@ -97,8 +97,7 @@ class ScoredRows(Step):
         cells = [_cells(column, codes[:, j]) for j, column in enumerate(columns)]
         counts = (np.arange(BLOCK) < 3).astype(np.int64)
         names = tuple(self.columns or ())[:-1]
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with renew(find_generators(self.model)), _without_warnings():
             try:
                 x = self._features(names, cells[:-1])
                 self.metric.totals(self.model, x, cells[-1], counts)
