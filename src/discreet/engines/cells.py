@@ -47,7 +47,17 @@ def plain_number(cell: Any) -> Any:
         return np.generic.item(cell)
     if issubclass(kind, Decimal):
         return Decimal(cell)
-    return cell if kind is Fraction else None
+    if kind is Fraction:
+        return cell
+    return _asked(cell) if issubclass(kind, Fraction) else None
+
+
+def _asked(cell: Fraction) -> Fraction | None:
+    """What a fraction of somebody's own kind says that it is, if it says so."""
+    try:
+        return Fraction(float(cell))
+    except Exception:
+        return None
 
 
 def number_of(cell: Any) -> float:
