@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import discreet as dp
 from discreet import testing
 from discreet.audit.registry import Case, run_attack
 from discreet.guarantees import all_attacks, all_claims, claim
@@ -41,7 +42,8 @@ def test_true_labels_in_masks_are_found_in_the_output_too(monkeypatch: Any) -> N
 
     def train(masks: Any, plan: Any, door: Any) -> None:
         honest(masks, plan, door)
-        masks.y_ = masks.classes_[door._data._run(TrueLabels(plan.facts.target))]
+        unpaid = dp.PrivateDataset(door._engine, door.schema, unit=dp.PUBLIC)
+        masks.y_ = masks.classes_[unpaid.run(TrueLabels(plan.facts.target))]
 
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = attacks.table(*few), attacks.table((0.5, 0), *few[1:])
