@@ -11,13 +11,13 @@ from discreet import events
 from discreet.coding import CodedQuery, Condition, Engine, Keep
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
-from discreet.engines.progress import hide_bars
 from discreet.engines.wrappers import GuardedEngine, RowCache
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
 from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
+from discreet.progress import hide_bars
 from discreet.queries import Budget, Prepared, Query, check_budget
 from discreet.rational import whole
 from discreet.release import Plan, Release

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.coding import Code, Leaf
+from discreet.coding.cells import is_unicode
 from discreet.columns import (
     Base,
     Bins,
@@ -24,7 +25,6 @@ from discreet.columns import (
     Unbounded,
     base_column_from_dict,
     derived_column_from_dict,
-    is_unicode,
 )
 
 __all__ = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.clipping import LARGEST_CODE, clip_rows
+from discreet.coding.clipping import LARGEST_CODE, clip_rows
 
 
 @settings(max_examples=300, deadline=None)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.base import ColumnMismatch
+from discreet.matching import ColumnMismatch
 from discreet.models.naive_bayes import GaussianNB
 from discreet.testing import exact_totals
 

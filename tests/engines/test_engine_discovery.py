@@ -12,8 +12,8 @@ import pytest
 import tables
 
 import discreet as dp
-from discreet.engines import cells as cells_module
-from discreet.engines.cells import count_cells, texts_of
+from discreet.coding import cells as cells_module
+from discreet.coding.cells import count_cells, texts_of
 from discreet.testing import exact_keys, exact_totals
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines import delimited
-from discreet.engines.base import ColumnMismatch
+from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
 
 REAL = dp.Schema(x=dp.Real(0, 1024))

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.engines.base import ColumnMismatch
+from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
 
 SCHEMA = dp.Schema(x=dp.Real(0, 1), wide=dp.Integer(-(2**30), 2**30), s=dp.Categorical("a", "b"))

@@ -15,7 +15,8 @@ import pytest
 import tables
 
 import discreet as dp
-from discreet.engines.base import ColumnMismatch, EngineFailed
+from discreet.engines.base import EngineFailed
+from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
 
 

@@ -9,9 +9,10 @@ import pytest
 
 import discreet as dp
 from discreet.coding import Grid, Linear
+from discreet.coding.values import grid_codes, grid_into
 from discreet.engines import products
-from discreet.engines.arrays import Arrays, grid_codes
-from discreet.engines.products import Products, grid_into
+from discreet.engines.arrays import Arrays
+from discreet.engines.products import Products
 
 SCHEMA = dp.Schema(
     a=dp.Real(-1.7, 3.1), b=dp.Real(0, 1e-3, fill=0), c=dp.Integer(-5, 40_000), d=dp.Real(1, 1)
@@ -65,7 +66,7 @@ def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     table, query = columns(9000), dp.Gram(*SCHEMA)
     coded = query.coded(SCHEMA, dp.Unit())
     whole = Arrays(table).totals(coded)
-    monkeypatch.setattr("discreet.engines.arrays.CHUNK", 1000)
+    monkeypatch.setattr("discreet.coding.chunks.CHUNK", 1000)
     monkeypatch.setattr(products, "LEAST_TILE_ROWS", 7)
     monkeypatch.setattr(products, "MOST_TILE_ROWS", 7)
     assert np.array_equal(Arrays(table).totals(coded), whole)

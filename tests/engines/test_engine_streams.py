@@ -20,8 +20,10 @@ import tables
 import test_engine_matrix as matrix
 
 import discreet as dp
-from discreet.engines import delimited, kept, progress
-from discreet.engines.base import ColumnMismatch, EngineFailed
+from discreet import progress
+from discreet.engines import delimited, kept
+from discreet.engines.base import EngineFailed
+from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
 
 PERSON = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)

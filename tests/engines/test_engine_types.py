@@ -20,7 +20,7 @@ import pytest
 import tables
 
 import discreet as dp
-from discreet.engines.base import ColumnMismatch
+from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
 
 SMALL = dp.Schema(v=dp.Integer(-40, 100), w=dp.Real(-3.7, 1000.25), k=dp.Categorical(-4, 0, 1, 250))

@@ -194,7 +194,7 @@ def test_one_changed_operator_asks_for_a_look_at_its_dossier(dossier, modules):
         ("ledger", "discreet.ledger.caps:order_cap"),
         ("ledger", "discreet.ledger.filters:RenyiFilter.fits"),
         ("queries", "discreet.queries.base:Query._moved"),
-        ("engines", "discreet.engines.clipping"),
+        ("engines", "discreet.coding.clipping"),
     ],
 )
 def test_these_could_break_a_claim_and_are_covered(dossier, entry):

@@ -15,8 +15,8 @@ import discreet as dp
 from discreet import events
 from discreet.accounting.objective import objective_delta
 from discreet.coding import VALUE_BITS, CodedQuery, Keep
+from discreet.coding.clipping import clip_rows
 from discreet.engines.arrays import Arrays
-from discreet.engines.clipping import clip_rows
 from discreet.measures.gaussian import gaussian_delta
 from discreet.models.erm import FeatureMap, Logistic, Softmax, Task, solver
 from discreet.models.erm.features import ONE, shrink

@@ -22,7 +22,6 @@ from discreet import accounting, events, testing
 from discreet.accounting.counts import PAIR
 from discreet.audit.exact import exact, hockey_stick
 from discreet.engines.arrays import Arrays
-from discreet.engines.progress import is_wanted
 from discreet.guarantees.model_selection.attacks import (
     best_law,
     exact_searches,
@@ -39,6 +38,7 @@ from discreet.models.model_selection.budget import gamma_of, mean_runs
 from discreet.models.model_selection.search import hashed_share
 from discreet.models.naive_bayes import GaussianNB
 from discreet.models.svm import LinearSVC, LinearSVR
+from discreet.progress import is_wanted
 from discreet.selection import Selection
 
 SCHEMA = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), y=dp.Categorical(0, 1))

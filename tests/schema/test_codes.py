@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.coding import PRODUCT_BITS, VALUE_BITS
-from discreet.engines.arrays import Arrays, Chunk
+from discreet.coding.chunks import Chunk
+from discreet.engines.arrays import Arrays
 
 
 def codes(schema: dp.Schema, name: str, **columns: list[Any]) -> list[int]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.engines.arrays import Arrays, Chunk
+from discreet.coding.chunks import Chunk
+from discreet.engines.arrays import Arrays
 from discreet.expressions import parse
 from discreet.schema import UnknownColumn
 

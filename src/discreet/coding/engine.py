@@ -5,9 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from discreet.coding.cells import Integers
 from discreet.coding.codes import Code
 from discreet.coding.questions import CodedQuery
 
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from discreet.unit import Unit
 
 __all__ = ["Engine", "Integers", "Tally"]
-
-Integers = npt.NDArray[np.int64]
 
 
 class Tally(NamedTuple):

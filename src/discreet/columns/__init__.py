@@ -11,7 +11,6 @@ from discreet.columns.base import (
     Text,
     Unbounded,
     column_name,
-    is_unicode,
     numeric_column,
 )
 from discreet.columns.derived import Bins, Nearest, Score
@@ -38,6 +37,5 @@ __all__ = [
     "base_column_from_dict",
     "column_name",
     "derived_column_from_dict",
-    "is_unicode",
     "numeric_column",
 ]

@@ -18,6 +18,7 @@ from discreet.coding import (
     Linear,
     grid_multiplier,
 )
+from discreet.coding.cells import is_unicode
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -381,14 +382,3 @@ def column_name(name: Any, kind: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{kind}: column must be the name of a column, not {type(name).__name__}.")
     return name
-
-
-def is_unicode(text: str) -> bool:
-    """Whether text can be written as UTF-8; lone surrogates can't."""
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

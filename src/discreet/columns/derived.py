@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
-from discreet.columns.base import Column, Numeric, column_name, finite, is_unicode, numeric_column
+from discreet.coding.cells import is_unicode
+from discreet.columns.base import Column, Numeric, column_name, finite, numeric_column
 
 if TYPE_CHECKING:
     from discreet.schema import Schema

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from discreet.coding import Tally
-from discreet.columns import Categorical, Text
-from discreet.schema import Schema
-from discreet.unit import Unit
 
 Result = TypeVar("Result")
 
@@ -51,84 +48,3 @@ def quietly(act: Callable[[], Result]) -> Result:
         f"the data could not be read: the engine behind it failed with {name}. Its message is withheld "
         "because it may show a row; check that the file or frame can be read at all."
     )
-
-
-class ColumnMismatch(TypeError):
-    """A column's name or type does not match the schema. It tells nothing about a cell."""
-
-
-def needed_columns(schema: Schema, unit: Unit) -> list[str]:
-    """The names that a table must have."""
-    return list(dict.fromkeys([*schema.base, *([unit.id_column] if unit.id_column else [])]))
-
-
-def check_names(
-    present: Sequence[Any], schema: Schema, unit: Unit, place: str = "the table"
-) -> None:
-    """Check that each needed column stands in a table, and once."""
-    needed = needed_columns(schema, unit)
-    names = [name for name in present if isinstance(name, str)]
-    for name in needed:
-        if name not in names:
-            raise _missing_column(name, names, needed, len(present), place)
-        if names.count(name) > 1:
-            raise ColumnMismatch(
-                f"column {name!r} stands twice in {place}: rename one of them, or leave it out."
-            )
-
-
-def check_unique(names: Iterable[Any]) -> None:
-    """Check that no two columns have the same name. It isn't shown: see `_missing_column`."""
-    listed = list(names)
-    if len(set(listed)) < len(listed):
-        raise ColumnMismatch(
-            "the table has two columns of the same name: give each a name of its own, or leave one out."
-        )
-
-
-def _missing_column(
-    name: str, present: list[str], needed: list[str], count: int, place: str
-) -> ColumnMismatch:
-    """The error for a column that a table does not have.
-
-    Other names than those that the schema holds are not shown: where a file has no header line, or a
-    reader took a row for one, they are a person's cells.
-    """
-    found = [other for other in needed if other in present]
-    shown = ", ".join(map(repr, found[:20])) + (", ..." if len(found) > 20 else "")
-    alike = [other for other in present if other.strip().casefold() == name.strip().casefold()]
-    hint = f" It has {alike[0]!r}: letters and spaces must be the same." if alike else ""
-    many = f"{count} name{'' if count == 1 else 's'}"
-    return ColumnMismatch(
-        f"{place} has no column {name!r}; it has {many}, of which these are needed: {shown or 'none'}."
-        f"{hint} Other names are not shown: if there is no line of names, they are a person's cells."
-    )
-
-
-def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
-    """Check a column's type, as one of number, boolean, text, object, other."""
-    column = schema.base[name]
-    if isinstance(column, Text):
-        allowed, wanted = {"text", "object"}, "text"
-    elif not isinstance(column, Categorical):
-        allowed, wanted = {"number", "boolean", "object"}, "numbers"
-    elif isinstance(column.values[0], str):
-        allowed, wanted = {"text", "object"}, "text"
-    else:
-        allowed, wanted = {"number", "boolean", "object"}, "numbers or booleans"
-    if kind not in allowed:
-        raise ColumnMismatch(
-            f"column {name!r} is declared as {wanted}, but its type in the table is {_shown(dtype)}: "
-            "change the declaration, or the column's type, to match."
-        )
-
-
-def check_id_kind(name: str, kind: str, dtype: Any) -> None:
-    """Check the type of the id column."""
-    if kind not in {"number", "boolean", "text", "object"}:
-        raise ColumnMismatch(f"id column {name!r} must hold numbers or text, not {_shown(dtype)}.")
-
-
-def _shown(dtype: Any) -> str:
-    """The name of a type, without categories or other details that may come from cells."""
-    return type(dtype).__name__.removesuffix("DType")

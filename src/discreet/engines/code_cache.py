@@ -21,7 +21,8 @@ from discreet.coding import (
     Term,
     leaves,
 )
-from discreet.engines.arrays import CHUNK, Chunk, totals_of
+from discreet.coding.chunks import CHUNK, Chunk
+from discreet.engines.arrays import totals_of
 from discreet.engines.base import quietly
 from discreet.engines.wrappers import EngineWrapper
 

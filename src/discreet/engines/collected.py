@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.coding import Code, Integers
 
 if TYPE_CHECKING:
-    from discreet.engines.arrays import Chunk
+    from discreet.coding.chunks import Chunk
 
 #: Rows whose codes are collected at once.
 ROWS_TILE = 2**11

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.coding.chunks import CHUNK, Chunk
 from discreet.columns import Categorical, Text
-from discreet.engines.arrays import CHUNK, Arrays, Chunk, tally_of, totals_of
-from discreet.engines.base import ColumnMismatch, check_names, joined_keys, joined_tallies, quietly
+from discreet.engines.arrays import Arrays, tally_of, totals_of
+from discreet.engines.base import joined_keys, joined_tallies, quietly
 from discreet.engines.collected import rows_of
 from discreet.engines.kept import Kept, Mask
-from discreet.engines.progress import shown
+from discreet.matching import ColumnMismatch, check_names
+from discreet.progress import shown
 from discreet.schema import Schema
 from discreet.unit import Unit
 

@@ -28,23 +28,7 @@ from discreet.coding import (
     leaves,
     partial_codes,
 )
-from discreet.engines.arrays import (
-    CHUNK,
-    Chunk,
-    count_texts,
-    person_order,
-    tally_of,
-    totals_of,
-)
-from discreet.engines.base import (
-    check_id_kind,
-    check_kind,
-    check_names,
-    check_unique,
-    needed_columns,
-    quietly,
-)
-from discreet.engines.cells import (
+from discreet.coding.cells import (
     categories_of,
     numbers_of,
     objects_of,
@@ -53,6 +37,11 @@ from discreet.engines.cells import (
     text_of_bytes,
     texts_of,
 )
+from discreet.coding.chunks import CHUNK, Chunk
+from discreet.coding.persons import count_texts, person_order
+from discreet.coding.plain import is_sound, plain_column
+from discreet.engines.arrays import tally_of, totals_of
+from discreet.engines.base import quietly
 from discreet.engines.collected import rows_of
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.kept import Kept, Mask
@@ -66,9 +55,9 @@ from discreet.engines.natives import (
     with_bytes,
     without_objects,
 )
-from discreet.engines.plain import is_sound, plain_column
 from discreet.engines.products import Products
 from discreet.engines.statements import fetched, summed
+from discreet.matching import check_id_kind, check_kind, check_names, check_unique, needed_columns
 from discreet.schema import Schema, order_codes
 from discreet.unit import Unit
 

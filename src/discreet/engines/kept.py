@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import Code, Integers, Keep
-from discreet.engines.arrays import CHUNK, Chunk, keep_rows
-from discreet.engines.cells import persons_of
+from discreet.coding.cells import persons_of
+from discreet.coding.chunks import CHUNK, Chunk
+from discreet.coding.persons import keep_rows
 
 Mask = npt.NDArray[np.bool_]
 

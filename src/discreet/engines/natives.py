@@ -8,7 +8,8 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.engines.base import ColumnMismatch
+from discreet.coding.plain import package_of
+from discreet.matching import ColumnMismatch
 
 #: More rows than any table has: a limit that is none, but that an optimiser can't see through.
 EVERY_ROW = 2**62
@@ -51,11 +52,6 @@ SPARK = Traits(local=False, most_sums=300)
 #: PostgreSQL returns at most 1664 columns, those of subqueries counted.
 POSTGRES = Traits(local=False, fenced=True, exact_zero=True, maps=False, most_sums=800)
 POLARS_STREAM = Traits(options=(("engine", "streaming"),))
-
-
-def package_of(value: Any) -> str:
-    """The name of the package that an object's class comes from."""
-    return type(value).__module__.partition(".")[0]
 
 
 def required(package: str, extra: str, purpose: str) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from discreet.coding import Engine
+from discreet.coding.plain import package_of
 from discreet.engines.arrays import Arrays
 from discreet.engines.delimited import Delimited
-from discreet.engines.natives import package_of
 from discreet.engines.unchecked import check_fields
 from discreet.engines.urls import Address, Unreadable, conceal
 from discreet.schema import Schema

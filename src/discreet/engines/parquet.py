@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import ColumnMismatch, check_names, needed_columns, quietly
+from discreet.engines.base import quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quoted, required
-from discreet.engines.progress import shown
 from discreet.engines.sessions import Sessions
 from discreet.engines.turns import Turn, shared_turn
 from discreet.engines.unchecked import SecondReading, readable_dataset
+from discreet.matching import ColumnMismatch, check_names, needed_columns
 from discreet.noise.entropy import current_process
+from discreet.progress import shown
 from discreet.schema import Schema
 from discreet.unit import Unit
 

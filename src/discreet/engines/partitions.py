@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
-from discreet.engines.base import check_unique, joined_keys, joined_tallies, quietly
-from discreet.engines.cells import id_of, number_of, objects_of, plain_cell
+from discreet.coding.cells import id_of, number_of, objects_of, plain_cell
+from discreet.coding.plain import plain_column
+from discreet.engines.base import joined_keys, joined_tallies, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import required, without_objects
-from discreet.engines.plain import plain_column
+from discreet.matching import check_unique
 from discreet.schema import Schema
 from discreet.unit import Unit
 

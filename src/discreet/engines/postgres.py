@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import ColumnMismatch, EngineFailed, check_names, needed_columns, quietly
+from discreet.engines.base import EngineFailed, quietly
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quoted, required
 from discreet.engines.parquet import missing_table
 from discreet.engines.sessions import Sessions
 from discreet.engines.turns import DUCKDB_RELATIONS, InTurn, Turn, shared_turn
 from discreet.engines.urls import Address
+from discreet.matching import ColumnMismatch, check_names, needed_columns
 from discreet.schema import Schema
 from discreet.secret import strip_frames
 from discreet.unit import Unit

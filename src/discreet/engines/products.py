@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +18,6 @@ Mask = npt.NDArray[np.bool_]
 #: Numbers of one tile of rows: about what fits the cache of a core.
 TILE_CELLS = 2**18
 MOST_TILE_ROWS, LEAST_TILE_ROWS = 2**13, 2**10
-#: Kinds of numpy types whose cells are numbers already.
-PLAIN = frozenset("fiub")
 
 
 class Products:
@@ -97,33 +94,3 @@ def plain_grid(code: Code) -> tuple[Grid, int, int] | None:
     """A grid, a scale and an offset, if the code is made of these."""
     plain, scale, offset = affine(code)
     return (plain, scale, offset) if isinstance(plain, Grid) else None
-
-
-def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int = 0) -> None:
-    """Write scale·code + offset of numeric cells as doubles: `grid_codes` without integers.
-
-    The same operations in the same order; what follows the floor is exact, being integers below 2^53.
-    """
-    if cells.dtype.kind in "iu":
-        limits = np.iinfo(cells.dtype)
-        low = min(max(math.floor(grid.lower), limits.min), limits.max)
-        high = max(min(math.ceil(grid.upper), limits.max), limits.min)
-        out[:] = np.clip(cells, low, high)
-    else:
-        out[:] = cells
-        missing = np.isnan(out)
-        if missing.any():
-            out[missing] = grid.fill
-    np.maximum(out, grid.lower, out=out)
-    np.minimum(out, grid.upper, out=out)
-    if grid.shift:
-        np.subtract(out, grid.shift, out=out)
-    if grid.multiplier != 1.0:
-        np.multiply(out, grid.multiplier, out=out)
-    if grid.half:
-        np.add(out, grid.half, out=out)
-    np.floor(out, out=out)
-    if scale != 1:
-        np.multiply(out, scale, out=out)
-    if offset:
-        np.add(out, offset, out=out)

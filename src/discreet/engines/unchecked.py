@@ -7,13 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, final
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import (
-    ColumnMismatch,
-    EngineFailed,
-    check_names,
-    check_unique,
-    needed_columns,
-)
+from discreet.engines.base import EngineFailed
+from discreet.matching import ColumnMismatch, check_names, check_unique, needed_columns
 from discreet.schema import Schema
 from discreet.unit import Unit
 

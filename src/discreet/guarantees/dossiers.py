@@ -61,14 +61,26 @@ FOUNDATIONS = (
     ),
     Dossier(
         "schema",
-        ("discreet.unit", "discreet.schema", "discreet.expressions", "discreet.columns.*"),
+        (
+            "discreet.unit",
+            "discreet.schema",
+            "discreet.matching",
+            "discreet.expressions",
+            "discreet.columns.*",
+        ),
         ("coding.md",),
     ),
     Dossier("coding", ("discreet.coding.*",), ("coding.md",)),
     Dossier("engines", ("discreet.engines.*",), ("coding.md",)),
     Dossier(
         "door",
-        ("discreet.dataset", "discreet.release", "discreet.selection", "discreet.step"),
+        (
+            "discreet.dataset",
+            "discreet.progress",
+            "discreet.release",
+            "discreet.selection",
+            "discreet.step",
+        ),
         ("ledger.md", "model_selection.md"),
     ),
     Dossier(

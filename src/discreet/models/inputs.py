@@ -16,12 +16,12 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from discreet.coding.cells import objects_of
+from discreet.coding.plain import declared_type, plain_column
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
-from discreet.engines.base import check_kind, check_unique
-from discreet.engines.cells import objects_of
-from discreet.engines.plain import declared_type, plain_column
 from discreet.ledger import Book, Ledger
+from discreet.matching import check_kind, check_unique
 from discreet.models.facts import Facts
 from discreet.rational import whole
 from discreet.schema import Schema

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import Category, Grid
+from discreet.coding.cells import numbers_of
+from discreet.coding.values import category_codes, grid_codes
 from discreet.columns import Base, Categorical, Column, Numeric
-from discreet.engines.arrays import category_codes, grid_codes
-from discreet.engines.cells import numbers_of
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]

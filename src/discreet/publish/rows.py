@@ -15,8 +15,8 @@ import numpy.typing as npt
 from discreet import events
 from discreet.accounting import satisfies
 from discreet.coding import VALUE_BITS, Sensitivity
+from discreet.coding.clipping import clip_rows
 from discreet.columns import Categorical, Numeric
-from discreet.engines.clipping import clip_rows
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import GeneralizedRandomizedResponse, Law, mechanism_for
 from discreet.mechanisms.local.response import respond

@@ -50,7 +50,7 @@ CLAIMS = (
             "discreet.models.decomposition.exponential.ExponentialPlan",
             "discreet.models.decomposition.pca.PCA._exponential",
             "discreet.models.decomposition.pca.PCA._check_own_ledger",
-            "discreet.engines.clipping.clip_rows",
+            "discreet.coding.clipping.clip_rows",
         ),
     ),
 )

@@ -23,7 +23,7 @@ CLAIMS = (
             "discreet.accounting.thresholds.threshold_delta",
             "discreet.accounting.thresholds.least_threshold",
             "discreet.queries.discovery.PreparedKeys.answer",
-            "discreet.engines.arrays.count_texts",
+            "discreet.coding.persons.count_texts",
             "discreet.queries.discovery",
         ),
     ),
@@ -38,7 +38,7 @@ CLAIMS = (
         functions=(
             "discreet.queries.discovery.Bounds.sensitivity",
             "discreet.queries.discovery.PreparedBounds.answer",
-            "discreet.engines.arrays.ladder_codes",
+            "discreet.coding.values.ladder_codes",
         ),
     ),
 )

@@ -41,8 +41,8 @@ CLAIMS = (
         proof="coding.md",
         functions=(
             "discreet.queries.base.Query._moved",
-            "discreet.engines.arrays.grid_codes",
-            "discreet.engines.arrays.keep_rows",
+            "discreet.coding.values.grid_codes",
+            "discreet.coding.persons.keep_rows",
             "discreet.engines.arrays",
             "discreet.queries.additive",
             "discreet.queries.base",

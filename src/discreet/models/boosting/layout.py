@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.coding.chunks import Chunk
 from discreet.columns import Base, Bins, Categorical, Numeric
-from discreet.engines.arrays import Chunk
 from discreet.models.facts import Facts
 from discreet.models.rows import Rows
 from discreet.models.tree.structure import cut_points, free_name

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS, Sensitivity
+from discreet.coding.clipping import LARGEST_CODE, clip_rows
 from discreet.columns import Numeric
-from discreet.engines.clipping import LARGEST_CODE, clip_rows
 from discreet.unit import REPLACE_ONE, Unit
 
 __all__ = ["RADIUS", "Ball"]

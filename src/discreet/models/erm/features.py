@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
+from discreet.coding.clipping import MARGIN
 from discreet.columns import Base, Categorical, Numeric
-from discreet.engines.clipping import MARGIN
 from discreet.rational import rational
 
 Floats = npt.NDArray[np.float64]

@@ -19,12 +19,12 @@ from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
-from discreet.engines.progress import hide_bars
 from discreet.measures import Measure
 from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
+from discreet.progress import hide_bars
 from discreet.queries import NoiseInterval, check_budget
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS, Code
+from discreet.coding.chunks import Chunk
 from discreet.columns import Base, Categorical, Numeric, Split, Tree
-from discreet.engines.arrays import Chunk
 from discreet.models.rows import Rows
 from discreet.rational import rational
 from discreet.schema import Schema

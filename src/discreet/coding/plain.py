@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.engines.cells import objects_of, text_of_bytes
-from discreet.engines.natives import package_of
+from discreet.coding.cells import objects_of, text_of_bytes
 
 Array = npt.NDArray[Any]
 
@@ -21,6 +20,11 @@ Array = npt.NDArray[Any]
 KINDS = {
     "f": "number", "i": "number", "u": "number", "b": "boolean", "O": "object", "U": "text",
 }  # fmt: skip
+
+
+def package_of(value: Any) -> str:
+    """The name of the package that an object's class comes from."""
+    return type(value).__module__.partition(".")[0]
 
 
 def plain_column(column: Any) -> tuple[Array, str]:

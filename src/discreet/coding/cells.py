@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Category
-from discreet.columns import is_unicode
+from discreet.coding.codes import Category
 
-Integers = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 def objects_of(cells: Iterable[Any]) -> npt.NDArray[Any]:
@@ -93,6 +94,17 @@ def text_of(cell: Any) -> str | None:
     if text is None or text.isascii() or is_unicode(text):
         return text
     return None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether text can be written as UTF-8; lone surrogates can't."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def text_of_bytes(cell: bytes | bytearray | None) -> str | None:

@@ -1,0 +1,168 @@
+"""Rows in memory, and the values of every code of them: the reference for all engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from discreet.coding.cells import Array, Floats, Integers, Mask
+from discreet.coding.codes import (
+    MIX_PRIME,
+    AllOf,
+    AnyOf,
+    Between,
+    Branches,
+    Category,
+    Closest,
+    Code,
+    Condition,
+    Cuts,
+    Grid,
+    Ladder,
+    Linear,
+    Lookup,
+    NoneOf,
+    OneOf,
+    Part,
+    base_columns,
+)
+from discreet.coding.questions import CodedQuery
+from discreet.coding.values import PLAIN, category_codes, grid_codes, grid_into, ladder_codes
+
+#: Rows handled at once: sums of this many terms of at most 2^31 are exact in float64.
+CHUNK = 2**18
+
+
+class Chunk:
+    """Some rows, with the codes computed so far."""
+
+    def __init__(
+        self, columns: Mapping[str, Array], codes: Mapping[Code, Integers] | None = None
+    ) -> None:
+        self._columns = columns
+        self._codes: dict[Code, Integers] = dict(codes or {})
+
+    @property
+    def length(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def column(self, name: str) -> Array:
+        """The cells of a column."""
+        return self._columns[name]
+
+    def code(self, code: Code) -> Integers:
+        """The values of a code."""
+        if code not in self._codes:
+            self._codes[code] = self._compute(code)
+        return self._codes[code]
+
+    def can_make(self, code: Code) -> bool:
+        """Whether the values of a code are here, or the columns that it is made of."""
+        return code in self._codes or all(name in self._columns for name in base_columns(code))
+
+    def writer(self, code: Code) -> Callable[[Floats, slice], None]:
+        """What writes the values of a code in some rows; grids of numbers are made there and then."""
+        if isinstance(code, Grid) and code not in self._codes:
+            cells = self._columns[code.column]
+            if cells.dtype.kind in PLAIN:
+                return lambda out, rows: grid_into(out, cells[rows], code)
+        values = self.code(code)
+
+        def write(out: Floats, rows: slice) -> None:
+            out[:] = values[rows]
+
+        return write
+
+    def _compute(self, code: Code) -> Integers:
+        match code:
+            case Grid():
+                return grid_codes(self._columns[code.column], code)
+            case Ladder():
+                return ladder_codes(self._columns[code.column], code)
+            case Category():
+                return category_codes(self._columns[code.column], code)
+            case Linear(source=source, scale=scale, offset=offset):
+                return self.code(source) * scale + offset
+            case Cuts(source=source, cuts=cuts):
+                return np.searchsorted(np.array(cuts), self.code(source), side="right")
+            case Closest(sources=sources, centres=centres):
+                return self._closest([self.code(source) for source in sources], centres)
+            case Lookup(sources=sources, tables=tables, link=link):
+                sum_ = np.zeros(self.length, np.int64)
+                for source, table in zip(sources, tables, strict=True):
+                    # a code of -1 (no category) reads the 0 behind the last entry
+                    sum_ += np.array([*table, 0], np.int64)[self.code(source)]
+                return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
+            case Branches(tests=tests):
+                return self._branches(tests)
+            case Part(sources=sources, parts=parts, mixers=mixers):
+                mix = np.zeros(self.length, np.int64)
+                for source, mixer in zip(sources, mixers, strict=True):
+                    mix += (self.code(source) + 1) * mixer % MIX_PRIME
+                return mix % MIX_PRIME % parts
+
+    def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+        leaf = np.zeros(self.length, np.int64)
+        pending = [(0, np.arange(self.length))]
+        while pending:
+            node, rows = pending.pop()
+            if node >= len(tests):
+                leaf[rows] = node - len(tests)
+                continue
+            match tests[node]:
+                case Between(code=code, low=low, high=high):
+                    values = self.code(code)[rows]
+                    right = (values >= low) & (values <= high)
+                case OneOf(code=code, members=members):
+                    right = np.isin(self.code(code)[rows], np.array(members, np.int64))
+                case _:
+                    right = np.zeros(len(rows), np.bool_)
+            pending += [(2 * node + 1, rows[~right]), (2 * node + 2, rows[right])]
+        return leaf
+
+    def _closest(self, codes: list[Integers], centres: tuple[tuple[int, ...], ...]) -> Integers:
+        best = np.zeros(self.length, np.int64)
+        least = np.full(self.length, np.iinfo(np.int64).max)
+        for index, centre in enumerate(centres):
+            distance = np.zeros(self.length, np.int64)
+            for values, at in zip(codes, centre, strict=True):
+                distance += (values - at) ** 2
+            nearer = distance < least
+            best[nearer], least[nearer] = index, distance[nearer]
+        return best
+
+    def holds(self, condition: Condition) -> Mask:
+        """Where a condition is true."""
+        match condition:
+            case Between(code=code, low=low, high=high):
+                values = self.code(code)
+                return (values >= low) & (values <= high)
+            case OneOf(code=code, members=members):
+                return np.isin(self.code(code), np.array(members, np.int64))
+            case AllOf(parts=parts):
+                result = np.ones(self.length, np.bool_)
+                for part in parts:
+                    result &= self.holds(part)
+                return result
+            case AnyOf(parts=parts):
+                result = np.zeros(self.length, np.bool_)
+                for part in parts:
+                    result |= self.holds(part)
+                return result
+            case NoneOf(part=part):
+                return ~self.holds(part)
+
+    def counted(self, query: CodedQuery) -> Mask:
+        """Which rows count, before rows per person are limited."""
+        mask = np.ones(self.length, np.bool_)
+        for code in query.known:
+            mask &= self.code(code) >= 0
+        return mask if query.where is None else mask & self.holds(query.where)
+
+    def groups(self, query: CodedQuery) -> Integers:
+        """The number of each row's group."""
+        result = np.zeros(self.length, np.int64)
+        for code, size in zip(query.by, query.sizes, strict=True):
+            result = result * size + self.code(code)
+        return result
