@@ -79,7 +79,7 @@ def exact(
     if not p.size or not (np.isfinite(p).all() and np.isfinite(q).all()):
         raise ValueError("first and second must be finite probabilities, at least one of each.")
     if min(p.min(), q.min()) < 0 or max(p.sum(), q.sum()) > 1 + 1e-6:
-        raise ValueError("first and second must be probabilities: at least 0, adding up to at most 1.")
+        raise ValueError("first and second must be probabilities: at least 0, at most 1 in sum.")
     floors = [_floor(measure, np.maximum(a - error, 0.0), b + error) for a, b in ((p, q), (q, p))]
     swapped = floors[1] > floors[0]
     value = max(floors)

@@ -117,7 +117,7 @@ class MembershipReport:
 
     @property
     def advantage(self) -> float:
-        """The largest gap between true and false positive rate at one threshold (Yeom et al. 2018, Def. 4)."""
+        """The largest gap of true and false positive rate at one threshold (Yeom et al. 2018, Def. 4)."""
         false, true = self.roc
         return float(np.max(true - false))
 
