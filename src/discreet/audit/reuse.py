@@ -33,9 +33,8 @@ def after_fork(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
     """What was found, in words, if a process and its fork give the same outputs too often; else None."""
     if not hasattr(os, "fork"):
         return None
-    collect(
-        mechanism, data, 1
-    )  # a stream that is keyed at its first use has its key before the fork
+    # a stream that is keyed at its first use has its key before the fork
+    collect(mechanism, data, 1)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - runs in the child

@@ -316,9 +316,8 @@ def _refusal(
     if reserve or pot:
         left = float(pot - filter_.reserve_of(before))
         words = f"and asks for δ = {float(reserve):.3g} of the {left:.3g} left in the reserve"
-    with expect_whole(
-        f"The balance of account {account}"
-    ):  # totals beyond the caps leave less than 0
+    # totals beyond the caps leave less than 0
+    with expect_whole(f"The balance of account {account}"):
         return BudgetExceeded(filter_.measure(asked), filter_.left(before, caps), account, words)
 
 

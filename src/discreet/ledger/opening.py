@@ -25,9 +25,8 @@ def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool
     built = False
     if not store.dialect.exists():
         terms = _needed(store, fresh)()
-        if (
-            store.dialect.is_private
-        ):  # nobody else knows the place, so nobody can meet half a ledger
+        # nobody else knows the place, so nobody can meet half a ledger
+        if store.dialect.is_private:
             store.dialect.claim()
             return _opened_in_place(store, 0, lambda: terms)
         built = build(store.dialect, lambda connection: _open(connection, terms))

@@ -97,9 +97,8 @@ class PaidPlan(Payer):
         """Make it durable that these steps were begun; refuse them if somebody else began them."""
         if self._token is not None and self._book is not None:
             mine = f"{taken} steps of a plan that was paid before are begun [{new_token()}]"
-            upto = Repeat(
-                Compose(), self.begun + taken
-            )  # costs nothing, and says how far the plan is
+            # costs nothing, and says how far the plan is
+            upto = Repeat(Compose(), self.begun + taken)
             name = _step_token(self._token, self._answers)
             try:
                 entered = self._book.charge(upto, note=mine, token=name)

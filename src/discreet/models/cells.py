@@ -75,9 +75,8 @@ def axis_of(name: str, column: Base, bins: int | Sequence[float]) -> Axis:
         return Axis(name, None, np.zeros((1, 1)))
     by = Bins(name, cuts)  # raises unless cuts are increasing numbers
     edges = (float(column.lower), *by.cuts, float(column.upper))
-    if column.is_exact(
-        VALUE_BITS
-    ):  # the whole numbers in each bin; one at a cut belongs to the bin above
+    # the whole numbers in each bin; one at a cut belongs to the bin above
+    if column.is_exact(VALUE_BITS):
         ends = [math.ceil(edge) for edge in edges[:-1]] + [int(column.upper) + 1]
         middles = [(a + b - 1) / 2 for a, b in pairwise(ends)]
     else:

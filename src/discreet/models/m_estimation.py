@@ -194,9 +194,8 @@ class HistogramMEstimator(BoundedEstimator):
         elif rows is None:
             rows = USUAL_ROWS
         epsilon = 1e9 if self.epsilon == math.inf else float(rational(self.epsilon, "epsilon"))
-        asked = (
-            2 if self._target == "number" and self.target_bins is None else 1
-        )  # counts, and sums
+        # counts, and sums
+        asked = 2 if self._target == "number" and self.target_bins is None else 1
         return epsilon * rows / facts.unit.rows_per_person / asked
 
     def _target_axis(self, facts: Facts) -> Axis | None:

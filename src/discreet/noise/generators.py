@@ -75,9 +75,8 @@ def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
             yield
         finally:
             for name, state in _process_states().items():
-                if (
-                    name not in states
-                ):  # its library was imported inside: no trace of its draws is left
+                # its library was imported inside: no trace of its draws is left
+                if name not in states:
                     state.seed()
             for put, before in reversed(kept):
                 put(before)

@@ -43,9 +43,8 @@ def kmeans(
     sizes, sums = np.zeros(0), np.zeros(0)
     for _ in range(rounds):
         distances = ((points[None, :, None, :] - centroids[:, None]) ** 2).sum(axis=-1)
-        mine = np.argmin(distances, axis=2)[:, :, None] == np.arange(
-            len(start)
-        )  # run, point, cluster
+        # run, point, cluster
+        mine = np.argmin(distances, axis=2)[:, :, None] == np.arange(len(start))
         cells = mine[..., None]
         if domain is None:
             high = np.where(cells, points[:, None, :], -np.inf).max(axis=1, initial=-np.inf)

@@ -172,10 +172,8 @@ def read_back(masked: Floats, likely: float = 0.0) -> Floats:
     unsure = (nearest == 0) | (nearest == 63)
     bits = patterns[nearest]  # (windows, columns, 6)
     table = np.full((rows, columns), np.nan)
-    for half in (
-        0,
-        3,
-    ):  # a row stands in the first half of one window, the second of the one before
+    # a row stands in the first half of one window, the second of the one before
+    for half in (0, 3):
         for place in range(3):
             at = (starts + half + place) % rows
             table[at] = np.where(unsure, table[at], bits[:, :, half + place])

@@ -42,11 +42,8 @@ def find_dialect(url: object, *, read_only: bool = False) -> Dialect | Exception
         return _parse(url, read_only)
     except Exception as error:
         failed = strip_frames(error)
-    if type(failed) in (
-        ValueError,
-        TypeError,
-        LedgerUnavailable,
-    ):  # ours; others hold what they read
+    # ours; others hold what they read
+    if type(failed) in (ValueError, TypeError, LedgerUnavailable):
         return failed
     return ValueError(f"url must look like {_FORMS}; this one can't be read.")
 

@@ -99,9 +99,8 @@ class PairedLines(Step):
             for name in rows.names
         ]
         x, y = (codes / np.array(steps, np.float64)).T
-        if isinstance(
-            self._mechanism.epsilon(), float
-        ):  # public rows and no noise: a fixed pairing
+        # public rows and no noise: a fixed pairing
+        if isinstance(self._mechanism.epsilon(), float):
             rounds = [fixed_pairs(len(codes), seed) for seed in range(self._rounds)]
         elif is_matched(self._unit):
             rounds = [random_pairs(len(codes)) for _ in range(self._rounds)]
