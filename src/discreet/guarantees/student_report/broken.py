@@ -1,4 +1,4 @@
-"""The programs of a student report: k-means, both naive Bayes, regression, as their figures print them.
+"""The programs of a student report: k-means, both kinds of naive Bayes, regression, as its figures show them.
 
 Its neighbours differ by one row's presence. All functions are vectorised over runs.
 
@@ -70,7 +70,7 @@ def category_counts(
 
 
 def frequencies(rows: list[str], *, epsilon: float) -> dict[str, float]:
-    """Noisy counts of the values *that occur*: which ones do is told exactly."""
+    """Noisy counts of the values *that occur*: which ones do is revealed exactly."""
     return {
         value: rows.count(value) + float(laplace(1 / epsilon, 1)[0]) for value in sorted(set(rows))
     }
@@ -92,7 +92,7 @@ def mean_and_deviation(
 ) -> Floats:
     """Mean and standard deviation of an attribute in one class (figures 6-7), ε/(3·attributes) each.
 
-    Without `bounds` the column's own smallest and largest value are taken, as printed; the sensitivities
+    Without `bounds` the column's own smallest and largest value are used, as printed; the sensitivities
     use the exact size of the class, the deviation divides by n - 1.
     """
     low, high = bounds or (float(column.min()), float(column.max()))
