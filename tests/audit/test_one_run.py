@@ -389,7 +389,7 @@ def test_the_repr_reads_like_a_sentence():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Guesses(10, 11, 1), "guesses not canaries"),
+        (lambda: Guesses(10, 11, 1), "nor guesses exceed canaries"),
         (lambda: Guesses(10, 5, 6), "correct must not exceed"),
         (lambda: Guesses(10, 5, 4).epsilon_floor(confidence=1.0), "confidence"),
         (lambda: Guesses(10, 5, 4).p_value(lambda a: (1 - a) ** 3), "its own inverse"),

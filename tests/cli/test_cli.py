@@ -146,7 +146,7 @@ WRONG = [
     (["audit", "all", "--confidence", "2"], "--confidence"),
     (["audit", "all", "--effort", "0"], "--effort"),
     (["audit", "all", "--effort", "inf"], "--effort"),
-    (["audit", "all", "--epsilon", "1"], "--epsilon goes with --callable"),
+    (["audit", "all", "--epsilon", "1"], "--epsilon needs --callable"),
     (["audit", "all", "--callable", "own_mechanism:honest"], "not both"),
     (["audit", "--callable", "own_mechanism"], "module:function"),
     (["audit", "--callable", "own_exit:f"], "SystemExit"),

@@ -52,7 +52,7 @@ def test_a_backup_is_the_same_ledger_in_one_file(filled: Ledger, tmp_path: Path)
 
 def test_a_backup_replaces_nothing(filled: Ledger, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_text("precious")
-    with pytest.raises(LedgerUnavailable, match="replaces no file"):
+    with pytest.raises(LedgerUnavailable, match="never replaces a file"):
         filled.backup(tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_text() == "precious"
     for bad in ("", "sqlite:///x.db", "what?.db", b"bytes.db"):
@@ -161,7 +161,7 @@ def test_reading_makes_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="url must be given"):
         Ledger(limit=PureDP(1), read_only=True)
     (tmp_path / "empty.db").touch()
-    with pytest.raises(LedgerUnavailable, match="it is no ledger"):
+    with pytest.raises(LedgerUnavailable, match="it is not a ledger"):
         Ledger(f"sqlite:///{tmp_path}/empty.db", limit=PureDP(1), read_only=True)
     assert [part.name for part in tmp_path.iterdir()] == ["empty.db"]
 

@@ -266,7 +266,7 @@ def test_a_file_without_tables_is_not_taken_for_a_new_ledger(url: str, content: 
         connection.close()
     before = path.read_bytes()
     for limit in (PureDP(1), None):
-        with pytest.raises(LedgerUnavailable, match="is there, but it is no ledger"):
+        with pytest.raises(LedgerUnavailable, match="exists, but it is not a ledger"):
             Ledger(f"sqlite:///{path}", limit=limit)
     assert path.read_bytes() == before
 

@@ -249,7 +249,7 @@ def test_json_keeps_the_model(kind: Any, tmp_path: Path) -> None:
     assert len(term["scores"]) == len(term["errors"]) == len(term["rows"]) == 3
     for wrong, match in (
         ("{", "not JSON"),
-        ("{}", "no model"),
+        ("{}", "not an additive boosting model"),
         (json.dumps({**data, "version": 2}), "version"),
         (json.dumps({**data, "model": "Other"}), "Other"),
         (json.dumps({k: v for k, v in data.items() if k != "terms"}), "incomplete"),

@@ -85,7 +85,7 @@ def test_the_domain_is_declared_or_refused(example: Example) -> None:
     x, y = features(table), table.get("y")
     with pytest.raises(ValueError, match="must be declared"):
         example.made().fit(x, y)
-    with pytest.raises(ValueError, match=r"with unit=dp.PUBLIC alone"):
+    with pytest.raises(ValueError, match=r"only with unit=dp.PUBLIC"):
         example.made(schema=schema_for(example), epsilon=math.inf).fit(x, y)
     for epsilon in (0, -1, "much"):
         with pytest.raises(ValueError, match="epsilon must be"):

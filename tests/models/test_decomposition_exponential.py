@@ -101,7 +101,7 @@ def test_columns_without_width_come_last() -> None:
 
 def test_consent_is_asked_for() -> None:
     x = rows(50)
-    with pytest.raises(ValueError, match="say accept_assumed=True, give a ledger"):
+    with pytest.raises(ValueError, match="pass accept_assumed=True, give a ledger"):
         PCA(1, method="exponential", bounds=BOUNDS).fit(x)
     closed = dp.Ledger(limit=dp.PureDP(1))
     for consent in (False, True):  # the ledger's own terms count, not the estimator's wish
@@ -129,7 +129,7 @@ def test_public_arguments_are_checked() -> None:
     with pytest.raises(ValueError, match="'analyze_gauss' or 'exponential', got 'exact'"):
         PCA(1, bounds=BOUNDS, method="exact").plan()
     step = PrincipalDirections(("x",), box(1), 1, math.inf, dp.Unit())
-    with pytest.raises(ValueError, match=r"with unit=dp.PUBLIC alone"):
+    with pytest.raises(ValueError, match=r"only with unit=dp.PUBLIC"):
         step.event(dp.Schema(x=dp.Real(0, 1)), dp.Unit())
     with pytest.raises(ValueError, match="another unit"):
         step.event(dp.Schema(x=dp.Real(0, 1)), dp.Unit(dp.REPLACE_ONE))

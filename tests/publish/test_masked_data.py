@@ -165,7 +165,7 @@ def test_true_labels_are_published_of_public_rows_alone() -> None:
         with pytest.raises(ValueError, match=r"labels='true' publishes the labels of the data"):
             masked.fit(x, y)
         assert [entry.kind for entry in ledger.entries()].count("charge") == 0
-        with pytest.raises(ValueError, match="declared public alone"):
+        with pytest.raises(ValueError, match="only for rows declared public"):
             TrueLabels("y").event(dp.Schema(y=dp.Categorical(0, 1)), dp.Unit(unit))
     told = MaskedData(bounds=(-1, 1), classes=[0, 1], labels="true", unit=dp.PUBLIC).fit(x, y)
     assert np.array_equal(told.y_, y)

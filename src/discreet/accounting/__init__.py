@@ -1,4 +1,4 @@
-"""What events cost."""
+"""Accounting: what events cost, in each measure of privacy."""
 
 from discreet.accounting.calibration import calibrate
 from discreet.accounting.composition import advanced, group, optimal

@@ -23,7 +23,7 @@ def calibrate(
     tolerance: Number = 1e-9,
     start: Number = 1.0,
 ) -> E:
-    """The event with the least noise that costs at most `target`.
+    """Find the event with the least noise that costs at most `target`.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def calibrate(
     Returns
     -------
     Event
-        One for which ``accounting.satisfies(event, target)`` is true.
+        It satisfies ``accounting.satisfies(event, target)``.
     """
     if not callable(make_event):
         raise TypeError("make_event must be a function from a number to an event.")

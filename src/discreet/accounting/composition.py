@@ -23,8 +23,8 @@ def _pair(measure: PureDP | ApproxDP) -> ApproxDP:
 def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     """(ε, δ) of `count` adaptive answers, each with `measure`, giving away `slack` more δ.
 
-    Through concentrated DP: kε²/2 + ε√(2k log(1/slack)) and better (Bun & Steinke 2016), which needs no
-    small ε; or basic composition where that is smaller.
+    By way of concentrated DP: kε²/2 + ε√(2k log(1/slack)) or better (Bun & Steinke 2016), for any ε; or
+    basic composition where that is smaller.
     """
     pair = _pair(measure)
     whole(count, "count", least=1)
@@ -82,7 +82,7 @@ def _needed(e: float, k: int, i: int) -> float:
 
 
 def group(measure: Measure, size: int) -> Measure:
-    """What a guarantee for one person gives a group of `size` persons.
+    """What a guarantee for one person gives a group of `size` people.
 
     Sources: Dwork & Roth 2014, Theorem 2.2; Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9;
     Mironov 2017, Proposition 2 (sizes that are powers of two); Dong, Roth & Su 2022, Theorem 2.14.

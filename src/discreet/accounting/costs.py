@@ -56,7 +56,7 @@ def cost(
     delta: Number | None = None,
     orders: Iterable[float] | None = None,
 ) -> M:
-    """What an event costs in a measure; never less than it really does.
+    """Compute what an event costs in a measure; never less than it really does.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ class _ZCDPRoute(_Route):
 
 
 class _LossRoute(_Route):
-    """Privacy losses; where their error is not proved to be small, the others answer."""
+    """Privacy losses; where their error is not proved to be small, the other routes answer."""
 
     def epsilon(self, event: Event, delta: Fraction) -> Fraction | float:
         if delta < SMALLEST_DELTA:
             raise NoBound(
-                f"privacy-loss distributions are not asked below δ = {float(SMALLEST_DELTA):g}."
+                f"privacy-loss distributions give no answer below δ = {float(SMALLEST_DELTA):g}."
             )
         try:
             found = _loss_epsilon(event, delta)
@@ -227,7 +227,7 @@ _ALL = (*_CHEAP, _RenyiRoute(), _ZCDPRoute(), _LossRoute())
 
 
 def _routes(event: Event) -> tuple[_Route, ...]:
-    """The accountants worth asking: for a Gaussian the analytic curve is exact, so no more are."""
+    """The accountants worth asking: for a Gaussian only the analytic curve, which is exact."""
     try:
         GAUSSIAN.total(event)
     except NoBound:

@@ -19,7 +19,7 @@ __all__ = [
 
 
 def discrete_laplace(scale: Fraction, sensitivity: int, order: float) -> float:
-    """D_α between discrete Laplace laws `sensitivity` apart; it bounds vectors with that L1 distance.
+    """D_α between discrete Laplace distributions `sensitivity` apart; it bounds vectors at that L1 distance.
 
     E = C·(A·q^((1-α)t) + B·q^(αt)) with q = e^(-1/scale), t the shift, A, B > 0: log E is convex in t
     and 0 at 0, so shifts of several coordinates cost at most one shift by their sum.
@@ -56,7 +56,7 @@ def bounded_range(epsilon: Fraction, order: float) -> float:
 def partial_response(epsilon: Fraction, share: Fraction, order: float) -> float:
     """D_α = log(1 - s + s·M)/(α-1), M = e^((α-1)D) the moment of randomised response, s the share.
 
-    Rises with ε and with s. Proof: ``docs/proofs/local.md``, which also shows that optimised unary
+    It rises with ε and with s. Proof page: ``docs/proofs/local.md``, which also shows that optimised unary
     encoding (Wang, Blocki, Li & Jha 2017) has s = 1/2.
     """
     envelope = randomised_response_curve(epsilon, order)

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def to_dp_accounting(event: Event) -> Any:
-    """The `dp_accounting.DpEvent` with the same meaning, to float64; an error where there is none."""
+    """The `dp_accounting.DpEvent` with the same meaning, in float64; raises where there is none."""
     import dp_accounting as google
 
     match event:
@@ -69,7 +69,7 @@ def to_dp_accounting(event: Event) -> Any:
 
 
 def from_dp_accounting(event: Any) -> Event:
-    """Our event with the same meaning; an error where there is none.
+    """Our event with the same meaning; raises where there is none.
 
     Sensitivities are those of dp-accounting's add/remove relation. Where its numbers have no rational
     counterpart (the ε of a randomised response, the γ of a mean number of runs), ours costs no less.
@@ -118,7 +118,7 @@ def _gamma(shape: Fraction, log_mean: float) -> Fraction:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without dp-accounting's remark on orders that don't converge: they are seen to here."""
+    """Silence dp-accounting's warning about orders that don't converge: they are dealt with here."""
     logger = logging.getLogger("absl")
 
     def heard(record: logging.LogRecord) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["loss_of"]
 
 #: Pure guarantees beyond this are not put on a grid: they say next to nothing.
 _LARGEST_LOSS = 50
-#: Discrete Gaussian laws are summed integer by integer, for σ between these.
+#: Discrete Gaussian distributions are summed integer by integer, for σ between these.
 _SMALLEST_SIGMA, _LARGEST_SIGMA = Fraction(1, 10), 2**14
 
 
@@ -44,8 +44,8 @@ class _LossCount(Count[PrivacyLoss]):
         # an integer vector with a squared distance of 1 moves in one coordinate, by 1
         if event.sensitivity_squared != 1:
             raise NoBound(
-                "the privacy loss of discrete Gaussian noise is known for a sensitivity of 1 only: "
-                "which way a longer vector points is not known."
+                "the privacy loss of discrete Gaussian noise is known only for a sensitivity of 1: "
+                "it depends on the direction of a longer vector. Use the Rényi curve."
             )
         if not _SMALLEST_SIGMA <= event.sigma <= _LARGEST_SIGMA:
             raise NoBound(

@@ -2,7 +2,7 @@
 
 The published ones are those of Ferrari 2022, chapter 3 (after Duchi's lecture notes and Mironov 2017).
 Nothing is charged by them: they are here to be compared, and some are wrong as printed. Those are
-called ``…_as_printed``, and `discreet.guarantees` says what is the matter. Proof page:
+called ``…_as_printed``, and `discreet.guarantees` says what is wrong with them. Proof page:
 ``docs/proofs/meaning.md``.
 """
 
@@ -60,7 +60,7 @@ def gaussian_curve(sigma: float, order: float) -> float:
 
 
 def pure_to_renyi(epsilon: float, order: float) -> float:
-    """min(3αε²/2, ε) (Ferrari 2022, Proposition 3.3.1): right, and three times too large at first."""
+    """min(3αε²/2, ε) (Ferrari 2022, Proposition 3.3.1): correct, but three times too large for small ε."""
     return min(1.5 * order * epsilon**2, epsilon)
 
 
@@ -77,13 +77,13 @@ def advanced_composition(epsilon: float, count: int, delta: float) -> float:
 def advanced_composition_as_printed(epsilon: float, count: int, delta: float) -> float:
     """3kε²/2 + √(6k log(1/δ)), without the ε before the root (Ferrari 2022, Theorem 3.4.4).
 
-    True, since it exceeds the right one for ε <= 1 and kε for ε >= 2/3, but it says next to nothing.
+    True, since it exceeds the correct one for ε <= 1 and kε for ε >= 2/3, but it says next to nothing.
     """
     return 1.5 * count * epsilon**2 + math.sqrt(6 * count * math.log(1 / delta))
 
 
 def best_composition(epsilon: float, count: int, delta: float) -> float:
-    """The least ε of `count` ε-DP answers at δ: optimal composition, or zCDP's where that is smaller.
+    """The least ε of `count` ε-DP answers at δ: by optimal composition, or by zCDP where that is smaller.
 
     Optimal composition (Kairouz, Oh & Viswanath 2015) lists only every second multiple of ε.
     """

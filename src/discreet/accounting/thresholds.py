@@ -10,13 +10,13 @@ from discreet.rational import above
 __all__ = ["least_threshold", "threshold_delta"]
 
 
-#: Chances below this underflow; they are given as this, so that none passes for zero.
+#: Chances below this underflow; they count as this, so that none passes for zero.
 SMALLEST = 1e-300
 
 
 def _reaches(scale: Fraction, distance: int) -> float:
     """P(K >= distance) of discrete Laplace noise, distance >= 1: q^distance/(1 + q)."""
-    # exponents beyond 10^6 underflow all the same
+    # exponents beyond 10^6 underflow anyway
     step, exponent = (float(min(x / scale, Fraction(10**6))) for x in (1, distance))
     return math.exp(-exponent) / (1 + math.exp(-step))
 

@@ -24,15 +24,15 @@ __all__ = ["audit"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Thresholds that are tried on a score.
+#: How many thresholds are tried on a score.
 _THRESHOLDS = 200
-#: How much stricter an event is judged when it is chosen among hundreds.
+#: How much more strictly an event is judged when it is chosen among hundreds.
 _STRICT = 1e-3
-#: What the final runs may show counts so much, beside what is sure.
+#: The weight of what the final runs may show, relative to what is certain.
 _HOPE = 0.01
-#: Runs on each input that a pair gets at least while bad pairs are looked for.
+#: The fewest runs on each input that a pair gets while bad pairs are looked for.
 _LEAST = 100
-#: Pairs near the worst that are tried.
+#: How many pairs near the worst are tried.
 _NEAR = 16
 #: The share of the risk that each probe for reused randomness takes.
 _REUSE_SHARE = 0.1
@@ -74,7 +74,7 @@ def audit(
         ``mechanism(data)`` gives one output; ``mechanism(data, trials)`` gives that many at once (its
         parameter must be called `trials`). An output is a number, an array, text, a mapping, anything:
         its length, its type, its keys and an exception are looked at too. Runs must be independent:
-        a counter, or one draw shared by several runs, is taken for reused noise.
+        a counter, or one draw shared by several runs, would look like reused noise.
     neighbours : pair or list of pairs
         Two data sets that differ in one person, or several such pairs: the one that looks worst in
         early runs is tested. `discreet.audit.neighbouring` makes them from a schema.
@@ -87,14 +87,14 @@ def audit(
     confidence : float
         The chance of a false *violated*, over everything this call tests, is at most 1 - confidence.
     score : callable, optional
-        A score on outputs (rows of numbers), tried beside those that are learnt.
+        A score on outputs (rows of numbers), tried in addition to those that are learnt.
     rounding : float, optional
         Round outputs to this step first: then the ideal mechanism in real numbers is audited,
         not the low bits of its floating point; the result says which.
     reuse, fork : bool
-        Also look for randomness that comes twice: in two calls; in a process and its fork.
+        Also look for randomness that is used twice: in two calls; in a process and its fork.
     title : str, optional
-        What the result is headed by; the mechanism's name by default.
+        The heading of the result; the mechanism's name by default.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def audit(
         A *violated* verdict holds with `confidence`; *consistent* proves nothing.
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
-    claimed(measure)  # complains about what can't be audited
+    claimed(measure)  # raises for what can't be audited
     whole(trials, "trials", least=40)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
@@ -135,7 +135,7 @@ def audit(
 
 
 def _check_that_something_ran(here: Sample, there: Sample) -> None:
-    """An exception is an output; but if nothing else comes out, the harness is broken."""
+    """An exception is an output; but if there is no other output, the harness is broken."""
     kinds = set(here.form_counts() + there.form_counts())
     if len(kinds) == 1 and (name := kinds.pop()).startswith("an exception "):
         raise RuntimeError(
@@ -168,7 +168,7 @@ def _search(
 ) -> tuple[tuple[Any, Any], _Event | None, int]:
     """The pair and event that look worst, within half of the runs.
 
-    Pairs are halved by early runs; then pairs near the worst are tried, if their maker knows such;
+    Early runs halve the list of pairs; then pairs near the worst are tried, if their maker knows any;
     the last one gets as many runs to learn from as all before.
     """
     final = trials - trials // 2
@@ -210,7 +210,7 @@ def _learn(
     rounding: float | None,
     quick: bool,
 ) -> _Event | None:
-    """The event that promises most: scores learnt on one half of the runs, chosen on the other."""
+    """The most promising event: scores are learnt on one half of the runs, and chosen on the other."""
     here, there = (sample_of(collect(mechanism, data, runs), rounding) for data in pair)
     half = runs // 2
     views = views_for(here, there, quick=quick)
@@ -252,8 +252,8 @@ def _thresholds(
         ]
         for swapped in (False, True):
             a, b = (hits[1], hits[0]) if swapped else (hits[0], hits[1])
-            # the best of many events is likely a lucky one, and most so a rare one: judged strictly, by
-            # as many runs as there are here; where that leaves nothing, by what the final runs may show
+            # the best of many events is probably a lucky one, rare ones above all: judged strictly, by as
+            # many runs as there are here; where that leaves nothing, by what the final runs may show
             p, q = confident(a, len(first), b, len(second), _STRICT * risk)
             value = floors(claim, p, q)
             scale = final / len(first)

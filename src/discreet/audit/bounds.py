@@ -35,7 +35,7 @@ class TwoOutcomes:
             raise ValueError("hits must not exceed trials.")
 
     def bounds(self, confidence: float = 0.99) -> tuple[float, float]:
-        """A lower bound of the event's first probability and an upper bound of its other one.
+        """A lower bound on the event's first probability and an upper bound on its other one.
 
         Both hold together with `confidence` (half of the risk each).
         """

@@ -1,4 +1,4 @@
-"""Exact probes: for mechanisms that give their probabilities, and for facts that need no chance."""
+"""Exact probes: for mechanisms that give their probabilities, and for facts that involve no chance."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["cells", "exact", "gaussian_cells", "hockey_stick", "statement"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Outcomes rarer than this are left out: below, float64 loses digits, and then the whole number.
+#: Outcomes rarer than this are left out: below it float64 loses digits, and then the whole number.
 _RAREST = 1e-200
-#: What float64 sums may be off by; a floor within this of the claim is no violation.
+#: What float64 sums may be off by; a floor within this of the claim is not a violation.
 _SLACK = 1e-7
 _ORDERS = tuple(1 + 2.0**k for k in range(-6, 8))
 
@@ -28,7 +28,7 @@ _ORDERS = tuple(1 + 2.0**k for k in range(-6, 8))
 def cells(cdf: Callable[[Floats], Any], edges: npt.ArrayLike) -> Floats:
     """Probabilities of the intervals between `edges` (and of both ends) from a distribution function.
 
-    Telling only the interval is post-processing: a violation there is a violation. Differences of a
+    Reporting only the interval is post-processing: a violation there is a violation. Differences of a
     function near 1 are off by 1e-16 or so: give `exact` an `error`.
     """
     at = np.asarray(cdf(np.asarray(edges, np.float64)), np.float64)
@@ -36,7 +36,7 @@ def cells(cdf: Callable[[Floats], Any], edges: npt.ArrayLike) -> Floats:
 
 
 def gaussian_cells(mean: float, sigma: float, edges: npt.ArrayLike) -> Floats:
-    """`cells` of a normal law, each from the nearer tail: small probabilities keep their digits."""
+    """`cells` of a normal distribution, each from the nearer tail: small probabilities keep their digits."""
     at = (np.asarray(edges, np.float64) - mean) / sigma
     low, high = at[:-1], at[1:]
     inner = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
@@ -57,9 +57,9 @@ def exact(
     labels: Any = None,
     error: float = 0.0,
 ) -> AuditResult:
-    """Compare two laws, given as probabilities of the same outcomes, with a claim.
+    """Compare two distributions, given as probabilities of the same outcomes, with a claim.
 
-    Outcomes may be left out (a tail): the result is a lower bound then. Both directions are looked at.
+    Outcomes may be left out (a tail): then the result is a lower bound. Both directions are looked at.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def exact(
     if not p.size or not (np.isfinite(p).all() and np.isfinite(q).all()):
         raise ValueError("first and second must be finite probabilities, at least one of each.")
     if min(p.min(), q.min()) < 0 or max(p.sum(), q.sum()) > 1 + 1e-6:
-        raise ValueError("first and second must be probabilities: at least 0, in sum at most 1.")
+        raise ValueError("first and second must be probabilities: at least 0, at most 1 in sum.")
     floors = [_floor(measure, np.maximum(a - error, 0.0), b + error) for a, b in ((p, q), (q, p))]
     swapped = floors[1] > floors[0]
     value = max(floors)
@@ -161,14 +161,14 @@ def _epsilon_at(p: Floats, q: Floats, delta: float) -> float:
 
 
 def statement(title: str, claim: str, holds: bool, event: str, probe: str = "fact") -> AuditResult:
-    """A result about something that is so or not, without chance: an order of acts, an inequality.
+    """The result for something that is true or not, without chance: an order of acts, an inequality.
 
     Parameters
     ----------
     title, claim : str
-        What was looked at, and what is claimed of it.
+        What was looked at, and what is claimed about it.
     holds : bool
-        Whether the claim is right in the case that was looked at.
+        Whether the claim is true in the case that was looked at.
     event : str
         What was seen.
     """

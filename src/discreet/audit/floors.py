@@ -34,7 +34,7 @@ def claimed(claim: Measure) -> float:
 
 
 def unit_of_floor(claim: Measure) -> str:
-    """The letter of a claim's number, with what belongs to it."""
+    """The symbol of a claim's number, with what belongs to it."""
     if isinstance(claim, ApproxDP):
         return f"ε at δ = {float(claim.delta):g}"
     if isinstance(claim, Renyi):
@@ -43,7 +43,7 @@ def unit_of_floor(claim: Measure) -> str:
 
 
 def floors(claim: Measure, p: Floats, q: Floats) -> Floats:
-    """What the claim's number is at least, if an event has probability >= p here and <= q there.
+    """The least that the claim's number can be, if an event has probability >= p here and <= q there.
 
     Sources: (ε, δ): P <= e^ε·Q + δ (Kairouz, Oh & Viswanath 2015); Gaussian: the trade-off of N(0,1) and
     N(μ,1) (Dong, Roth & Su 2022); Rényi: data processing to two outcomes (van Erven & Harremoës 2014).
@@ -69,7 +69,7 @@ def floors(claim: Measure, p: Floats, q: Floats) -> Floats:
 def confident(
     hits: Floats, trials: int, other_hits: Floats, other_trials: int, risk: float
 ) -> tuple[Floats, Floats]:
-    """A lower bound of the first and an upper bound of the other probability, `risk`/2 each.
+    """A lower bound on the first and an upper bound on the other probability, `risk`/2 each.
 
     Source: Clopper & Pearson 1934.
     """
@@ -81,7 +81,7 @@ def confident(
 
 
 def floor(claim: Measure, outcomes: TwoOutcomes, confidence: float) -> float:
-    """The floor of a claim's number that counts of one event, fixed before them, give."""
+    """The floor of a claim's number from counts of one event that was fixed before them."""
     p, q = confident(
         np.array([float(outcomes.hits)]),
         outcomes.trials,

@@ -30,13 +30,13 @@ Flags = npt.NDArray[np.bool_]
 #: The least false negatives for given false positives between any two neighbours: convex, symmetric.
 TradeOff = Callable[[float], float]
 
-#: Covers the rounding of float64 binomial tails, normal laws and sums; it makes p-values larger.
+#: Covers the rounding of float64 binomial tails, normal distributions and sums; it makes p-values larger.
 _ROUNDING = 1e-9
 
 #: Halvings in searches for ε, μ and p; the end that is returned is the one on the valid side.
 _HALVINGS = 50
 
-#: Larger losses than these are not looked for.
+#: Losses larger than these are not looked for.
 _MOST_EPSILON, _MOST_MU = 64.0, 64.0
 
 
@@ -54,10 +54,10 @@ class Guesses:
     def __post_init__(self) -> None:
         whole(self.canaries, "canaries", least=1)
         if not whole(self.correct, "correct") <= whole(self.guesses, "guesses") <= self.canaries:
-            raise ValueError("correct must not exceed guesses, and guesses not canaries.")
+            raise ValueError("correct must not exceed guesses, nor guesses exceed canaries.")
 
     def p_value(self, claim: Measure | TradeOff) -> float:
-        """A bound on the chance of so many right guesses, or more, if `claim` is true.
+        """A bound on the chance of this many right guesses, or more, if `claim` is true.
 
         Parameters
         ----------
@@ -107,8 +107,8 @@ def _largest(refuted: Callable[[float], bool], most: float) -> float:
 def _binomial_p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
     """P(W >= v) + mδ·P(W >= v)·P(W < v)/(v·P(W = v)) with W ~ Binomial(r, e^ε/(1 + e^ε)).
 
-    Pure DP: Steinke, Nasr & Jagielski 2023. The term with δ is that of our proof page; it is
-    attained if there is a guess for every canary.
+    Pure DP: Steinke, Nasr & Jagielski 2023. The term with δ is proved on our proof page; it is attained
+    if there is a guess for every canary.
     """
     m, r, v = guesses.canaries, guesses.guesses, guesses.correct
     if v == 0 or delta >= 1:
@@ -177,7 +177,7 @@ def _tabulated(claim: Measure) -> TradeOff:
 
 
 def _checked_curve(curve: TradeOff) -> None:
-    """Refuses what can't be a symmetric trade-off curve, as far as a grid shows."""
+    """Refuse what can't be a symmetric trade-off curve, as far as a grid shows."""
     grid = np.linspace(0.0, 1.0, 201)
     values = np.array([float(curve(float(x))) for x in grid])
     if not (np.all(values >= 0) and np.all(values <= 1 - grid + 1e-9)):
@@ -214,12 +214,12 @@ def _too_much(guesses: Guesses, needed: TradeOff, tail: float) -> bool:
 def guess(
     scores: npt.ArrayLike, included: npt.ArrayLike, positives: int, negatives: int
 ) -> Guesses:
-    """Guesses "in" for the `positives` highest scores, "out" for the `negatives` lowest, and counts.
+    """Guess "in" for the `positives` highest scores, "out" for the `negatives` lowest, and count.
 
     Parameters
     ----------
     scores : array of m numbers
-        High where the run speaks for a canary. They may depend on `included` through the run alone.
+        High where the run suggests that a canary was in. They may depend on `included` only through the run.
     included : array of m booleans
         The coins. They decide here which guesses are right, nothing else: equal scores keep their order.
     positives, negatives : int
@@ -301,7 +301,7 @@ class OneRunAudit:
 
 
 def _gaussian_floor(mu: float, delta: float) -> float:
-    """ε of μ-Gaussian DP at δ, a little below."""
+    """ε of μ-Gaussian DP at δ, rounded down a little."""
     found = gaussian_epsilon(Fraction(mu) ** 2, Fraction(delta))
     return max(0.0, float(found) * (1 - _ROUNDING))
 
@@ -315,13 +315,13 @@ def audit_in_one_run(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> OneRunAudit:
-    """Tosses a coin for each canary, runs once, guesses the coins from the scores, and counts.
+    """Toss a coin for each canary, run once, guess the coins from the scores, and count the right guesses.
 
     Parameters
     ----------
     run : callable
         Takes an array of booleans, trains *once* with the canaries for which it is true (and whatever other
-        data), and gives a score for each canary, high where the result speaks for it (such as minus
+        data), and gives a score for each canary, high where the result suggests that it was in (such as minus
         its loss). The scores must come from the trained result; `included` itself mustn't be used for them.
     canaries : int
         How many there are. Each is the data of one unit of privacy.
@@ -340,8 +340,8 @@ def audit_in_one_run(
     Privacy
     -------
     Spends what `run` spends. Refutes claims for add/remove (a canary is in or out); to test replace-one, let
-    `run` put one of two records for each canary. No assumption about the algorithm is made, except that the
-    coins reach the scores through it alone. Proof page: docs/proofs/one_run.md.
+    `run` insert one of two records for each canary. No assumption about the algorithm is made, except that
+    the coins reach the scores only through it. Proof page: ``docs/proofs/one_run.md``.
     """
     count = whole(canaries, "canaries", least=1)
     if guesses is None:

@@ -29,10 +29,10 @@ _MOST_ROWS = 24
 
 
 class Neighbours(Sequence[tuple[Table, Table]]):
-    """Pairs of small tables that differ in one person, and pairs near to a given one.
+    """Pairs of small tables that differ in one person, and pairs near a given one.
 
-    An audit that gets these looks for a bad pair by itself: it halves the list by early runs, then
-    tries pairs near the worst.
+    An audit that gets these looks for a bad pair by itself: early runs halve the list, then pairs near
+    the worst are tried.
     """
 
     def __init__(self, schema: Schema, unit: Unit | Relation, rows: int = 3) -> None:
@@ -172,7 +172,7 @@ def through_the_door(
     ----------
     asked : Query or Step
     how : Measure
-        What a query is released with, for every run; None for a step.
+        The budget of a query, for every run; None for a step.
     """
 
     def mechanism(table: Any, trials: int) -> list[Any]:
@@ -195,7 +195,7 @@ def through_the_door(
 def _enough(
     asked: Query | Step, budget: Measure | None, schema: Schema, unit: Unit | Relation, trials: int
 ) -> Measure:
-    """A limit that holds all runs."""
+    """A limit that covers all runs."""
     from discreet.accounting import cost
     from discreet.measures import PureDP
 

@@ -1,4 +1,4 @@
-"""Probes that need no chance: what is read when, and how far a function moves.
+"""Probes that involve no chance: what is read when, and how far a function moves.
 
 >>> def door(rows, pay):
 ...     pay()
@@ -63,7 +63,7 @@ for _name in (
 class WatchedRows(Mapping[str, npt.NDArray[np.object_]]):
     """Columns of numbers that note every look at a cell, for the door that is to be probed.
 
-    Taking a column, asking for its length and passing it on are no looks; reading a cell's value is.
+    Taking a column, asking for its length and passing it on don't count as looks; reading a value does.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def order_of_charge_and_read(
     *,
     title: str | None = None,
 ) -> AuditResult:
-    """Whether a door pays before it reads: watched with a charge that passes, then with a refused one.
+    """Check that a door pays before it reads, first with a charge that passes, then with a refused one.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def order_of_charge_and_read(
 
     Privacy
     -------
-    A door that reads first and charges then gives an answer for nothing to whoever makes the charge
-    fail: a second analyst, a full disk, a kill. Running time and what a debugger sees are not looked at.
+    A door that reads first and charges afterwards gives a free answer to whoever makes the charge fail:
+    a second analyst, a full disk, a kill. Running time and what a debugger sees are not looked at.
     """
     accepted: list[str] = []
     door(WatchedRows(columns, accepted), lambda: accepted.append("charge"))
@@ -146,7 +146,7 @@ def order_of_charge_and_read(
 
     try:
         door(WatchedRows(columns, refused), refuse)
-    except Exception:  # a door may tell a refusal in its own way; what counts is what it read
+    except Exception:  # a door may report a refusal in its own way; what counts is what it read
         refused.append("an exception")
     early = accepted.index("charge") if "charge" in accepted else -1
     found = {
@@ -175,7 +175,7 @@ def sensitivity_exceeded(
     norm: Norm = "l1",
     title: str | None = None,
 ) -> AuditResult:
-    """Whether a function of data moves farther than a bound between neighbours, on some pairs.
+    """Check whether a function of data moves farther than a bound between neighbours, on the given pairs.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def sensitivity_exceeded(
 
 
 def _share(ratio: Fraction) -> str:
-    """A ratio in digits, with what it is above 1 where that is little."""
+    """A ratio in digits; where it is barely above 1, with the difference."""
     over = float(ratio - 1)
     return f"1 + {over:.2g}" if 0 < over < 1e-3 else f"{float(ratio):.4g}"
 

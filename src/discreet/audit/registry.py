@@ -28,7 +28,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
 
     def run(self, confidence: float, effort: float = 1.0) -> AuditResult:
-        """The result; `effort` multiplies the number of runs."""
+        """Run the audit; `effort` multiplies the number of runs."""
         return audit(
             self.mechanism,
             self.neighbours,
@@ -75,7 +75,7 @@ def attack(
 
 
 def registered() -> dict[str, Attack]:
-    """All attacks by name whose modules were imported."""
+    """All attacks whose modules were imported, by name."""
     return dict(_FOUND)
 
 

@@ -25,9 +25,9 @@ class AuditResult:
     title : str
         What was audited.
     claim : Measure or str
-        What it claims; words for what is no measure, such as an order of acts.
+        What it claims; words for what is not a measure, such as an order of acts.
     claimed, floor : float
-        The claim's number (ε, ρ or μ), and what it is at least by this audit. A floor of ∞ means that
+        The claim's number (ε, ρ or μ), and the least that it can be by this audit. A floor of ∞ means that
         something happens that must not happen at all.
     verdict : "consistent" or "violated"
     confidence : float

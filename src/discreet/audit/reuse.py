@@ -1,4 +1,4 @@
-"""Randomness that comes twice: in two calls, or in a process and its fork."""
+"""Randomness that is used twice: in two calls, or in a process and its fork."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RUNS = 400
 
 
 def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> str | None:
-    """Words for what was found if two calls in a row give the same outputs too often; else None.
+    """What was found, in words, if two successive calls give the same outputs too often; else None.
 
     Privacy losses of two answers with the same noise don't add up: their difference is exact.
     """
@@ -30,12 +30,11 @@ def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
 
 
 def after_fork(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> str | None:
-    """Words for what was found if a process and its fork give the same outputs too often; else None."""
+    """What was found, in words, if a process and its fork give the same outputs too often; else None."""
     if not hasattr(os, "fork"):
         return None
-    collect(
-        mechanism, data, 1
-    )  # a stream that is keyed at its first use has its key before the fork
+    # a stream that is keyed at its first use has its key before the fork
+    collect(mechanism, data, 1)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - runs in the child
@@ -65,7 +64,7 @@ def _marks(mechanism: Callable[..., Any], data: Any) -> Marks:
 def _too_alike(first: Marks, second: Marks, risk: float) -> bool:
     """Whether run i of both calls agree more often than runs of different numbers do.
 
-    If all runs are independent and alike, both are counts of coins with one chance.
+    If all runs are independent and alike, both are counts of coins with the same probability.
     """
     even = len(first) // 2 * 2
     apart = int((first[0:even:2] == second[1:even:2]).sum())  # disjoint pairs: independent coins

@@ -31,7 +31,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Reader:
-    """How numbers are read: outputs with so many of them, whole ones as differences from some origin.
+    """How to read outputs with this many numbers; whole ones are read as differences from some origin.
 
     Whole numbers beyond 2^53 would lose digits as doubles; their differences need not.
     """
@@ -94,14 +94,14 @@ class Sample:
         return self.forms.astype(str)
 
     def width_counts(self) -> Counter[int]:
-        """How many outputs have so many numbers in them."""
+        """How many outputs have each count of numbers in them."""
         if self._block is not None:
             return Counter({self._block.shape[1]: len(self)})
         assert self._leaves is not None
         return Counter(map(len, self._leaves))
 
     def origin(self, width: int) -> tuple[int | float, ...]:
-        """The numbers in the first output that has so many, 0 for places where not all are whole."""
+        """The numbers in the first output that has `width` of them, 0 for places where not all are whole."""
         if self._block is not None:
             return (
                 tuple(self._block[0].tolist()) if self._block.dtype.kind in "iu" else (0.0,) * width
@@ -176,7 +176,7 @@ def collect(mechanism: Callable[..., Any], data: Any, trials: int) -> Any:
 
 
 class WrongNumber(ValueError):
-    """A mechanism for many runs gave another number of outputs than it was asked for."""
+    """A mechanism for many runs gave a different number of outputs than it was asked for."""
 
 
 def _counted(outputs: Any, trials: int) -> Any:
@@ -225,7 +225,7 @@ class _Shown:
 
 
 def _block_marks(block: npt.NDArray[Any]) -> Marks:
-    """Equal rows have equal marks; a clash of others would cost power, not validity."""
+    """Equal rows have equal marks; a collision of others would cost power, not validity."""
     mixed = np.zeros(len(block), np.uint64)
     kind = np.float64 if block.dtype.kind == "f" else np.int64
     for column in block.T:

@@ -17,16 +17,16 @@ Floats = npt.NDArray[np.float64]
 
 #: Added to counts of values, so that unseen ones don't decide.
 _SMOOTHING = 0.5
-#: Outputs with up to so many numbers are looked at number by number, and by a forest.
+#: Outputs with up to this many numbers are looked at number by number, and by a forest.
 _FEW = 16
 _MOST_FOR_FOREST = 40
 _MOST_FOR_LINEAR = 2_000
-#: Classifiers are trained on at least so many runs; scores on numbers need a few of them.
+#: Classifiers are trained on at least this many runs; scores on numbers need a few of them.
 _LEAST_FOR_LINEAR, _LEAST_FOR_FOREST, _LEAST = 100, 1000, 10
 
 
 class View(ABC):
-    """A score on outputs, larger where the first input is likelier; learnt from runs it may forget."""
+    """A score on outputs, larger where the first input is likelier; learnt from runs that it may forget."""
 
     #: How the result names it.
     name: str
@@ -123,7 +123,7 @@ class NumberView(View):
         return scores
 
     def _learn(self, here: Floats, there: Floats) -> None:
-        """Learn from rows of numbers; most scores need not."""
+        """Learn from rows of numbers; most scores needn't."""
 
     @abstractmethod
     def _score(self, rows: Floats) -> Floats:
@@ -231,7 +231,7 @@ def _forest() -> Any:
 
 
 def low_bits(values: Floats) -> npt.NDArray[np.int64]:
-    """For each double its exponent and the place of its lowest bit that is set, as one number.
+    """For each double its exponent and the position of its lowest set bit, as one number.
 
     Which doubles can be reached depends on the input of textbook noise (Mironov 2012).
     """
@@ -245,7 +245,7 @@ def low_bits(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def low_bits_in_words(values: Floats) -> npt.NDArray[Any]:
-    """The same for a reader."""
+    """The same, in words."""
     code = low_bits(values)
     exponent, place = code // 10_000 - 2000, code % 10_000 - 5000
     words = [

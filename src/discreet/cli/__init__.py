@@ -42,10 +42,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns its exit code."""
+    """Run a command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters
+            stream.reconfigure(errors="replace")  # for terminals without Greek letters
     chosen = parser().parse_args(arguments)
     try:
         return int(import_module(f"discreet.cli.{chosen.command}").run(chosen))
@@ -61,4 +61,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class CommandError(Exception):
-    """Something is wrong with what was typed; its text is for the person who typed it."""
+    """Something is wrong with what was typed; the text is for the person who typed it."""

@@ -46,16 +46,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Attack, and say what was found."""
+    """Attack, and print what was found."""
     if not 0 < arguments.confidence < 1:
         raise CommandError("--confidence must be between 0 and 1.")
     if not 0 < arguments.effort <= 1000:
         raise CommandError("--effort must be greater than 0, and at most 1000.")
     if arguments.callable is None and arguments.epsilon is not None:
-        raise CommandError("--epsilon goes with --callable: claims say themselves what they claim.")
+        raise CommandError("--epsilon needs --callable: our own claims state their ε.")
     if arguments.callable is not None:
         if arguments.names:
-            raise CommandError("give names of claims or --callable, not both.")
+            raise CommandError("give either names of claims or --callable, not both.")
         return _own(arguments)
     if not arguments.names:
         raise CommandError("say what to audit: all, NAME, or --callable module:function.")
@@ -158,7 +158,7 @@ def _attacked(task: tuple[str, float, float]) -> list[AuditResult]:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[Any]:
-    """A `map` over so many processes."""
+    """A `map` over this many processes."""
     if jobs < 1:
         raise CommandError("--jobs must be at least 1.")
     if jobs == 1:

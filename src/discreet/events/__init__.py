@@ -1,4 +1,4 @@
-"""What ran on private data, as plain data.
+"""Events: what ran on private data, as plain data.
 
 Events carry integers and fractions, never a float ε, and never change their meaning: an old ledger
 can be recounted by a better accountant. Each has a JSON form with a version.

@@ -85,7 +85,7 @@ class DiscreteGaussian(Event):
 
 @dataclass(frozen=True)
 class KeyThreshold(Event):
-    """Counts of keys that nobody listed, with discrete Laplace noise; those at the threshold or above.
+    """Counts of keys that nobody listed, with discrete Laplace noise; only those that reach a threshold.
 
     `sensitivity` is the largest L1 distance of the counts of two neighbours; one person has at most
     `rows` rows, in at most `groups` keys. It is (sensitivity/scale, δ)-DP, where δ bounds the chance that

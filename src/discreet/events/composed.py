@@ -1,4 +1,4 @@
-"""Events made of events, and costs that are only told."""
+"""Events made of events, and costs that are only declared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class External(Event):
 class Assumed(Event):
     """An event whose guarantee rests on something that is not proved; `why` says on what.
 
-    Ledgers take it only when opened with ``accept_assumed=True``.
+    Ledgers accept it only when opened with ``accept_assumed=True``.
     """
 
     event: Event
@@ -58,9 +58,9 @@ class Assumed(Event):
 
 @dataclass(frozen=True)
 class Poisson(Event):
-    """The event inside ran on a sample: each person in it with probability `probability`, apart.
+    """The inner event ran on a sample, which each person joins independently with `probability`.
 
-    Defined for add/remove only; it samples persons, not rows.
+    Defined for add/remove only; it samples people, not rows.
     """
 
     probability: Fraction
@@ -137,9 +137,9 @@ class Parallel(Event):
 
 @dataclass(frozen=True)
 class OneOf(Event):
-    """One of these events, drawn by chance that doesn't depend on the data; which one may be told.
+    """One of these events, drawn by chance that doesn't depend on the data; which one may be revealed.
 
-    It costs at most the dearest of them: averages of e^((α-1)D_α) and of hockey sticks are at most their
+    It costs at most the most expensive one: averages of e^((α-1)D_α) and of hockey sticks are at most their
     largest (proof page ``docs/proofs/model_selection.md``).
     """
 
@@ -158,7 +158,7 @@ class OneOf(Event):
 class RepeatAndSelect(Event):
     """The best of a random number of runs of one event.
 
-    The number is truncated negative binomial: `shape` η >= 0 (0 logarithmic, 1 geometric) and `gamma`
+    The number of runs is truncated negative binomial: `shape` η >= 0 (0 logarithmic, 1 geometric), `gamma`
     in (0, 1). Source: Papernot & Steinke 2022, Definition 1 and Theorem 2.
     """
 
@@ -178,7 +178,7 @@ class RepeatAndSelect(Event):
 
 
 def iter_leaves(event: Event) -> Iterator[Event]:
-    """The events of a plan one by one, compositions and repetitions opened."""
+    """The events of a plan one by one, with compositions and repetitions expanded."""
     if isinstance(event, Compose):
         for part in event.events:
             yield from iter_leaves(part)

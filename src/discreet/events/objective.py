@@ -67,4 +67,4 @@ class GaussianObjective(Event):
             raise TypeError(f"has_zero must be True or False, not {type(has_zero).__name__}.")
         object.__setattr__(self, "has_zero", has_zero)
         if self.epsilon < self.jacobian:
-            raise ValueError("epsilon must be at least jacobian: below, nothing is proved.")
+            raise ValueError("epsilon must be at least jacobian: below that, nothing is proved.")

@@ -15,8 +15,8 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
     Raises
     ------
     ValueError
-        For another version of the format, for unknown events, and for missing or unknown fields: what
-        isn't understood whole could mean something else.
+        For another version of the format, for unknown events, and for missing or unknown fields: what isn't
+        fully understood could mean something else.
     """
     if not isinstance(data, Mapping):
         raise TypeError(f"data must be what `to_dict` gave, not {type(data).__name__}.")

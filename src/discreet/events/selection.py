@@ -38,7 +38,7 @@ class RandomizedResponse(Event):
 
 @dataclass(frozen=True)
 class PartialResponse(Event):
-    """A report that says the same of any two values, or else is a randomised response between them.
+    """A report that says the same about any two values, or else is a randomised response between them.
 
     `share` is the largest probability of the latter: 1/2 for optimised unary encoding.
     """
@@ -87,7 +87,7 @@ class NoisyMax(Event):
 
 @dataclass(frozen=True)
 class SparseVector(Event):
-    """Which of a stream of integers reach a noisy threshold, until `cutoff` of them did.
+    """Which integers of a stream reach a noisy threshold, until `cutoff` of them have.
 
     Discrete Laplace noise of `threshold_scale` on the threshold, once, and of `answer_scale` on each
     integer. Costs sensitivity/threshold_scale + cutoff·2·sensitivity/answer_scale of pure DP, without

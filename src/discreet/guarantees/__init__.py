@@ -1,13 +1,13 @@
-"""Our own dossier: what is claimed, of whom, on what proof, and which attack tests it.
+"""Our own dossier: what is claimed, for whom, on what proof, and which attack tests it.
 
 Each topic is a folder: ``claims.py`` has a tuple ``CLAIMS`` and is light, since listing claims must be quick;
 ``attacks.py`` (or several ``attacks_….py``) has for each claim an attack of its name, a function that
 yields cases and is decorated with ``@attack("name-of-the-claim")``; ``broken.py`` has mechanisms that were
-published or are seen in practice and don't keep what they claim, in a small form, so that their attack
-can run them many thousand times. None of those can be reached from the toolkit's own door.
+published or are seen in practice and don't keep what they claim, in a small form, so that their attack can
+run them many thousands of times. None of those can be reached through the toolkit's own door.
 
-All are found by themselves: `discreet claims` lists them, `discreet audit` attacks them, and the tests
-compare what is found with the status (*proved*: consistent; *refuted*: violated).
+All are found automatically: `discreet claims` lists them, `discreet audit` attacks them, and the tests
+compare the verdict with the status (*proved*: consistent; *refuted*: violated).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Claim:
     source : str
         Where it was first stated or proved.
     proof : str
-        The page that proves it, below ``docs/proofs/``; for a refuted claim, that shows why not.
+        The page below ``docs/proofs/`` that proves it; for a refuted claim, the one that shows why not.
     functions : tuple of str
         The code it speaks of, as dotted names, in dossiers that its topic cites.
     audit : str
@@ -102,7 +102,7 @@ class Document:
         unit: str = "",
         repair: str = "",
     ) -> Claim:
-        """A statement at this place of the document."""
+        """A statement at this place in the document."""
         return Claim(
             name=name,
             statement=statement,

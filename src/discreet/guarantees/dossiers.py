@@ -35,9 +35,9 @@ class Dossier:
     pages : tuple of str
         The pages to compare it with, below ``docs/proofs/``.
     claims : tuple of Claim
-        What is claimed of it; none for a foundation.
+        What is claimed about it; none for a foundation.
     rests_on : tuple of str
-        The dossiers that its claims cite beside their own.
+        The dossiers that its claims cite besides their own.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Textbook noise in floating point, and the laws that attacks compare.
+"""Textbook noise in floating point, and the distributions that attacks compare.
 
-The mechanisms of the zoo draw from numpy as their sources do: it is not the toolkit's noise.
+The broken mechanisms draw from numpy as their sources do: it is not the toolkit's noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What attacks on models share: one answer of a plan, all a fit is told, and what the plan costs in all."""
+"""What attacks on models share: one answer of a plan, all that a fit learns, and what the plan costs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def facts(relation: Relation) -> Facts:
 
 
 def pair(relation: Relation) -> tuple[Rows, Rows]:
-    """Neighbours that are as far apart as one person can bring them."""
+    """Neighbours that are as far apart as one person can move them."""
     return ((FAR,), ()) if relation is ADD_REMOVE else ((FAR,), (OPPOSITE,))
 
 
@@ -82,7 +82,7 @@ def noised(law: Law, read: Callable[[Rows], Integers]) -> Callable[..., Integers
 
 
 def likelihood(law: Law, here: Integers, there: Integers) -> Callable[[Floats], Floats]:
-    """The logarithm of how much likelier an outcome is on one side, up to a factor."""
+    """The log-likelihood ratio of an outcome between both sides, up to a factor."""
     if isinstance(law, LaplaceLaw):
         scale = float(law.scale)
         return lambda found: np.asarray(
@@ -107,7 +107,7 @@ def case(
     chosen = law_of(query, budget, unit) if law is None else law
     first, second = pair(relation)
     here, there = totals(query, unit, first), totals(query, unit, second)
-    # noise is independent by coordinate: those that no person moves tell nothing
+    # noise is independent by coordinate: those that no person moves say nothing
     moved = np.flatnonzero(here != there)
     measure = budget.measure if isinstance(budget, Mechanism) else budget
     claim: Any = GaussianDP(2 * measure.rho) if isinstance(measure, ZCDP) else measure
@@ -119,7 +119,7 @@ def case(
 
 
 class Listener:
-    """A door that a fit goes through, and that keeps what the fit was told."""
+    """A door that keeps every answer that a fit gets through it."""
 
     def __init__(self, door: PrivateDataset) -> None:
         self._door, self.entry = door, door.entry
@@ -144,9 +144,9 @@ def fit_case(
     told: slice = slice(None),
     trials: int = 800,
 ) -> Case:
-    """What fits are really told about one row, or none: some of their answers, all numbers in a row.
+    """What fits really learn about one row, or none: some of their answers, as one row of numbers.
 
-    Each run is a whole fit: what it plans is paid, and what it learns comes through the door. Only the
+    Each run is a whole fit: what it plans is paid for, and what it learns comes through the door. Only the
     ledger is written once for all runs.
     """
 
@@ -178,7 +178,7 @@ def flat(found: Any) -> Floats:
 
 
 def whole_plan(model: PrivateEstimator, relation: Relation) -> Part:
-    """Whether all that a fit asks costs together what is charged for it."""
+    """Check that all that a fit asks costs no more together than what is charged for it."""
     made = model._plan(facts(relation), None)
     holds = accounting.satisfies(made.event, model._measure())
     claim = f"together at most {model._measure()!r}"

@@ -12,7 +12,7 @@ __all__ = ["Told"]
 
 @final
 class Told:
-    """A mechanism of whose output a score is told alone: what shows there is true of the whole output."""
+    """A mechanism that reports only a score of its output: what that reveals, the output reveals."""
 
     def __init__(self, mechanism: Callable[..., Floats], score: Callable[[Floats], Floats]) -> None:
         self._mechanism, self._score = mechanism, score

@@ -49,7 +49,7 @@ def grid_for(*limits: Measure) -> int:
 
 
 def on_grid(amount: Amount, grid: int) -> Amount:
-    """`amount` itself where the grid holds it, else rounded up to a multiple of 10^-40."""
+    """`amount` itself where it lies on the grid, else rounded up to a multiple of 10^-40."""
     if isinstance(amount, float) or grid % amount.denominator == 0:
         return amount
     return Fraction(-(-amount.numerator * _PLACES // amount.denominator), _PLACES)

@@ -20,7 +20,7 @@ __all__ = ["write_backup"]
 
 
 def write_backup(store: Store, terms: Terms, path: str | PathLike[str]) -> tuple[str, int]:
-    """Copy all entries and balances to a new file; the hash of the last entry and their number."""
+    """Copy all entries and balances to a new file; return the hash of the last entry and their number."""
     name = os.fspath(path)
     if not isinstance(name, str) or not name or "?" in name or "://" in name:
         raise ValueError("path must name a file, as in ledger.backup('budget-2030-01-01.db').")
@@ -42,5 +42,5 @@ def write_backup(store: Store, terms: Terms, path: str | PathLike[str]) -> tuple
 
 def _taken(copy: SQLite) -> LedgerUnavailable:
     return LedgerUnavailable(
-        f"{copy.path} is there already, and a backup replaces no file: give another path."
+        f"path: {copy.path} exists already, and a backup never replaces a file: give another path."
     )

@@ -102,19 +102,18 @@ class Book(Payer):
         LedgerUnavailable
             When the ledger can't be used. Nothing is booked then either.
         LedgerUnknown
-            When the ledger was lost at the moment of the commit and can't be asked: its ``token``
-            and `find` tell later.
+            When the ledger was lost at the moment of the commit and can't be asked: `find` with the
+            error's ``token`` tells later.
         ValueError
             When the event costs more than `measure`, this ledger can't count it, or the token names a
             charge for something else.
 
-        Notes
-        -----
-        **Privacy**: unit and measure are the ledger's; any adaptive sequence of accepted charges
-        keeps the limit. A cost of zero is entered too; an infinite one never fits. Nothing is
-        refunded. A lost connection is made anew: the charge is then booked once, or not at all, and
-        this says which. Amounts that aren't short fractions are rounded up at the 40th decimal place.
-        Proof page: ``docs/proofs/ledger.md``.
+        Privacy
+        -------
+        Unit and measure are the ledger's; any adaptive sequence of accepted charges keeps the limit. A cost
+        of zero is entered too; an infinite one never fits. Nothing is refunded. After a lost connection it
+        connects again: the charge is then booked once, or not at all, and this says which. Amounts that
+        aren't short fractions are rounded up at the 40th decimal. Proof page: ``docs/proofs/ledger.md``.
         """
         if not isinstance(note, str):
             raise TypeError(f"note must be a string, not {type(note).__name__}.")
@@ -132,15 +131,15 @@ class Book(Payer):
         return entry
 
     def find(self, token: str) -> Entry | None:
-        """The charge with this token anywhere in the ledger; None if it is not booked for good.
+        """Find the charge with this token anywhere in the ledger; None if it isn't booked and never will be.
 
         After a `LedgerUnknown` it says what became of the charge. It takes the ledger's lock first,
         so a transaction that is still running on the server has ended when this returns.
 
-        Notes
-        -----
-        **Privacy**: an entry that is found was paid for once: at most the one answer it was charged
-        for may be read. When in doubt, read nothing and charge again.
+        Privacy
+        -------
+        An entry that is found was paid for once: at most the one answer it was charged for may be read.
+        When in doubt, read nothing and charge again.
         """
         if token is None:
             raise TypeError(
@@ -152,14 +151,14 @@ class Book(Payer):
     def external(self, measure: Measure, note: str) -> Entry:
         """Enter a release that was made elsewhere, with the cost that you declare for it.
 
-        Notes
-        -----
-        **Privacy**: the cost is taken on trust, and the statement names it as declared.
+        Privacy
+        -------
+        The cost is taken on trust, and the statement names it as declared.
         """
         return self.charge(External(measure, note), note=note)
 
     def account(self, name: str, limit: Measure | None = None) -> Account:
-        """A part of this budget with a limit of its own.
+        """Open a part of this budget with a limit of its own.
 
         Parameters
         ----------
@@ -168,11 +167,11 @@ class Book(Payer):
             Needed the first time and fixed from then on. Of the kind that this ledger's filter
             bounds; it may be larger than what is left above.
 
-        Notes
-        -----
-        **Privacy**: charges count against the account and against everything above it. Both limits
-        hold, each for what was charged under it. In a ``"zcdp"`` or ``"renyi"`` ledger an (ε, δ)
-        limit is split in the same proportions as the ledger's.
+        Privacy
+        -------
+        Charges count against the account and against everything above it. Both limits hold, each for what
+        was charged under it. In a ``"zcdp"`` or ``"renyi"`` ledger an (ε, δ) limit is split in the same
+        proportions as the ledger's.
         """
         if not isinstance(name, str) or not name.strip() or "/" in name or len(name) > 100:
             raise ValueError(f"name must be up to 100 characters without '/', got {name!r}.")
@@ -221,7 +220,7 @@ class Book(Payer):
         Parameters
         ----------
         head : str, optional
-            The hash from an earlier statement. With it a cut tail or a restored backup is noticed.
+            The hash from an earlier statement, so that a cut tail or a restored backup is noticed.
         count : int, optional
             The number of entries in that statement.
 
@@ -250,10 +249,10 @@ class Book(Payer):
             The anchor of the copy, the hash of its last entry and the number of entries: what
             `verify` takes.
 
-        Notes
-        -----
-        **Privacy**: a backup that is restored has forgotten the charges made since, whose answers people
-        have seen. Compare it with the newest anchor before anybody charges it.
+        Privacy
+        -------
+        A backup that is restored has forgotten the charges made since, whose answers people have seen.
+        Compare it with the newest anchor before anybody charges it.
         """
         return write_backup(self._store, self._terms, path)
 
@@ -289,10 +288,10 @@ def _check_token(token: str | None) -> None:
 class Account(Book):
     """A part of a ledger's budget with a limit of its own; made by `Ledger.account`.
 
-    Notes
-    -----
-    **Privacy**: the account's limit holds for what is charged to it and to accounts inside it, and
-    the limits above it hold as well. Unit, filter and proof are the ledger's.
+    Privacy
+    -------
+    The account's limit holds for what is charged to it and to accounts inside it, and the limits above
+    it hold as well. Unit, filter and proof are the ledger's.
     """
 
     def __init__(self, store: Store, terms: Terms, path: str, limit: Measure) -> None:

@@ -16,7 +16,7 @@ __all__ = ["build"]
 def build(dialect: Dialect, fill: Callable[[Connection], object]) -> bool:
     """Make a ledger with the entries that `fill` writes; False if another one took its place first.
 
-    Who looks at the place sees nothing or a whole ledger, also when this process is killed.
+    Whoever looks at the place sees nothing or a whole ledger, even when this process is killed.
     """
     with dialect.draft() as draft:
         store = Store(draft.dialect)
@@ -29,5 +29,5 @@ def build(dialect: Dialect, fill: Callable[[Connection], object]) -> bool:
             store.prepare()
             store.write(act)
         finally:
-            store.disconnect()  # the last connection that closes writes all into the file
+            store.disconnect()  # closing the last connection writes everything into the file
         return draft.put_in_place()

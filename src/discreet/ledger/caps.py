@@ -42,7 +42,7 @@ def order_cap(order: float, epsilon: Fraction, delta: Fraction) -> Fraction:
     """A D_α, close to the largest, that implies (ε, δ)-DP; a multiple of 2^-64, and ε itself at ∞.
 
     Inverts Canonne, Kamath & Steinke 2020, Proposition 12, and checks the result with `convert`.
-    Zero is always right: D_α = 0 means equal laws.
+    Zero is always right: D_α = 0 means equal distributions.
     """
     if math.isinf(order):
         return epsilon

@@ -59,7 +59,7 @@ class Entry:
     time : str
         UTC, ISO 8601.
     who : str
-        User and machine that made the entry, as the machine tells.
+        User and machine that made the entry, as the machine reports them.
     account : str
         ``"/"`` is the ledger itself.
     event : Event or None
@@ -72,8 +72,8 @@ class Entry:
     hash, previous : str
         SHA-256 of this entry, and of the one before.
     token : str
-        By which a charge is found again when its connection was lost; empty in entries that aren't
-        charges or are older than tokens.
+        Finds the charge again when its connection was lost; empty in entries that aren't charges or
+        are older than tokens.
     """
 
     number: int
@@ -131,7 +131,7 @@ def who() -> str:
     return f"{user}@{platform.node() or 'unknown'}"
 
 
-#: What reading something raises that isn't as it was written.
+#: What reading raises for data that isn't as it was written.
 SURPRISES = (
     ArithmeticError,
     AttributeError,
@@ -155,7 +155,7 @@ def parsed(number: Any, hash_: Any, body: Any) -> dict[str, Any]:
     """The body of a stored entry as data, after comparing it with its hash."""
     with expect_whole(f"Entry {_short(number)}"):
         if digest(body) != hash_:
-            raise LedgerCorrupt(f"Entry {_short(number)} was changed: its hash is another.")
+            raise LedgerCorrupt(f"Entry {_short(number)} was changed: its hash doesn't match.")
         data = json.loads(body)
         if not isinstance(data, dict):
             raise TypeError
@@ -165,7 +165,7 @@ def parsed(number: Any, hash_: Any, body: Any) -> dict[str, Any]:
 
 
 def _short(number: Any) -> str:
-    """The number of an entry; where it isn't one, no more than that."""
+    """The number of an entry for messages; what isn't a number is not shown."""
     return str(number) if isinstance(number, int) else "without a number"
 
 

@@ -21,11 +21,11 @@ __all__ = [
 
 
 class LedgerError(Exception):
-    """A ledger said no."""
+    """The base of all errors of a ledger."""
 
 
 class LedgerCorrupt(LedgerError):
-    """The entries of a ledger don't belong together."""
+    """The entries of a ledger don't add up: something was changed, cut off or restored."""
 
 
 class LedgerUnavailable(LedgerError):
@@ -41,7 +41,7 @@ class LedgerUnknown(LedgerError):
     Attributes
     ----------
     token : str
-        What the entry of the charge would carry.
+        The token that the entry of the charge would carry.
     url : str
         The ledger.
     reason : str
@@ -73,7 +73,7 @@ class BudgetExceeded(LedgerError):
     account : str
         The account that was too small: ``"/"`` is the ledger itself.
     reserve : str
-        What was asked of, and left in, the δ set aside at opening; empty where there is none.
+        What the charge asked of, and found left in, the δ set aside at opening; may be empty.
     """
 
     def __init__(self, asked: Measure, left: Measure, account: str, reserve: str = "") -> None:

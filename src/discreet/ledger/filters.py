@@ -25,7 +25,7 @@ __all__ = ["BasicFilter", "Filter", "PureFilter", "RenyiFilter", "ZCDPFilter", "
 
 
 class Filter(ABC):
-    """One way to add up charges and to tell when a limit is reached."""
+    """A way to add up charges and to tell when a limit is reached."""
 
     composition: ClassVar[str]
     #: The amounts that a charge has, in order.
@@ -52,7 +52,7 @@ class Filter(ABC):
         return all(totals[name] <= caps[name] for name in self.names)
 
     def fill(self, totals: Amounts, caps: Amounts) -> float:
-        """How full the limit is, from 0 to 1. Not a guarantee: a filter is no odometer."""
+        """How full the limit is, from 0 to 1. Not a guarantee: a filter is not an odometer."""
         return max(_share(totals[name], caps[name]) for name in self.names)
 
     def reserve_of(self, amounts: Amounts) -> Amount:
@@ -100,8 +100,10 @@ def _pure_epsilon(event: Event, advice: str) -> Amount:
 class BasicFilter(Filter):
     """Σε and Σδ, each within its own part of an `ApproxDP` limit.
 
-    **Privacy**: adaptive (εᵢ, δᵢ) whose sums never pass (ε, δ) are (ε, δ)-DP together
-    (Rogers, Roth, Ullman & Vadhan 2016).
+    Privacy
+    -------
+    Adaptive (εᵢ, δᵢ) whose sums never pass (ε, δ) are (ε, δ)-DP together (Rogers, Roth, Ullman & Vadhan
+    2016).
     """
 
     composition = "basic"
@@ -141,7 +143,9 @@ class BasicFilter(Filter):
 class PureFilter(Filter):
     """Σε within a `PureDP` limit.
 
-    **Privacy**: the case δ = 0 of `BasicFilter`.
+    Privacy
+    -------
+    The case δ = 0 of `BasicFilter`.
     """
 
     composition = "pure"
@@ -158,7 +162,7 @@ class PureFilter(Filter):
     def price(self, event: Event, measure: Measure | None) -> Amounts:
         match measure:
             case None:
-                advice = "A ledger with a dp.PureDP limit takes pure events only."
+                advice = "A ledger with a dp.PureDP limit accepts pure events only."
                 return {"epsilon": _pure_epsilon(event, advice)}
             case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
                 check_measure(event, measure)
@@ -204,8 +208,10 @@ class _ReservingFilter(Filter, ABC):
 class ZCDPFilter(_ReservingFilter):
     """Σρ within ρ_max; an `ApproxDP` limit becomes a ρ_max once.
 
-    **Privacy**: adaptive ρᵢ whose sum never passes ρ are ρ-zCDP (Feldman & Zrnic 2021; Lécuyer
-    2021); declared δᵢ are paid from the reserve.
+    Privacy
+    -------
+    Adaptive ρᵢ whose sum never passes ρ are together ρ-zCDP (Feldman & Zrnic 2021; Lécuyer 2021); declared
+    δᵢ are paid from the reserve.
     """
 
     composition = "zcdp"
@@ -245,12 +251,12 @@ class RenyiFilter(_ReservingFilter):
     delta, reserve : Fraction
         δ of the ledger's limit, and the part set aside for events with a δ of their own.
     shares : mapping of order to fraction
-        Which part of what is left of δ each finite order has; they add up to at most 1. Order ∞ has
-        0.
+        Each finite order's share of what is left of δ; they add up to at most 1. Order ∞ has 0.
 
-    **Privacy**: at a fixed order the sums are a filter (Feldman & Zrnic 2021; Lécuyer 2021); every
-    outcome lies within at least one order's cap, and the shares add up. One order within the *full*
-    δ would not be enough.
+    Privacy
+    -------
+    At a fixed order the sums are a filter (Feldman & Zrnic 2021; Lécuyer 2021); every outcome lies within
+    at least one order's cap, and the shares add up. One order within the *full* δ would not be enough.
     """
 
     composition = "renyi"

@@ -70,7 +70,7 @@ _accounts = (
     .where(entries.c.body.contains('"kind":"account"'))
     .order_by(entries.c.number)
 )
-#: All that `follow` wants.
+#: All that `follow` needs.
 in_order = select(entries).order_by(entries.c.number)
 _append = entries.insert()
 _add_balance = balances.insert()
@@ -106,7 +106,7 @@ def add_balance(
 def write_entry(
     connection: Connection, last: int, previous: str, details: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """Append an entry to the one with the number `last`; its data and hash."""
+    """Append an entry after the one with the number `last`; return its data and hash."""
     number = last + 1
     data = {**details, "number": number, "previous": previous, "time": now(), "who": who()}
     body = canonical(data)
@@ -118,7 +118,7 @@ def write_entry(
 def balance_from_row(
     filter_: Filter, account: str, caps: Any, totals: Any
 ) -> tuple[Amounts, Amounts]:
-    """Caps and totals as they are stored, if they are such as charges leave them."""
+    """Caps and totals as they are stored, if charges can have left them like that."""
     with expect_whole(f"The balance of account {account}"):
         bounds, sums = amounts_from_text(json.loads(caps)), amounts_from_text(json.loads(totals))
         names = set(filter_.names)
@@ -214,7 +214,7 @@ def _check_never_made(connection: Connection, account: str) -> None:
 
 
 def create_account(store: Store, filter_: Filter, account: str, limit: Measure) -> None:
-    """Enter a new account; does nothing if it is there already."""
+    """Enter a new account; do nothing if it exists already."""
     caps, zero = filter_.caps(limit), zero_of(filter_)
 
     def act(connection: Connection) -> None:
@@ -316,9 +316,8 @@ def _refusal(
     if reserve or pot:
         left = float(pot - filter_.reserve_of(before))
         words = f"and asks for δ = {float(reserve):.3g} of the {left:.3g} left in the reserve"
-    with expect_whole(
-        f"The balance of account {account}"
-    ):  # totals beyond the caps leave less than 0
+    # totals beyond the caps leave less than 0
+    with expect_whole(f"The balance of account {account}"):
         return BudgetExceeded(filter_.measure(asked), filter_.left(before, caps), account, words)
 
 

@@ -24,7 +24,10 @@ __all__ = ["Ledger"]
 
 
 class Ledger(Book):
-    """The privacy budget of one population.
+    """The privacy budget of one population: charged before rows are read, kept in a file or database.
+
+    An existing ledger needs only its URL; what is given again must be what was agreed. A password in the
+    URL is neither shown nor pickled: other processes find theirs in ``~/.pgpass`` or ``PGPASSWORD``.
 
     Parameters
     ----------
@@ -35,13 +38,13 @@ class Ledger(Book):
     limit : PureDP, ApproxDP or ZCDP
         The guarantee. Needed for a new ledger; never raised in place.
     unit : Unit, optional
-        Who is protected; add/remove with one row per person unless told otherwise.
+        Who is protected; by default add/remove with one row per person.
     composition : {"basic", "pure", "zcdp", "renyi"}, optional
         How charges add up. By default ``"basic"`` (Σε, Σδ) for `ApproxDP` limits, ``"pure"`` for
         `PureDP`, ``"zcdp"`` for `ZCDP`. An `ApproxDP` limit also works with ``"zcdp"`` (turned into
         ρ once, at opening) and ``"renyi"`` (a few orders, each with its own share of δ).
     accept_assumed : bool
-        Whether events may enter whose guarantee rests on something that isn't proved. The statement
+        Whether to accept events whose guarantee rests on something that isn't proved. The statement
         says so from then on.
     delta_reserve : number
         The part of δ set aside for events with a δ of their own, in ``"zcdp"`` and ``"renyi"``
@@ -50,16 +53,12 @@ class Ledger(Book):
         Open an existing ledger to read and verify it, without the right to write where it is kept.
         Charges are refused.
 
-    Notes
-    -----
-    **Privacy**: whatever is charged, in whatever order, by analysts who look at every answer before
-    they ask the next, all accepted charges together keep `limit` for `unit`. The ledger trusts that
-    events are charged before they run and that they say what runs. Its hash chain guards against
-    accidents, not against the owner of the file. Proof page: ``docs/proofs/ledger.md``.
-
-    An existing ledger needs only its URL; what is given again must be what was agreed. A password
-    in the URL is neither shown nor pickled: other processes find theirs in ``~/.pgpass`` or
-    ``PGPASSWORD``.
+    Privacy
+    -------
+    Whatever is charged, in whatever order, by analysts who look at every answer before they ask the
+    next, all accepted charges together keep `limit` for `unit`. The ledger trusts that events are
+    charged before they run and that they say what runs. Its hash chain guards against accidents, not
+    against the owner of the file. Proof page: ``docs/proofs/ledger.md``.
     """
 
     def __init__(

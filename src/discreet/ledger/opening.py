@@ -1,4 +1,4 @@
-"""Opening a ledger: one that is there, as it was agreed; a new one, whole or not at all."""
+"""Opening a ledger: an existing one as it was agreed; a new one, whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool
     built = False
     if not store.dialect.exists():
         terms = _needed(store, fresh)()
-        if (
-            store.dialect.is_private
-        ):  # nobody else knows the place, so nobody can meet half a ledger
+        # nobody else knows the place, so nobody can meet half a ledger
+        if store.dialect.is_private:
             store.dialect.claim()
             return _opened_in_place(store, 0, lambda: terms)
         built = build(store.dialect, lambda connection: _open(connection, terms))
@@ -36,7 +35,7 @@ def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool
         return agreed, built
     if version == 0 and not store.dialect.accepts_empty:
         raise LedgerUnavailable(
-            f"{store.url} is there, but it is no ledger: it has no tables of one. An empty file, or a "
+            f"{store.url} exists, but it is not a ledger: it lacks a ledger's tables. An empty file, or a "
             "copy made while a ledger was in use, must not pass for a new ledger. Find the right file, "
             "or give a name that is free."
         )
@@ -52,7 +51,7 @@ def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool
 def _opened_in_place(
     store: Store, version: int, fresh: Callable[[], Terms] | None
 ) -> tuple[Terms, bool]:
-    """Make the tables in a place that is there, or bring older ones up to date."""
+    """Make the tables in an existing place, or bring older ones up to date."""
     # raises before anything is written
     terms = _needed(store, fresh)() if version == 0 else fresh() if fresh is not None else None
     store.prepare()

@@ -32,8 +32,8 @@ class PaidPlan(Payer):
         The ledger or account that has the entry.
     token : str, optional
         The plan's own name in the ledger. With it each step is entered in the ledger, at no cost, before
-        its rows are read; a plan that is taken up again under the same token goes on behind the last
-        step that was begun, so that none is ever read twice.
+        its rows are read; a plan that is resumed under the same token continues after the last step that
+        was begun, so that none is ever read twice.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PaidPlan(Payer):
         # before the lock, which a thread of the parent may hold
         if self._owner != entropy.current_process():
             raise RuntimeError(
-                "a prepaid door can't be used in a forked process: the plan is paid once."
+                "a prepaid door can't be used in a forked process: the plan is paid for once."
             )
         if not self._open:
             raise ValueError("this prepaid door is closed: its with-block has ended.")
@@ -77,7 +77,7 @@ class PaidPlan(Payer):
         """Take the next events of the plan, which must be these; the entry that paid for them."""
         self.check()
         with self._lock:
-            self.check()  # another thread may have closed it meanwhile
+            self.check()  # another thread may have closed it in the meantime
             taken = 0
             for asked in iter_leaves(event):
                 planned = next(self._left, None)
@@ -86,8 +86,8 @@ class PaidPlan(Payer):
                     self.close()
                     wanted = "nothing more" if planned is None else repr(planned)
                     raise ValueError(
-                        f"this is not the plan that was paid: next in it is {wanted}, asked was "
-                        f"{asked!r}. The door is closed now."
+                        f"this is not the plan that was paid for: next in it is {wanted}, but {asked!r} "
+                        "was asked. The door is closed now."
                     )
             if taken:
                 self._enter(taken)
@@ -97,9 +97,8 @@ class PaidPlan(Payer):
         """Make it durable that these steps were begun; refuse them if somebody else began them."""
         if self._token is not None and self._book is not None:
             mine = f"{taken} steps of a plan that was paid before are begun [{new_token()}]"
-            upto = Repeat(
-                Compose(), self.begun + taken
-            )  # costs nothing, and says how far the plan is
+            # costs nothing, and says how far the plan is
+            upto = Repeat(Compose(), self.begun + taken)
             name = _step_token(self._token, self._answers)
             try:
                 entered = self._book.charge(upto, note=mine, token=name)
@@ -109,7 +108,7 @@ class PaidPlan(Payer):
                 self.close()
                 raise ValueError(
                     "this step of the plan was begun before, here or elsewhere: it is paid for once. "
-                    "The door is closed now; open the plan again to go on behind it."
+                    "The door is closed now; open the plan again to continue after it."
                 )
         self._answers += 1
         self.begun += taken

@@ -1,4 +1,4 @@
-"""What a ledger takes at all, and the δ that an event brings along."""
+"""Which events a ledger accepts at all, and the δ that an event brings along."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ __all__ = ["check_admissible", "split_delta"]
 
 
 def check_admissible(event: Event, unit: Unit, *, accept_assumed: bool) -> None:
-    """Raise unless a ledger for this unit may take this event.
+    """Raise unless a ledger for this unit may accept this event.
 
-    **Privacy**: sampling amplifies for add/remove only; an `Assumed` event needs consent at
-    opening.
+    Privacy
+    -------
+    Sampling amplifies for add/remove only; an `Assumed` event needs consent at opening.
     """
     if not isinstance(event, Event):
         raise TypeError(f"event must come from discreet.events, not {type(event).__name__}.")
@@ -55,7 +56,7 @@ def check_admissible(event: Event, unit: Unit, *, accept_assumed: bool) -> None:
         if isinstance(part, Assumed) and not accept_assumed:
             raise ValueError(
                 f"event rests on something that isn't proved ({part.why}). Only a ledger opened "
-                "with accept_assumed=True takes it, and its statement says so from then on."
+                "with accept_assumed=True accepts it, and its statement says so from then on."
             )
 
 
@@ -67,11 +68,12 @@ def _reach(unit: Unit) -> int:
 def split_delta(event: Event) -> tuple[Event, Fraction]:
     """The event with every declared (ε, δ) read as pure ε, and the δ that this leaves out.
 
-    **Privacy**: two laws that are (ε, δ)-close in both directions are, outside an event of
-    probability δ, those of ε-randomised response (Kairouz, Oh & Viswanath 2015), so the
-    δ of events in a row add up and those of disjoint parts add up over the parts that one person
-    can touch. Inside samples and selections no such split is known here: refused. Proof page:
-    ``docs/proofs/ledger.md``.
+    Privacy
+    -------
+    Two distributions that are (ε, δ)-close in both directions are, outside an event of probability δ,
+    those of ε-randomised response (Kairouz, Oh & Viswanath 2015), so the δ of successive events add up, and
+    those of disjoint parts add up over the parts that one person can touch. Inside samples and selections
+    no such split is known here, so it is refused. Proof page: ``docs/proofs/ledger.md``.
     """
     match event:
         case External(cost=ApproxDP(epsilon=epsilon, delta=delta), note=note):

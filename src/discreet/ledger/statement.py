@@ -40,17 +40,17 @@ class Statement:
     used : float
         The fill level, from 0 to 1.
     reserve : tuple of Fraction
-        What was taken of the δ set aside at opening, and how much that was.
+        What was taken from the δ set aside at opening, and how large that δ was.
     entries : tuple of Entry
         Of this account and those inside it.
     head, count
         Hash of the last entry and number of entries of the whole ledger: keep them for `verify`.
 
-    Notes
-    -----
-    **Privacy**: notes and events are shown as they were entered; neither comes from a row. For people
-    each is one line of visible characters, so that no note passes for another line of the statement;
-    the certificate has them to the last character.
+    Privacy
+    -------
+    Notes and events are shown as they were entered; neither comes from a row. For people each is one line of
+    visible characters, so that no note passes for another line of the statement; the certificate has them
+    to the last character.
     """
 
     account: str

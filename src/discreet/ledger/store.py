@@ -54,7 +54,7 @@ class Store:
         self._engine: Engine | None = None
         self._process = os.getpid()
         self._abandoned: list[Engine] = []
-        #: Whether a transaction began ever: then an address that doesn't answer isn't a wrong one.
+        #: Whether a transaction ever began: then an address that doesn't answer isn't a wrong one.
         self._known = False
         #: Number and hash of the newest entry that was seen in this place.
         self.anchor: tuple[int, str] | None = None
@@ -126,7 +126,7 @@ class Store:
                 yield connection
                 connection.rollback()  # does nothing after a commit
             except self.errors:
-                connection.invalidate()  # closed: on the server nothing of it stays
+                connection.invalidate()  # closed: nothing of it stays on the server
                 raise
             except BaseException:
                 try:
@@ -170,10 +170,10 @@ class Store:
         token: str = "",
         find: Callable[[Connection], T | None] | None = None,
     ) -> T:
-        """What `act` returns, after its transaction was committed: once, or surely not at all.
+        """What `act` returns after its transaction was committed: once, or certainly not at all.
 
         An error before the commit is sent means that nothing was written: the server forgets a
-        transaction whose connection ends. An error after that can mean both, so `find` looks for
+        transaction whose connection ends. An error after that can mean either, so `find` looks for
         what `act` wrote. It looks under the same lock, which the server keeps for the lost
         transaction until that one has ended; hence what isn't there then will never be. Without
         `find`, `act` must be such that doing it twice is doing it once.
@@ -302,7 +302,7 @@ def _dispose(dialect: Dialect, engine: Engine, process: int) -> None:
         return
     pool = engine.pool
     if dialect.keeps_log and isinstance(pool, QueuePool) and pool.checkedin():
-        # the last connection that closes does it by itself, but others may have the file open
+        # the last connection to close does it by itself, but others may have the file open
         with suppress(DBAPIError, Refusal, *dialect.errors):
             dialect.checkpoint(engine)
     engine.dispose()

@@ -1,4 +1,4 @@
-"""Ledgers without an address: files in one folder of the process, which goes when the process does."""
+"""Ledgers without an address: files in one folder of the process, which is removed when the process ends."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["is_temporary", "remove_temporary", "temporary_url"]
 
 _PREFIX = "discreet-ledgers-"
 
-#: Of each process that made ledgers, its folder. A forked child inherits the entry of its parent and
+#: The folder of each process that made ledgers. A forked child inherits the entry of its parent and
 #: leaves that folder alone.
 _folders: dict[int, str] = {}
 _numbers = itertools.count(1)
 _lock = threading.Lock()
-# A fork while another thread holds the lock must not leave it closed in the child for ever.
+# A fork while another thread holds the lock must not leave it locked in the child for ever.
 os.register_at_fork(
     before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
 )

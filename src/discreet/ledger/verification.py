@@ -57,7 +57,7 @@ def check_rows(terms: Terms, rows: Sequence[Any], stored: Sequence[Any]) -> list
 
 
 class _Replay:
-    """All charges once more, through the same filter."""
+    """Run all charges once more through the same filter."""
 
     def __init__(self, filter_: Filter) -> None:
         self.filter = filter_

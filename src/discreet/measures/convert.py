@@ -29,7 +29,7 @@ def convert(
     delta: Number | None = None,
     orders: Iterable[float] | None = None,
 ) -> M:
-    """What `measure` implies in terms of the measure `to`, as tightly as is known.
+    """Convert a guarantee to what it implies in the measure `to`, as tightly as is known.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def convert(
     Raises
     ------
     ValueError
-        Where no theorem leads from the one measure to the other, with the reason.
+        Where no theorem leads from one measure to the other, with the reason.
     """
     if isinstance(measure, RandomDP) or cast(object, to) is RandomDP:
         raise ValueError(f"{NO_CONVERSION}.")
@@ -136,7 +136,7 @@ def _zcdp_to_renyi(m: ZCDP, delta: Fraction | None, orders: tuple[float, ...]) -
 
 
 def _log_one_minus_inverse(order: float) -> float:
-    """log(1 - 1/α), also next to 1, where 1/α would lose its digits."""
+    """log(1 - 1/α), even near α = 1, where 1/α would lose its digits."""
     return math.log((order - 1) / order) if order < 2 else math.log1p(-1 / order)
 
 
@@ -212,7 +212,7 @@ def _renyi_to_approx(m: Renyi, delta: Fraction | None, orders: tuple[float, ...]
 def _renyi_to_pure(m: Renyi, delta: Fraction | None, orders: tuple[float, ...]) -> PureDP:
     if math.inf not in m.curve:
         raise ValueError(
-            "a Rényi curve without order ∞ bounds no worst case: there is no finite ε."
+            "a Rényi curve without order ∞ doesn't bound the worst case: there is no finite ε."
         )
     worst = m.curve[math.inf]
     return PureDP(Fraction(worst) if math.isfinite(worst) else worst)
@@ -266,10 +266,10 @@ _REASONS: dict[tuple[type[Measure], type[Measure]], str] = {
     (Renyi, GaussianDP): "a list of orders says nothing about the orders between and beyond them",
     (ZCDP, GaussianDP): "a concentrated loss need not have a Gaussian trade-off",
     (PureDP, GaussianDP): "count the event instead: the trade-off of ε-DP is not Gaussian",
-    (PrivacyLoss, PureDP): "it is asked for an ε at a given δ only",
-    (PrivacyLoss, ZCDP): "it is asked for an ε at a given δ only",
-    (PrivacyLoss, Renyi): "it is asked for an ε at a given δ only",
-    (PrivacyLoss, GaussianDP): "it is asked for an ε at a given δ only",
+    (PrivacyLoss, PureDP): "it only gives an ε at a given δ",
+    (PrivacyLoss, ZCDP): "it only gives an ε at a given δ",
+    (PrivacyLoss, Renyi): "it only gives an ε at a given δ",
+    (PrivacyLoss, GaussianDP): "it only gives an ε at a given δ",
 }
 _REASONS_OF_TARGETS: dict[type[Measure], str] = {
     PrivacyLoss: "it is made from events: accounting.cost(event, PrivacyLoss)",

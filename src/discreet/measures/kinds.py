@@ -70,7 +70,7 @@ class Measure(ABC):
 
 @dataclass(frozen=True, repr=False)
 class PureDP(Measure):
-    """ε-differential privacy: probabilities of any outcome differ by a factor of e^ε at most.
+    """ε-differential privacy: probabilities of any outcome differ by a factor of at most e^ε.
 
     Source: Dwork, McSherry, Nissim & Smith 2006, Definition 1.
     """
@@ -170,7 +170,7 @@ class GaussianDP(Measure):
 
     @property
     def mu(self) -> float:
-        """The distance of the two normal laws, as a float."""
+        """The distance of the two normal distributions, as a float."""
         if Fraction(1, 10**300) < self.mu_squared < 10**300:
             return math.sqrt(self.mu_squared)
         return float_above(square_root_above(self.mu_squared))
@@ -226,7 +226,7 @@ class Renyi(Measure):
         return tuple(self.curve)
 
     def at(self, order: float) -> float:
-        """The bound that the curve gives at an order, listed or not: D_α rises with α.
+        """The curve's bound at any order, listed or not: D_α rises with α.
 
         Source: van Erven & Harremoës 2014, Theorem 3.
         """

@@ -21,10 +21,10 @@ from discreet.rational import Number, float_above, float_below, non_negative, pr
 
 __all__ = ["SMALLEST_DELTA", "PrivacyLoss", "TooManyLosses", "identity"]
 
-#: Below this δ the floats of the tails give out: not answered.
+#: Below this δ the floats of the tails run out, and there is no answer.
 SMALLEST_DELTA = Fraction(1, 10**100)
 
-#: Distances of normal noise above this are not put on a grid: δ is next to 1 for any ε of use.
+#: Distances of normal noise above this are not put on a grid: δ is near 1 for any useful ε.
 _LARGEST_MU_SQUARED = 400
 #: δ at an ε above this is answered for this ε.
 _LARGEST_EPSILON = 5000.0
@@ -32,11 +32,11 @@ _LARGEST_EPSILON = 5000.0
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss(Measure):
-    """The privacy loss of a plan: what it is made of, how often, and what is lost for certain.
+    """The privacy loss of a plan: its parts, how often each occurs, and the chance that all is lost.
 
     It prices plans that are fixed in advance; it is never a running total of a ledger. Normal noise on
-    everyone, and many equal pure guarantees, are counted exactly; what is mixed is added up on a grid, with
-    an error that is proved. Source: Sommer, Meiser & Mohammadi 2019; Doroshenko et al. 2022.
+    everyone, and many equal pure guarantees, are counted exactly; mixtures are added up on a grid, with a
+    proved error. Source: Sommer, Meiser & Mohammadi 2019; Doroshenko et al. 2022.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class PrivacyLoss(Measure):
         asked, lost = probability(delta, "delta"), _lost(self.failures)
         if asked < SMALLEST_DELTA:
             raise ValueError(
-                f"privacy-loss distributions are not asked below delta = {float(SMALLEST_DELTA):g}, "
-                "where floats give out: use the Rényi curve."
+                f"delta must be at least {float(SMALLEST_DELTA):g} for privacy-loss distributions, since "
+                "floats run out below: use the Rényi curve."
             )
         left = (asked - Fraction(lost)) / (1 - Fraction(lost)) if lost < 1 else Fraction(-1)
         if left < SMALLEST_DELTA:

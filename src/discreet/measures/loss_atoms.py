@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 UNIT = 2.0**-53
 #: Normal variables are cut here; less than 1e-300 is beyond, which counts as lost.
 _FAR, _BEYOND = 40.0, 1e-300
-#: Parameters below these are counted as these, which cost more: the grid has to be finer than the losses.
+#: Smaller parameters count as these, which cost more: the grid has to be finer than the losses.
 _LEAST_LOSS, _LEAST_MU_SQUARED, _LEAST_CHANCE = 1e-12, Fraction(1, 10**12), Fraction(1, 10**9)
 #: Cells are one step wide up to this many steps from 0, and then grow with the distance.
 _FINE = 1024
@@ -58,7 +58,7 @@ class Part(ABC):
     @property
     @abstractmethod
     def spread(self) -> float:
-        """About the variance of the loss; it decides on the grid, not on what is claimed."""
+        """The approximate variance of the loss; it decides the grid, not what is claimed."""
 
     @abstractmethod
     def atoms(self, step: float) -> tuple[Atoms, ...]:
@@ -247,6 +247,6 @@ def _gathered(positions: Integers, down: Floats, up: Floats, slack: float) -> At
     masses: Any = np.zeros(positions.size)
     masses[:-1] += down
     masses[1:] += up
-    # what lies below the first position is less than 1e-300 too, and may as well be there
+    # what lies below the first position is also less than 1e-300, and may as well be there
     masses[0] += _BEYOND
     return _atoms(positions, masses, _BEYOND, slack)

@@ -12,7 +12,7 @@ from discreet.rational import float_above, float_below
 
 __all__ = ["responses_delta", "responses_epsilon"]
 
-#: The counts for which the logarithms of factorials still have digits.
+#: The largest count for which the logarithms of factorials still have digits.
 MOST_RESPONSES = 10**11
 #: Terms on each side of the mean, in square roots of the count: beyond, less than e^-800 is left.
 _WIDTH = 20

@@ -18,23 +18,23 @@ from discreet.measures.loss_atoms import UNIT, Atoms, Floats, Part
 
 __all__ = ["TooManyLosses", "sum_delta", "sum_epsilon"]
 
-#: Points of the longest transform.
+#: The number of points of the longest transform.
 _LONGEST = 2**21
-#: Steps of the grid in the average standard deviation of one loss.
+#: How many steps of the grid make up the average standard deviation of one loss.
 _FINENESS = 128
 #: The relative error of a transform of 2^t points in the Euclidean norm is at most this times t; Higham 2002,
 #: Theorem 24.2 gives 6.7 units for each radix-two pass.
 _TRANSFORM = 16 * UNIT
 #: Of a product of two complex numbers (Brent, Percival & Zimmermann 2007: √5 units).
 _PRODUCT = 2.3 * UNIT
-#: The largest count of losses, with which the errors were last small.
+#: The largest count of losses for which the errors are still small.
 _MOST = 10**12
 #: Above this the errors of transforms are not proved to be small, and nothing is answered.
 _LARGEST_ERROR = 0.01
 
 
 class TooManyLosses(ValueError):
-    """The proved error is too large for an answer: another route has to be taken."""
+    """The proved error is too large for an answer: use another accountant."""
 
 
 Counted = Sequence[tuple[Part, int]]
@@ -51,7 +51,7 @@ class _Aim:
 
 
 def sum_delta(parts: Counted, epsilon: float) -> float:
-    """δ(ε) of all the parts, each as often as it is counted, from above."""
+    """δ(ε) of all the parts, each counted as often as it occurs, from above."""
 
     def aim(terms: Terms, step: float) -> _Aim:
         theta, value = _least(lambda t: _log_moment(terms, step, t) - t * epsilon, parts)
@@ -61,7 +61,7 @@ def sum_delta(parts: Counted, epsilon: float) -> float:
 
 
 def sum_epsilon(parts: Counted, delta: float) -> float:
-    """ε(δ) of all the parts, each as often as it is counted, from above; infinity if too much is lost."""
+    """ε(δ) of all the parts, each counted as often as it occurs, from above; infinity if too much is lost."""
     log_delta = math.log(delta)
 
     def aim(terms: Terms, step: float) -> _Aim:
@@ -74,7 +74,7 @@ def sum_epsilon(parts: Counted, delta: float) -> float:
 def _directions(
     parts: Counted, aim: Callable[[Terms, float], _Aim], log_delta: float
 ) -> Iterator[_Direction]:
-    """The composed losses, for a person who goes and (where it differs) for one who comes."""
+    """The composed losses, for a person who leaves and (where it differs) for one who joins."""
     total = sum(count for _, count in parts)
     if total > _MOST:
         raise TooManyLosses(f"privacy losses are added up to a count of {_MOST:g} only.")
@@ -83,7 +83,7 @@ def _directions(
     start = _power_of_two(finest)
     for direction in range(max(len(part.atoms(start)) for part, _ in parts)):
         aimed = _Aim(1.0, 0.0, log_delta)
-        for _ in range(3):  # the smaller δ is, the less may be lost, and the other way round
+        for _ in range(3):  # the smaller δ is, the less may be lost, and vice versa
             aimed = aim(_terms(parts, start, direction, aimed), start)
         # sharing adds step²/4 to each variance, and θ/2 times that to ε: no more than 2e-6 of it
         enough = math.sqrt(1.6e-5 * aimed.epsilon / (aimed.theta * total))
@@ -161,9 +161,9 @@ class _Window:
 
 
 def _window(terms: Terms, step: float, aim: _Aim) -> _Window:
-    """A window in which the sum lies but for what is small beside δ.
+    """A window that holds the sum except for a chance that is small beside δ.
 
-    All but `log_above` decides how tight the answer is, not whether it holds.
+    Everything except `log_above` decides how tight the answer is, not whether it holds.
     """
     theta, moment = _tilt(terms, step, aim)
     excess = max(0.0, moment - theta * aim.epsilon - aim.log_delta)
@@ -223,7 +223,7 @@ def _log_error(terms: Terms, moment: float) -> float:
 
 
 class _Direction:
-    """The tilted law of the sum, as one array, with a bound on its error."""
+    """The tilted distribution of the sum, as one array, with a bound on its error."""
 
     def __init__(self, terms: Terms, window: _Window) -> None:
         self.window = window

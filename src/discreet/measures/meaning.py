@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 #: Halvings of an interval of length 1: what is left is below the spacing of floats near 1.
 _HALVINGS = 54
 
-#: How a risk without closed form is found: so many points at a time, so many times.
+#: How a risk without closed form is found: this many points at a time, this many times.
 _POINTS, _ZOOMS = 17, 9
 
 
@@ -39,13 +39,13 @@ def _epsilon(measure: PureDP) -> float:
     if not isinstance(measure, PureDP):
         raise TypeError(
             f"measure must be dp.PureDP, not {type(measure).__name__}: under other measures the odds may "
-            "move without bound, with small probability; `trade_off` and `advantage` take them."
+            "move without bound, with small probability; `trade_off` and `advantage` accept them."
         )
     return float_above(measure.epsilon)
 
 
 def posterior_odds_bounds(measure: PureDP, prior_odds: float) -> tuple[float, float]:
-    """The range of the odds between two neighbouring inputs after any answer, from those before it.
+    """The range of the odds between two neighbouring inputs after any answer, given the odds before it.
 
     e^-ε·prior <= posterior <= e^ε·prior: Bayes' rule and the definition of ε-DP. The prior odds count:
     e^ε alone bounds nothing (Ferrari 2022, equation (2.10) leaves them out).
@@ -54,7 +54,7 @@ def posterior_odds_bounds(measure: PureDP, prior_odds: float) -> tuple[float, fl
     if not prior_odds >= 0:
         raise ValueError(f"prior_odds must be at least 0, got {prior_odds!r}.")
     if prior_odds == 0 or math.isinf(prior_odds):
-        return float(prior_odds), float(prior_odds)  # a certainty is never shaken
+        return float(prior_odds), float(prior_odds)  # a certainty never changes
     high = math.exp(e) if e < 700 else math.inf
     return prior_odds * math.exp(-e), prior_odds * high
 
@@ -145,7 +145,7 @@ def _or_less(term: Floats, p: Floats) -> Floats:
 
 
 def advantage(measure: Measure) -> float:
-    """The largest difference between the true and the false positives of any test of two neighbours.
+    """The largest difference between the true and false positive rates of any test of two neighbours.
 
     The total variation distance: (e^ε - 1 + 2δ)/(e^ε + 1) (Kairouz, Oh & Viswanath 2015);
     2Φ(μ/2) - 1 (Dong, Roth & Su 2022, Corollary 2.13 at ε = 0). By symmetry it is 1 - 2a where the
@@ -176,9 +176,9 @@ def _renyi(measure: Measure) -> Renyi:
 
 
 def bayes_risk(measure: Measure, prior: float) -> float:
-    """The least probability with which a best guess between two neighbours is wrong.
+    """The least probability with which the best guess between two neighbours is wrong.
 
-    `prior` is the probability of the one that a positive test speaks for. Without an answer the risk is
+    `prior` is the probability of the one that a positive test points to. Without an answer the risk is
     min(prior, 1 - prior). Minimises (1 - π)·a + π·b over the trade-off curve (a, b): at its corners for
     (ε, δ); at the likelihood ratio (1 - π)/π for the Gaussian; for Rényi and zCDP the
     stretch with the least value is bounded by the least a and the least b in it.
@@ -198,9 +198,7 @@ def bayes_risk(measure: Measure, prior: float) -> float:
             return float((1 - p) * ndtr(-mu / 2 - shift) + p * ndtr(-mu / 2 + shift))
     curve = _renyi(measure)
     left, right = 0.0, 1.0
-    for _ in range(
-        _ZOOMS
-    ):  # the curve is convex, so that the least value lies beside the least found
+    for _ in range(_ZOOMS):  # the curve is convex, so the least value lies beside the least found
         a = np.linspace(left, right, _POINTS)
         risk = (1 - p) * a + p * _renyi_trade_off(curve, a)
         best = int(np.argmin(risk))

@@ -11,22 +11,22 @@ __all__ = ["NO_CONVERSION", "RandomDP"]
 
 #: Why a `RandomDP` implies none of the measures of differential privacy.
 NO_CONVERSION = (
-    "RandomDP does not convert: with probability γ over data drawn from the sampler's law it promises "
-    "nothing, and for data from any other law it never does"
+    "RandomDP does not convert: with probability γ over data drawn from the sampler's distribution it "
+    "promises nothing, and for data from any other distribution it never does"
 )
 
 
 @dataclass(frozen=True, repr=False)
 class RandomDP:
-    """(ε, δ, γ)-random differential privacy: (ε, δ) for all but a share γ of data sets of one law.
+    """(ε, δ, γ)-random differential privacy: (ε, δ) for all but a share γ of data sets of one distribution.
 
-    It isn't a measure: it has no order, no sum and no conversion, no event has it, and no ledger
-    takes it. Source: Hall, Rinaldo & Wasserman 2012; with a sampled sensitivity Rubinstein & Aldà 2017.
+    It isn't a measure: it has no order, no sum and no conversion, no event has it, and no ledger accepts
+    it. Source: Hall, Rinaldo & Wasserman 2012; with a sampled sensitivity Rubinstein & Aldà 2017.
 
     Privacy
     -------
-    Only if the data are drawn, independently, from the law that the sampler drew from. For a fixed data
-    set, or one neighbour that an attacker picks, it promises nothing.
+    Only if the data are drawn, independently, from the sampler's distribution. For a fixed data set, or one
+    neighbour that an attacker picks, it promises nothing.
     Proof page: ``docs/proofs/bernstein.md``.
     """
 

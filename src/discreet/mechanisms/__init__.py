@@ -1,4 +1,4 @@
-"""How answers are blurred."""
+"""Mechanisms: how noise is added to answers, and how choices are drawn."""
 
 from discreet.mechanisms.accuracy import (
     epsilon_for_width,

@@ -97,7 +97,7 @@ def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: i
 
     def enough(epsilon: Fraction) -> bool:
         scale = moved / epsilon
-        if scale > LARGEST_SCALE:  # nobody could draw it
+        if scale > LARGEST_SCALE:  # the samplers can't draw it
             return False
         return simultaneous_width(LaplaceLaw(drawable_scale(scale)), beta, bins) <= wanted
 
@@ -113,7 +113,7 @@ def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
 
     def enough(inverse: Fraction) -> bool:
         sigma = 1 / inverse
-        if sigma > LARGEST_SCALE:  # nobody could draw it
+        if sigma > LARGEST_SCALE:  # the samplers can't draw it
             return False
         return simultaneous_width(GaussianLaw(drawable_scale(sigma)), beta, bins) <= wanted
 
@@ -136,9 +136,9 @@ def _least(enough: Callable[[Fraction], bool]) -> Fraction:
 def published_gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> float:
     """The classic formula sensitivity·√(2·log(1.25/δ))/ε, as published; not used for calibration here.
 
-    Proved for ε < 1 (Dwork & Roth 2014, Theorem 3.22). The noise that it gives is enough up to some
-    larger ε as well, and then isn't: at δ = 1e-4 it first fails near ε = 8. `mechanisms.Gaussian` is
-    right for every ε, with less noise.
+    Proved for ε < 1 (Dwork & Roth 2014, Theorem 3.22). Its noise also suffices up to some larger ε, but
+    not beyond: at δ = 1e-4 it first fails near ε = 8. `mechanisms.Gaussian` is right for every ε, with
+    less noise.
 
     Privacy
     -------

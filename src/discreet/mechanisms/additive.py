@@ -1,4 +1,4 @@
-"""Additive mechanisms: how much noise of which law a sensitivity and a target ask for."""
+"""Additive mechanisms: which noise, and how much of it, a sensitivity and a target need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from discreet.rational import Number, square_root_above
 
 
 class Mechanism(ABC):
-    """A family of noise together with the privacy it is to give."""
+    """A family of noise together with the privacy that it must give."""
 
     measure: Measure
 
@@ -46,11 +46,11 @@ def _no_noise_needed(sensitivity: Sensitivity) -> bool:
 @final
 @dataclass(frozen=True)
 class NoNoise(Law):
-    """The law of an answer that needs no noise: one that no person can move, or one on public rows."""
+    """No noise at all, for an answer that no person can move, or one on public rows."""
 
     def event(self, sensitivity: Sensitivity) -> events.Event:
         if sensitivity.l1:
-            raise NoBound("an answer without noise has no guarantee.")
+            raise NoBound("an answer without noise has no privacy guarantee.")
         return events.Compose()
 
     def run(self, totals: Integers) -> Integers:
@@ -107,7 +107,7 @@ def _target(
 
 
 class _Normal(AdditiveMechanism):
-    """Noise shaped like a bell, for (ε, δ) with δ > 0 or for ρ of zCDP."""
+    """Bell-shaped noise, for (ε, δ) with δ > 0 or for ρ of zCDP."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class DiscreteGaussian(_Normal):
 
 @lru_cache(maxsize=1024)
 def _discrete_unit(target: ApproxDP, sensitivity: int) -> Fraction:
-    """σ/Δ for a sensitivity Δ of 1, which has a privacy loss of its own, or of any above, which have none."""
+    """σ/Δ for a sensitivity Δ: of 1 by its privacy loss, above 1 by the Rényi curve."""
     event = calibrate(lambda s: events.DiscreteGaussian(s, sensitivity=sensitivity), target)
     return event.sigma / sensitivity
 
@@ -225,6 +225,6 @@ def mechanism_for(measure: Measure, sensitivity: Sensitivity) -> AdditiveMechani
             return laplace if errors[0] <= errors[1] else gaussian
         case _:
             raise ValueError(
-                f"no noise is calibrated to {type(measure).__name__}: give dp.PureDP(epsilon), "
+                f"no noise can be calibrated to {type(measure).__name__}: give dp.PureDP(epsilon), "
                 "dp.ApproxDP(epsilon, delta), dp.ZCDP(rho), or a mechanism."
             )

@@ -66,7 +66,7 @@ class PolynomialFunction:
 
     Privacy
     -------
-    Made of noisy numbers alone, so it may be evaluated, plotted, pickled and published.
+    Made of noisy numbers only, so it may be evaluated, plotted, pickled and published.
     """
 
     coefficients: Floats
@@ -101,7 +101,7 @@ class PolynomialFunction:
         if self.dimension == 2:
             mesh = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
             return mesh, self(mesh)
-        raise ValueError("functions of one or two arguments are plotted; fix the others.")
+        raise ValueError("only functions of one or two arguments can be plotted; fix the others.")
 
     def plot(self, ax: Any = None, points: int = 200) -> Any:
         """Draw the function with matplotlib (``pip install discreet[report]``); returns the axes."""
@@ -117,7 +117,7 @@ class PolynomialFunction:
 
 @final
 class Bernstein:
-    """Releases a function on [0, 1]^dimension through noisy values on a lattice.
+    """Release a whole function on [0, 1]^dimension through noisy values on a lattice.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ class Bernstein:
         k: the lattice has (k + 1)^dimension nodes.
     dimension : int
     order : int
-        h: how often the Bernstein operator is iterated. More follows a smooth function more closely,
-        and carries more of the noise.
+        h: how often the Bernstein operator is iterated. A higher order follows a smooth function more
+        closely, and carries more of the noise.
     resolution : number
-        Node values are counted in steps of 1/resolution, a public power of two.
+        A public power of two: node values are counted in steps of 1/resolution.
 
     Privacy
     -------
@@ -167,13 +167,13 @@ class Bernstein:
         return lattice(self.degree, self.dimension)
 
     def sensitivity(self, supremum: Number) -> Sensitivity:
-        """That of the coded node values, if no value moves by more than `supremum`."""
+        """The sensitivity of the coded node values, if no value moves by more than `supremum`."""
         moved = math.ceil(positive(supremum, "supremum") * self.resolution)
         count = (self.degree + 1) ** self.dimension
         return Sensitivity(moved * count, moved**2 * count)
 
     def event(self, sensitivity: Sensitivity) -> events.Event:
-        """What a release is, for the accountant."""
+        """The event of a release, for the accountant."""
         return self.law(sensitivity).event(sensitivity)
 
     def law(self, sensitivity: Sensitivity) -> Law:
@@ -207,8 +207,8 @@ class Bernstein:
     def expected_error(self, sensitivity: Sensitivity, unit: Number | None = None) -> float:
         """The root mean square, over [0, 1]^dimension, of what the noise adds to the polynomial.
 
-        That the polynomial differs from the function is not in it. It is computed on a grid of 201
-        points for each argument, which have the same weights.
+        How far the polynomial differs from the function is not included. It is computed on a grid of 201
+        points for each argument, all of the same weight.
         """
         step = Fraction(1, self.resolution) if unit is None else positive(unit, "unit")
         points = _basis(self.degree, np.linspace(0, 1, 201))

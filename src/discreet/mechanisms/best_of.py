@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def _failures(gamma: Fraction) -> int:
-    """How often a coin of probability `gamma` falls tails before its first heads: exact."""
+    """How often a coin with probability `gamma` of heads falls tails before its first heads: exact."""
     block = min(1 << 16, math.ceil(1 / gamma))
     passed = 0
     while True:
@@ -48,7 +48,7 @@ def _negative_binomial(shape: Fraction, gamma: Fraction) -> int:
 
 
 def truncated_negative_binomial(shape: Number, gamma: Number) -> int:
-    """One exact draw of the number of runs, at least 1 (Papernot & Steinke 2022, Definition 1).
+    """Draw the number of runs, at least 1, exactly (Papernot & Steinke 2022, Definition 1).
 
     P(k) ∝ (1 - γ)^k·Π_{l<k} (l + η)/(l + 1). For η <= 1 geometric proposals k >= 1 are kept with
     probability Π_{1<=l<k} (l + η)/(l + 1), which is 1/k for η = 0; else a negative binomial draw is
@@ -68,7 +68,7 @@ def truncated_negative_binomial(shape: Number, gamma: Number) -> int:
 
 @final
 class BestOf(Generic[T]):
-    """Runs a private step a random number of times and returns the best outcome alone.
+    """Run a private step a random number of times and return only the best outcome.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class BestOf(Generic[T]):
         What one run is. Every run must be that: the same mechanism on the same data, which may begin
         by drawing its parameters at random, independent of the other runs.
     shape : number
-        η >= 0: 0 logarithmic, 1 geometric. Larger ones vary less, and cost more.
+        η >= 0: 0 is logarithmic, 1 geometric. With a larger η the number of runs varies less, and costs more.
     gamma : number
         Between 0 and 1: the smaller, the more runs.
 
@@ -92,21 +92,21 @@ class BestOf(Generic[T]):
         self.event = events.RepeatAndSelect(event, shape, gamma)
 
     def run(self, step: Callable[[], tuple[float, T]], *, reach: Any = None) -> tuple[float, T]:
-        """The outcome with the largest score; of equal ones the first, and NaN counts as the least.
+        """Return the outcome with the largest score; the first of equal ones, and NaN counts as the lowest.
 
         Parameters
         ----------
         step : callable
             Takes nothing and returns a score and a result.
         reach : object, optional
-            What holds the generators that a run may draw from; what `step` holds by default.
+            The object that holds the generators that a run may draw from; by default what `step` holds.
 
         Notes
         -----
         A run has public generators of its own: Python's, numpy's, torch's if that was imported, and those
-        in `reach` are seeded anew before each run and put back afterwards, so that neither what the
-        best run drew nor the states left behind tell which run it was, or how many there were. Its
-        warnings aren't shown. Runs in several threads take turns.
+        in `reach` are reseeded before each run and restored afterwards, so that neither what the best run
+        drew nor the states left behind tell which run it was, or how many there were. Its warnings aren't
+        shown. Runs in several threads take turns.
         """
         generators = find_generators(step if reach is None else reach)
 
@@ -130,7 +130,7 @@ class BestOf(Generic[T]):
     def expected_error(self) -> float:
         """The mean share of outcomes that beat the best of the runs, E[1/(K + 1)].
 
-        For continuous scores, by the K runs being exchangeable with one more.
+        For continuous scores, since the K runs are exchangeable with one more.
         """
         shape, gamma = float(self.event.shape), float(self.event.gamma)
         k = np.arange(1, min(10**7, math.ceil(60 * max(1.0, shape) / gamma)) + 1)

@@ -1,4 +1,4 @@
-"""Laws of integer noise: what is drawn, what it costs, how far it goes."""
+"""Distributions of integer noise: what is drawn, what it costs, how far it goes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from discreet.coding import Sensitivity
 
 Integers = npt.NDArray[np.int64]
 
-#: The largest and the smallest noise that is drawn; the latter is zero but once in e^(2^30) times.
+#: The largest and the smallest scale that is drawn; noise of the latter is non-zero once in e^(2^30) times.
 LARGEST_SCALE = 2**50
 SMALLEST_SCALE = Fraction(1, 2**30)
 
 
 def drawable_scale(scale: Fraction) -> Fraction:
-    """A scale that the samplers draw: at least the smallest one; above the largest, an error.
+    """A scale that the samplers can draw: at least the smallest one; above the largest, an error.
 
     Every plan for noise goes through here, so what can't be drawn is refused before it is paid for.
     """
     if scale > LARGEST_SCALE:
         power = (scale.numerator // scale.denominator).bit_length() - 1
         raise ValueError(
-            f"this answer would need noise of a scale above 2^{power}, more than the samplers draw (2^50): "
+            f"this answer would need noise of a scale above 2^{power}, more than can be drawn (2^50): "
             "ask with a larger budget, or for fewer coordinates at once."
         )
     return max(scale, SMALLEST_SCALE)
@@ -38,15 +38,15 @@ def drawable_scale(scale: Fraction) -> Fraction:
 
 def _check_scale(scale: Fraction) -> None:
     if drawable_scale(scale) > scale:
-        raise ValueError("noise of a scale below 2^-30 is not drawn: use a larger scale.")
+        raise ValueError("noise of a scale below 2^-30 can't be drawn: use a larger scale.")
 
 
 class Law(ABC):
-    """A distribution of integer noise, added to each coordinate apart."""
+    """A distribution of integer noise, added to each coordinate separately."""
 
     @abstractmethod
     def event(self, sensitivity: Sensitivity) -> events.Event:
-        """What adding this noise to integers with that sensitivity is, for the accountant."""
+        """The event of adding this noise to integers with that sensitivity, for the accountant."""
 
     @abstractmethod
     def run(self, totals: Integers) -> Integers:

@@ -33,7 +33,7 @@ class ReportNoisyMax(Mechanism):
 
     Privacy
     -------
-    Pure ε-DP if no integer score moves by more than `sensitivity`, for the unit that it was taken for:
+    Pure ε-DP for the unit of `sensitivity`, if no integer score moves by more than that:
     noise of scale 2·sensitivity/ε (Dwork & Roth 2014, Claim 3.9, there with Laplace noise). Event:
     `events.NoisyMax`. Only the index is released: the noisy maximum itself would cost more. The order
     that breaks ties is drawn before the scores are looked at, which is what the proof needs.
@@ -51,12 +51,12 @@ class ReportNoisyMax(Mechanism):
         return drawable_scale(selection_scale(self.epsilon, sensitivity, self.monotone))
 
     def event(self, sensitivity: int = 1) -> events.NoisyMax:
-        """What one draw is, for the accountant."""
+        """The event of one draw, for the accountant."""
         scale = self._scale(sensitivity)
         return events.NoisyMax(scale, sensitivity, self.monotone)
 
     def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
-        """The index of one candidate."""
+        """Draw the index of one candidate."""
         return int(self.draws(scores, 1, sensitivity)[0])
 
     def draws(self, scores: npt.ArrayLike, count: int, sensitivity: int = 1) -> Integers:
@@ -73,7 +73,7 @@ class ReportNoisyMax(Mechanism):
         return chosen
 
     def expected_error(self, candidates: int, sensitivity: int = 1, level: float = 0.95) -> float:
-        """How far, with probability `level`, the chosen score falls short of the best at most.
+        """The most by which, with probability `level`, the chosen score falls short of the best.
 
         The difference of two geometric draws reaches t with probability q^t/(1 + q), q = e^(-1/scale);
         there are candidates - 1 of them.

@@ -1,4 +1,4 @@
-"""Permute-and-flip: the best candidate, more often than by the exponential mechanism."""
+"""Permute-and-flip: picks the best candidate more often than the exponential mechanism does."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LARGEST = 2**61
 def checked_scores(scores: npt.ArrayLike) -> Integers:
     """Scores as a flat int64 array; their type and number are public, their values are not.
 
-    Whole numbers of any size are taken, in lists too, where numpy would choose a type by their values.
+    Whole numbers of any size are accepted, even in lists, where numpy would choose a type by their values.
     """
     array = scores if isinstance(scores, np.ndarray) else _listed(scores)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuO":
-        raise TypeError("scores must be a flat array of integers, with one candidate at least.")
+        raise TypeError("scores must be a flat array of integers, with at least one candidate.")
     # clamping widens no difference between neighbours, and keeps sums with noise within int64
     if array.dtype.kind == "O":
         if not all(issubclass(type(score), int | np.integer) for score in array):
@@ -59,7 +59,7 @@ def selection_scale(epsilon: Fraction, sensitivity: int, monotone: bool) -> Frac
 class PermuteAndFlip(Mechanism):
     """Candidates in random order, each kept with probability exp(-ε·(best - score)/(2·sensitivity)).
 
-    The first that is kept is the answer; the best one always is, so there is an answer.
+    The first one kept is the answer; the best is always kept, so there is an answer.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class PermuteAndFlip(Mechanism):
 
     Privacy
     -------
-    Pure ε-DP if no score moves by more than `sensitivity`, for the unit that it was taken for
+    Pure ε-DP for the unit of `sensitivity`, if no score moves by more than that
     (McKenna & Sheldon 2020). Event: `events.PermuteAndFlip`. In other measures only what follows from
     pure DP is claimed: its loss has a wider range than that of the exponential mechanism, so it must
     not be charged as one. The draw is exact. Running time isn't protected.
@@ -86,12 +86,12 @@ class PermuteAndFlip(Mechanism):
         self.monotone = monotone
 
     def event(self, sensitivity: int = 1) -> events.PermuteAndFlip:
-        """What one draw is, for the accountant."""
+        """The event of one draw, for the accountant."""
         scale = selection_scale(self.epsilon, sensitivity, self.monotone)
         return events.PermuteAndFlip(scale, sensitivity, self.monotone)
 
     def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
-        """The index of one candidate."""
+        """Draw the index of one candidate."""
         marks = checked_scores(scores)
         scale = selection_scale(self.epsilon, sensitivity, self.monotone)
         best = int(marks.max())
@@ -118,7 +118,7 @@ class PermuteAndFlip(Mechanism):
         return np.asarray(kept * (weights / 2 @ others))
 
     def expected_error(self, candidates: int, sensitivity: int = 1, level: float = 0.95) -> float:
-        """How far, with probability `level`, the chosen score falls short of the best at most.
+        """The most by which, with probability `level`, the chosen score falls short of the best.
 
         scale·log((candidates - 1)/(2·(1 - level))): at most what the exponential mechanism promises.
         """

@@ -58,8 +58,8 @@ class PriestleyChao:
     Privacy
     -------
     Replace-one with public n; both x and y are private. Each row adds to every node an integer between
-    two public ones, and in absolute value at most a public number in all: `sensitivity`. x outside
-    [0, 1] is clamped to it, NaN counts as the middle. The sums are exact.
+    two public ones, and the absolute values of a row add up to at most a public number: `sensitivity`.
+    x outside [0, 1] is clamped to it, NaN counts as the middle. The sums are exact.
     Proof page: ``docs/proofs/bernstein.md``.
     """
 
@@ -81,7 +81,7 @@ class PriestleyChao:
             raise ValueError("the bounds are too wide for this resolution: use a smaller one.")
 
     def _limits(self) -> tuple[int, int]:
-        """The least and the largest contribution to one node; 0 lies between them."""
+        """The smallest and the largest contribution to one node; 0 lies between them."""
         low = math.floor(min(Fraction(0), self.lower) * self.resolution)
         return low, math.ceil(max(Fraction(0), self.upper) * self.resolution)
 
@@ -92,7 +92,7 @@ class PriestleyChao:
         return math.ceil(max(-low, high) * Fraction(kernels)) + len(nodes)
 
     def contributions(self, x: npt.ArrayLike, y: npt.ArrayLike, nodes: Floats) -> Integers:
-        """What each row adds to each node: a function of that row alone, within the public limits."""
+        """What each row adds to each node: a function of only that row, within the public limits."""
         places = np.clip(np.nan_to_num(reals_of(x), nan=0.5), 0.0, 1.0)
         bounds = float(self.lower), float(self.upper)
         middle = (bounds[0] + bounds[1]) / 2
@@ -101,7 +101,7 @@ class PriestleyChao:
         coded = np.rint(np.exp(-(far**2) / 2) * heights[:, None] * self.resolution)
         low, high = self._limits()
         kept: Integers = np.clip(coded, low, high).astype(np.int64)
-        # never true while `_most` is right; whatever floats do, the limit holds
+        # never needed while `_most` is right; whatever floats do, the limit holds
         kept[np.abs(kept).sum(axis=1) > self._most(nodes)] = 0
         return kept
 
@@ -111,7 +111,7 @@ class PriestleyChao:
         if places.shape != heights.shape:
             raise ValueError("x and y must have the same length.")
         if len(places) > 2**21:
-            raise ValueError("at most 2^21 rows are added up, so that sums stay within int64.")
+            raise ValueError("x and y must have at most 2^21 rows, so that sums stay within int64.")
         total: Integers = np.zeros(len(nodes), np.int64)
         for start in range(0, len(places), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -135,7 +135,7 @@ class PriestleyChao:
         return 1 / (self.resolution * whole(n, "n", least=1) * scale)
 
     def fit(self, x: npt.ArrayLike, y: npt.ArrayLike, mechanism: Bernstein) -> PolynomialFunction:
-        """The private regression function; the number of rows is public."""
+        """Release the private regression function; the number of rows is public."""
         nodes = self._nodes(mechanism)
         totals = self.totals(x, y, nodes)
         return mechanism.run_coded(totals, self.sensitivity(nodes), self._unit(reals_of(x).size))
@@ -152,5 +152,5 @@ class PriestleyChao:
 
     def _nodes(self, mechanism: Bernstein) -> Floats:
         if mechanism.dimension != 1:
-            raise ValueError("this regression has one argument: use dimension=1.")
+            raise ValueError("mechanism must have dimension=1: this regression has one argument.")
         return mechanism.nodes[:, 0]

@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 
 @final
 class Exponential(Mechanism):
-    """Draws with probability ∝ exp(ε·score/(2·sensitivity)), `draws` of them sharing the budget.
+    """The exponential mechanism: draws with probability ∝ exp(ε·score/(2·sensitivity)) that share a budget.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Exponential(Mechanism):
             measure = PureDP(measure.epsilon)
         if not isinstance(measure, PureDP | ZCDP):
             raise ValueError(
-                "a selection takes dp.PureDP(epsilon), dp.ApproxDP(epsilon, delta) or dp.ZCDP(rho), "
+                "measure must be dp.PureDP(epsilon), dp.ApproxDP(epsilon, delta) or dp.ZCDP(rho), "
                 f"not {type(measure).__name__}."
             )
         if measure in (PureDP(0), ZCDP(0)):
@@ -54,14 +54,14 @@ class Exponential(Mechanism):
         return 8 * self.measure.rho / draws / square_root_above(8 * self.measure.rho / draws)
 
     def event(self, draws: int = 1) -> events.Event:
-        """What `draws` draws are, for the accountant."""
+        """The event of `draws` draws, for the accountant."""
         event = events.Exponential(Fraction(self.epsilon(draws)))
         return event if draws == 1 else events.Repeat(event, draws)
 
     def run(
         self, scores: npt.ArrayLike, weights: Integers, sensitivity: int, draws: int = 1
     ) -> int:
-        """The index of one candidate; `weights` say how many candidates share a score."""
+        """Draw the index of one candidate; `weights` say how many candidates share a score."""
         epsilon = self.epsilon(draws)
         scores = checked_scores(scores)
         if isinstance(epsilon, float) or sensitivity == 0:
@@ -72,7 +72,7 @@ class Exponential(Mechanism):
     def expected_error(
         self, candidates: int, sensitivity: int, level: float, draws: int = 1
     ) -> float:
-        """How far, with probability `level`, the drawn score falls short of the best at most.
+        """The most by which, with probability `level`, the drawn score falls short of the best.
 
         Source: McSherry & Talwar 2007, Lemma 7; (2·sensitivity/ε)·(log candidates + log 1/(1-level)).
         """

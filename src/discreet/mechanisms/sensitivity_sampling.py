@@ -26,7 +26,7 @@ class SampledSensitivity:
 
     Privacy
     -------
-    Noise calibrated to `value` is random DP, see `RandomDP`, and never DP: it is no sensitivity.
+    Noise calibrated to `value` is random DP, see `RandomDP`, and never DP: it is not a sensitivity.
     """
 
     value: float
@@ -35,7 +35,7 @@ class SampledSensitivity:
     gamma: Fraction
 
     def guarantee(self, epsilon: Number, delta: Number = 0) -> RandomDP:
-        """What a mechanism has that would be (ε, δ)-DP if `value` were the sensitivity."""
+        """The guarantee of a mechanism that would be (ε, δ)-DP if `value` were the sensitivity."""
         return RandomDP(epsilon, delta, self.gamma)
 
 
@@ -55,7 +55,7 @@ def order_statistic(m: int, gamma: Number) -> int:
     least = _slack(draws)[1]
     if share < least or share == 0:
         raise ValueError(
-            f"gamma must be at least {least:.4g} with m = {draws}: draw more, or ask for less."
+            f"gamma must be at least {least:.4g} with m = {draws}: give a larger gamma or m."
         )
     return min(draws, math.ceil(draws * (1 - share + least)))
 
@@ -86,8 +86,8 @@ def sensitivity_sampler(
     target : callable
         Takes an array of n rows; its value, or vector of values, is compared in the sup norm.
     sampler : callable
-        ``sampler(n + 1)`` draws that many independent rows of the law of the data. It must not look at
-        the data.
+        ``sampler(n + 1)`` draws that many independent rows from the distribution of the data. It must not
+        look at the data.
     n : int
         The number of rows, which is public.
     gamma : number
@@ -98,7 +98,7 @@ def sensitivity_sampler(
     Privacy
     -------
     It touches no private data. What is calibrated to its result has `RandomDP`, for replace-one, and
-    only if `sampler` *is* the law of the data; no ledger takes it.
+    only if `sampler` *is* the distribution of the data; no ledger accepts it.
     Rubinstein & Aldà 2017. Proof page: ``docs/proofs/bernstein.md``.
     """
     rows, share = whole(n, "n", least=1), probability(gamma, "gamma")

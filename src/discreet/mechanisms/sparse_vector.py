@@ -20,7 +20,7 @@ __all__ = ["AboveThreshold", "SparseVector", "SparseVectorStream"]
 
 @final
 class SparseVector(Mechanism):
-    """Says of integer answers, one by one, whether they reach a threshold; stops after `cutoff` that do.
+    """Report for integer answers, one by one, whether they reach a threshold; stop after `cutoff` that do.
 
     Answers below the threshold cost nothing, however many there are.
 
@@ -77,7 +77,7 @@ class SparseVector(Mechanism):
         )
 
     def event(self, sensitivity: int = 1) -> events.Event:
-        """What a whole stream is, for the accountant; charge it before the first answer."""
+        """The event of a whole stream, for the accountant; charge it before the first answer."""
         threshold_scale, answer_scale = self.scales(sensitivity)
         decisions = events.SparseVector(
             threshold_scale, answer_scale, self.cutoff, sensitivity, self.monotone
@@ -92,13 +92,13 @@ class SparseVector(Mechanism):
         return drawable_scale(self.cutoff * sensitivity / self.numeric_epsilon)
 
     def start(self, threshold: int, sensitivity: int = 1) -> SparseVectorStream:
-        """A stream with fresh noise on its threshold, which is a public integer."""
+        """Start a stream with fresh noise on its threshold, which is a public integer."""
         scales = self.scales(sensitivity)
         numeric = None if self.numeric_epsilon is None else self._numeric_scale(sensitivity)
         return SparseVectorStream(threshold, *scales, self.cutoff, numeric)
 
     def run(self, answers: Iterable[int], threshold: int, sensitivity: int = 1) -> list[bool]:
-        """The decisions on a list of answers, as far as `cutoff` lets them go."""
+        """The decisions on a list of answers, until `cutoff` ends them."""
         stream = self.start(threshold, sensitivity)
         decisions: list[bool] = []
         for answer in answers:
@@ -108,10 +108,10 @@ class SparseVector(Mechanism):
         return decisions
 
     def expected_error(self, answers: int, sensitivity: int = 1, level: float = 0.95) -> float:
-        """The α for which, with probability `level`, all of `answers` decisions are right beyond α.
+        """The margin α such that, with probability `level`, all of `answers` decisions are right beyond it.
 
         Then each answer of at least threshold + α is reported, and none below threshold - α: α is a
-        bound on the threshold's noise plus one on all the answers' noises, half of the risk each.
+        bound on the threshold's noise plus one on all the answers' noise, half of the risk each.
         """
         count = whole(answers, "answers", least=1)
         risk = (1 - level) / 2
@@ -129,7 +129,7 @@ class SparseVector(Mechanism):
 
 @final
 class AboveThreshold(Mechanism):
-    """Says which answer of a stream is the first to reach a threshold: `SparseVector` with cutoff 1.
+    """Report which answer of a stream is the first to reach a threshold: `SparseVector` with cutoff 1.
 
     Privacy
     -------
@@ -141,7 +141,7 @@ class AboveThreshold(Mechanism):
         self.measure: PureDP = self._vector.measure
 
     def event(self, sensitivity: int = 1) -> events.Event:
-        """What a whole stream is, for the accountant."""
+        """The event of a whole stream, for the accountant."""
         return self._vector.event(sensitivity)
 
     def run(self, answers: Iterable[int], threshold: int, sensitivity: int = 1) -> int | None:
@@ -150,7 +150,7 @@ class AboveThreshold(Mechanism):
         return len(decisions) - 1 if decisions and decisions[-1] else None
 
     def expected_error(self, answers: int, sensitivity: int = 1, level: float = 0.95) -> float:
-        """As that of `SparseVector`."""
+        """The margin α, as for `SparseVector`."""
         return self._vector.expected_error(answers, sensitivity, level)
 
     def __repr__(self) -> str:
@@ -183,21 +183,21 @@ class SparseVectorStream:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no more is taken: `cutoff` answers were reported above, or this is a forked process."""
+        """Whether no more is accepted: `cutoff` answers were reported above, or this is a forked process."""
         return self._left <= 0 or self._owner != noise.entropy.current_process()
 
     def feed(self, answer: int) -> int | bool | None:
-        """None for an answer reported below; else True, or a noisy value if numbers were paid for."""
-        value = index(answer)  # may run code of the caller's: before anything is looked at
+        """Compare an answer: None if reported below; else True, or a noisy value if numbers were paid for."""
+        value = index(answer)  # may run the caller's code: before anything is looked at
         if self._owner != noise.entropy.current_process():
             raise RuntimeError(
-                "a sparse vector stream can't be used in a forked process: its reports are paid once; "
+                "a sparse vector stream can't be used in a forked process: its reports are paid for once; "
                 "start another, and pay."
             )
         with self._lock:
             if self._is_comparing:
                 raise RuntimeError(
-                    "another answer of this thread is being compared: feed one by one."
+                    "another answer of this thread is being compared: feed answers one by one."
                 )
             self._is_comparing = True
             try:

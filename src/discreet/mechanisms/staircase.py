@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 @final
 @dataclass(frozen=True)
 class StaircaseNoise:
-    """The law of discrete staircase noise.
+    """The distribution of discrete staircase noise.
 
     P(k) = a·e^(-ε·g) on the first `step` integers of stair g = \\|k\\| // `width`, and e^-ε times that on
     the rest of the stair, with a = (1 - b)/(2·step + 2b·(width - step) - (1 - b)), b = e^-ε
@@ -48,7 +48,7 @@ class StaircaseNoise:
             offsets = np.where(after, last, first)
             magnitudes = noise.geometric(1 / self.epsilon, count) * self.width + offsets
             negative = noise.bernoulli(Fraction(1, 2), count)
-            kept = ~(negative & (magnitudes == 0))  # zero must not be counted for both signs
+            kept = ~(negative & (magnitudes == 0))  # zero must not count for both signs
             out[pending[kept]] = np.where(negative, -magnitudes, magnitudes)[kept]
             pending = pending[~kept]
         return out
@@ -94,9 +94,9 @@ def _variance(epsilon: float, width: int, steps: npt.NDArray[np.int64]) -> npt.N
 
 @final
 class Staircase(Mechanism):
-    """Staircase noise for one integer: of all noise with this ε, the least error for its step.
+    """Staircase noise for one integer: the least error of all noise with this ε, for its step.
 
-    Against Laplace noise it gains little below ε = 1 and most of the error above ε = 5, if the
+    Compared with Laplace noise it saves little of the error below ε = 1 and most of it above ε = 5, if the
     sensitivity is large. For a sensitivity of 1 it is discrete Laplace noise.
 
     Parameters
@@ -118,7 +118,7 @@ class Staircase(Mechanism):
         self.epsilon = Fraction(self.measure.epsilon)
 
     def noise(self, sensitivity: int = 1) -> StaircaseNoise:
-        """The law with the step of least variance; up to 2^12 steps are tried, all of them private."""
+        """The noise with the step of least variance; up to 2^12 steps are tried, all of them private."""
         width = whole(sensitivity, "sensitivity", least=1)
         drawable_scale(max(width / self.epsilon, Fraction(width)))  # a stair, too, must fit
         epsilon = 1 / drawable_scale(1 / self.epsilon)
@@ -127,7 +127,7 @@ class Staircase(Mechanism):
         return StaircaseNoise(epsilon, width, best)
 
     def event(self, sensitivity: int = 1) -> events.Staircase:
-        """What adding this noise to one integer is, for the accountant."""
+        """The event of adding this noise to one integer, for the accountant."""
         law = self.noise(sensitivity)
         return events.Staircase(law.epsilon, law.width, law.step, sensitivity)
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-#: Float64 errors of a logarithm, with much to spare; bounds are moved outwards by this share.
+#: Float64 errors of a logarithm, with ample margin; bounds are moved outwards by this share.
 SLACK = 1e-12
 
 
 def interval_given_threshold(
     values: Integers, scale: Fraction, threshold: int, level: float
 ) -> tuple[Integers, Integers]:
-    """Intervals for counts of at least 1 whose noised `values` were shown for being at the threshold.
+    """Intervals for counts of at least 1 whose noised `values` were shown because they reached a threshold.
 
     Given that a count c with discrete Laplace noise is shown, its interval holds c with probability at
     least `level`, whatever c is: both tails of the noise *given* the threshold are inverted, each at half
@@ -35,9 +35,9 @@ def interval_given_threshold(
     level : float
         Between 0 and 1.
 
-    Notes
-    -----
-    **Privacy**: post-processing of the shown values and public numbers. Proof:
+    Privacy
+    -------
+    Post-processing of the shown values and public numbers. Proof:
     ``docs/proofs/discovery.md``.
     """
     tail = (1.0 - level) / 2

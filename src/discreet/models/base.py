@@ -48,13 +48,13 @@ class PrivateEstimator(BaseEstimator, ABC):
     Parameters
     ----------
     epsilon, delta : number
-        The budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+        The budget of one fit; pure DP if `delta` is 0. Infinite only with ``unit=dp.PUBLIC``.
     schema : Schema, optional
         Declares features and target, by name or in the order of X's columns.
     unit : Unit, optional
         Who is protected; the ledger's unit, else add/remove with one row per person.
     ledger : Ledger, optional
-        Where the fit is charged; without it a fresh one, with which nothing else adds up.
+        Where the fit is charged; by default a fresh one, which knows of no other charges.
 
     Privacy
     -------
@@ -98,7 +98,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         y : array, optional
             The target, one value per row; for frames and data sets, name it by `target` instead.
         groups : array, optional
-            Whose each row is, for a unit with ``max_rows``.
+            The person each row belongs to, for a unit with ``max_rows``.
         target : str, optional
             The name of the target's column; the schema's last column by default.
         """
@@ -128,14 +128,14 @@ class PrivateEstimator(BaseEstimator, ABC):
     def plan(
         self, data: Any = None, *, n_features: int | None = None, rows: int | None = None
     ) -> FitPlan:
-        """What a fit would cost and how noisy it would be, without touching a row.
+        """Tell what a fit would cost and how noisy it would be, without touching a row.
 
         Parameters
         ----------
         data : PrivateDataset, optional
-            Whose schema and unit count, for an estimator that declares none itself.
+            Supplies schema and unit, for an estimator that declares none itself.
         n_features : int, optional
-            The number of features, where neither schema nor bounds tell it.
+            The number of features, where neither schema nor bounds give it.
         rows : int, optional
             A public guess of the number of rows, for the expected noise.
         """
@@ -158,13 +158,13 @@ class PrivateEstimator(BaseEstimator, ABC):
     def _check_budget(self, unit: Unit) -> None:
         self._measure()
         if self.epsilon == math.inf and not unit.is_public:
-            raise ValueError("epsilon may be infinite (no noise) with unit=dp.PUBLIC alone.")
+            raise ValueError("epsilon may be infinite (no noise) only with unit=dp.PUBLIC.")
 
     def _check_own_ledger(self) -> None:
-        """Raise where a ledger that a fit opens for itself needs a consent that wasn't given."""
+        """Raise where a ledger that a fit opens for itself needs consent that wasn't given."""
 
     def _declared_width(self) -> int | None:
-        """How many features the parameters declare, if they tell."""
+        """How many features the parameters declare; None if they don't say."""
         bounds = getattr(self, "bounds", None)
         if bounds is None:
             return None
@@ -187,7 +187,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     def _found_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
-        """The feature columns as *public* rows show them: bounds are the least and the largest value."""
+        """The feature columns as *public* rows show them: bounds are the smallest and largest value."""
         found = {}
         for name, values in zip(names, cells, strict=True):
             x = np.asarray(values, np.float64)
@@ -220,7 +220,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         return ALONE if own_ledger else ""
 
     def _by_class(self, facts: Facts) -> npt.NDArray[np.int64]:
-        """Where each of ``classes_`` stands in an answer by target."""
+        """The position of each of ``classes_`` in an answer by target."""
         places = {label: place for place, label in enumerate(facts.labels)}
         return np.array([places[label] for label in self.classes_.tolist()], np.int64)
 
@@ -245,7 +245,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         return Rows(cells, tuple(self.columns_.values()), names, len(cells[0]))
 
     def _check_names(self, given: Sequence[str]) -> None:
-        """The names of a mapping, which scikit-learn does not look at."""
+        """Check the names of a mapping, which scikit-learn does not look at."""
         fitted = list(getattr(self, "feature_names_in_", []))
         if list(given) != fitted:
             raise ValueError(
@@ -271,5 +271,5 @@ def _numbers(value: Any, name: str) -> npt.NDArray[np.float64]:
 def _wrong_width(half: Any, width: int) -> Any:
     raise ValueError(
         f"bounds must hold two numbers, or two sequences with one number for each of the {width} features; "
-        f"one has shape {np.shape(half)}."
+        f"one of them has shape {np.shape(half)}."
     )

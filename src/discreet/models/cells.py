@@ -20,7 +20,7 @@ __all__ = ["Axis", "Cells", "axis_of", "even_cuts", "usual_bins"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Bins of a column where none are declared, at most.
+#: The most bins of a column for which none are declared.
 MOST_USUAL_BINS = 16
 
 
@@ -34,8 +34,8 @@ class Axis:
     by : Bins or None
         How numbers are cut; None for categories, and for numbers in one cell.
     points : array of shape (cells, width)
-        What stands for the rows of each cell: a number scaled by its bounds to [-1, 1], or indicators
-        of categories.
+        The point that stands for the rows of each cell: a number scaled by its bounds to [-1, 1], or
+        indicators of categories.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Axis:
 
 
 def even_cuts(column: Numeric, bins: int) -> tuple[float, ...]:
-    """Cuts between bins of one width; of whole numbers, between numbers."""
+    """Cuts between bins of equal width; for whole numbers, halfway between two of them."""
     low, high = float(column.lower), float(column.upper)
     if not column.width:
         return ()
@@ -73,11 +73,10 @@ def axis_of(name: str, column: Base, bins: int | Sequence[float]) -> Axis:
     cuts = even_cuts(column, bins) if isinstance(bins, int) else tuple(bins)
     if not cuts:
         return Axis(name, None, np.zeros((1, 1)))
-    by = Bins(name, cuts)  # complains of cuts that are no increasing numbers
+    by = Bins(name, cuts)  # raises unless cuts are increasing numbers
     edges = (float(column.lower), *by.cuts, float(column.upper))
-    if column.is_exact(
-        VALUE_BITS
-    ):  # the whole numbers in each bin, of which a cut belongs to the next
+    # the whole numbers in each bin; one at a cut belongs to the bin above
+    if column.is_exact(VALUE_BITS):
         ends = [math.ceil(edge) for edge in edges[:-1]] + [int(column.upper) + 1]
         middles = [(a + b - 1) / 2 for a, b in pairwise(ends)]
     else:
@@ -105,17 +104,17 @@ class Cells:
 
     @property
     def derived(self) -> dict[str, Bins]:
-        """Columns to derive, by names that no column has."""
+        """Columns to derive, under names that no other column has."""
         return {_binned(axis.name): axis.by for axis in self.axes if axis.by is not None}
 
     @property
     def by(self) -> list[str]:
-        """The columns whose values tell the cell, in order."""
+        """The columns whose values give the cell, in order."""
         cut = [axis for axis in self.axes if axis.by is not None or axis.is_category]
         return [axis.name if axis.is_category else _binned(axis.name) for axis in cut]
 
     def points(self) -> Floats:
-        """What stands for the rows of each cell, in the order of an answer by `by`."""
+        """The point that stands for the rows of each cell, in the order of an answer by `by`."""
         places = np.indices([axis.size for axis in self.axes]).reshape(len(self.axes), -1)
         parts = [axis.points[at] for axis, at in zip(self.axes, places, strict=True)]
         return np.concatenate(parts, axis=1)
@@ -137,10 +136,10 @@ def _binned(name: str) -> str:
 
 
 def usual_bins(signal: float, dimensions: int, others: int) -> int:
-    """How many bins each number gets where none are declared, from public facts.
+    """How many bins each numeric column gets where none are declared, from public facts.
 
     With k bins in each of d numbers the noise of all cells together grows like k^(d/2)/(ε·n), the error
-    of standing in a cell's middle falls like 1/k²: they balance at k ~ (ε·n)^(2/(4+d)). (Lei 2011 has
+    of using a cell's middle falls like 1/k²: they balance at k ~ (ε·n)^(2/(4+d)). (Lei 2011 has
     2/(2+d), for errors that fall like 1/k.) The factor 0.7 was measured: ``docs/proofs/m_estimation.md``.
 
     Parameters
@@ -148,9 +147,9 @@ def usual_bins(signal: float, dimensions: int, others: int) -> int:
     signal : float
         ε times the expected number of rows, divided by how many rows one person has.
     dimensions : int
-        How many numbers are cut.
+        How many numeric columns are cut.
     others : int
-        Into how many cells classes, categories and declared bins cut the table already.
+        Into how many cells classes, categories and declared bins already cut the table.
     """
     strength = max(1.0, signal / math.sqrt(max(1, others)))
     bins = math.ceil(0.7 * float(min(strength, 1e12) ** (2 / (4 + dimensions))))
@@ -158,7 +157,7 @@ def usual_bins(signal: float, dimensions: int, others: int) -> int:
 
 
 def declared_bins(bins: Any, names: Sequence[str]) -> Mapping[str, int | tuple[float, ...]]:
-    """What ``bins=`` says of each column: one number for all, or by name or place a number or cuts."""
+    """What ``bins=`` says of each column: one number for all, or a number or cuts by name or position."""
     if isinstance(bins, Mapping):
         if unknown := [name for name in bins if name not in names]:
             raise ValueError(f"bins: {unknown[0]!r} is not among the columns {', '.join(names)}.")

@@ -15,7 +15,7 @@ from discreet.release import Release
 from discreet.schema import Schema
 from discreet.unit import Unit
 
-#: Bounds of an estimator's columns are no larger, and no farther below 1 than its inverse.
+#: The largest size of bounds of an estimator's columns; the smallest, unless 0, is its inverse.
 MOST_SIZE = 1e100
 
 
@@ -38,7 +38,7 @@ class Question:
 
     @property
     def event(self) -> Event:
-        """What it is for the accountant."""
+        """The event for the accountant."""
         return self.prepared.event
 
     @property
@@ -51,7 +51,7 @@ class Question:
         return self.prepared.expected_error(rows)
 
     def release(self, door: PrivateDataset) -> Release:
-        """Ask it; it must be next in the plan that was paid."""
+        """Ask it; it must be next in the plan that was paid for."""
         return door.release(self.query, self.budget)
 
 

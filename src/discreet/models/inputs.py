@@ -83,7 +83,7 @@ def _given(estimator: Any, name: str) -> bool:
 
 
 def agreed_unit(unit: Any, ledger: Any) -> Unit:
-    """The unit that was asked for; else the ledger's; else add/remove with one row per person."""
+    """The unit that was given; else the ledger's; else add/remove with one row per person."""
     if unit is not None:
         return as_unit(unit)
     return ledger.unit if isinstance(ledger, Book) else Unit()
@@ -262,7 +262,7 @@ def listed_rows(estimator: PrivateEstimator, rows: Sequence[Any]) -> Array:
 
 
 def _row_cells(row: Any) -> Iterator[Any]:
-    """The cells of a list, a tuple or an array; anything else is no row, and has none."""
+    """The cells of a list, a tuple or an array; anything else is not a row, and has none."""
     kind = type(row)
     if issubclass(kind, list):
         return list.__iter__(row)
@@ -274,7 +274,7 @@ def _row_cells(row: Any) -> Iterator[Any]:
 
 
 def _declared_columns(estimator: Any) -> int:
-    """How many features are declared; 0 if nothing tells."""
+    """How many features are declared; 0 if nothing says."""
     if estimator.schema is not None:
         unit = agreed_unit(estimator.unit, estimator.ledger)
         target = _target_name(estimator, estimator.schema, unit, None)
@@ -288,7 +288,7 @@ def cells_of(column: Any) -> Array:
 
 
 def declared_kind(column: Any) -> str | None:
-    """The kind that a frame's own type says a column has; None for lists and arrays."""
+    """The kind of a column according to its frame's own type; None for lists and arrays."""
     if isinstance(column, np.ndarray) or not hasattr(column, "to_numpy"):
         return None
     return plain_column(column[:0])[1]
@@ -336,7 +336,7 @@ def _declared(
     unit: Unit,
     cells: Mapping[str, Array],
 ) -> Schema:
-    """The schema that the parameters declare; what they leave open is read from public rows alone."""
+    """The schema that the parameters declare; what they leave open is read only from public rows."""
     columns = estimator._declared_features(features)
     if columns is None:
         if not unit.is_public or not cells:
@@ -390,7 +390,7 @@ def _with_groups(table: _Table, groups: Any, unit: Unit) -> Any:
     if unit.id_column is None:
         if groups is not None:
             raise ValueError(
-                "groups needs a unit that says how many rows of one person count, as in "
+                "groups needs a unit that limits the rows of one person, as in "
                 "unit=dp.Unit(dp.ADD_REMOVE, id_column='person', max_rows=3)."
             )
         return table.source
@@ -453,7 +453,7 @@ def planned(
     else:
         width = n_features or getattr(estimator, "n_features_in_", 0) or estimator._declared_width()
         if not width:
-            raise ValueError("n_features must be given: the parameters don't tell it.")
+            raise ValueError("n_features must be given: the parameters don't declare it.")
         features = tuple(f"x{j}" for j in range(whole(width, "n_features", least=1)))
         target = None if estimator._target == "none" else "target"
         schema = _declared(estimator, features, target, unit, {})

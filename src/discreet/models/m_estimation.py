@@ -32,16 +32,16 @@ from discreet.release import Release
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Cells of features and target together, at most; more are refused.
+#: The most cells of features and target together; more are refused.
 MOST_CELLS = 2**17
-#: What is assumed of the number of rows where nothing is known of it.
+#: The assumed number of rows where nothing is known about it.
 USUAL_ROWS = 10_000
-#: How many rows with the mean of all each cell gets, as a share of the threshold (measured).
+#: How many rows with the overall mean are added to each cell, as a share of the threshold (measured).
 PULL = 0.25
 
 
 def _if_inner_has(name: str) -> Callable[[F], F]:
-    """A method that is there if the inner estimator has one of this name."""
+    """A method that exists if the inner estimator has one of this name."""
 
     def has(estimator: Any) -> bool:
         return hasattr(getattr(estimator, "estimator_", estimator._inner()), name)
@@ -63,12 +63,12 @@ class _Recipe:
 @final
 @with_parameters
 class HistogramMEstimator(BoundedEstimator):
-    """A scikit-learn estimator, fitted to the cells of a noised histogram instead of the rows.
+    """Any scikit-learn estimator, fitted to the cells of a noised histogram instead of the rows.
 
     The table is cut into public cells, their counts are noised once, and the estimator is fitted to the
     middles of the cells, weighted by what the noise left of the counts (Lei 2011). Whatever the estimator
     does is post-processing. Numbers reach it scaled by their bounds to [-1, 1], categories as indicators.
-    For few columns: cells multiply.
+    Use it for few columns: cells multiply.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ class HistogramMEstimator(BoundedEstimator):
         number or the cuts themselves, which suit amounts that are mostly small. 1 leaves a column out. By
         default up to 16, from the budget, the number of columns and `expected_rows`.
     target_bins : int or sequence of cuts, optional
-        For regressors: cut the target as well, and fit to the middles of its bins, as any loss but squares
-        needs. By default each cell has its noised mean of the target instead.
+        For regressors: cut the target as well, and fit to the middles of its bins, as any loss but squared
+        error needs. By default each cell has its noised mean of the target instead.
     expected_rows : int, optional
-        A public guess of the number of rows, for the default of `bins`; 10000 if nobody knows.
+        A public guess of the number of rows, for the default of `bins`; 10000 by default.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class HistogramMEstimator(BoundedEstimator):
     classes_ : array
         For classifiers.
     weights_ : array of shape (n_cells_,)
-        What the cells weigh: noised counts, those within the noise set to 0.
+        The weights of the cells: noised counts, with those within the noise set to 0.
     n_cells_ : int
     privacy_ : FitPrivacy
 
@@ -139,7 +139,7 @@ class HistogramMEstimator(BoundedEstimator):
                 f"LogisticRegression(), not {inner!r}."
             )
         if isinstance(inner, PrivateEstimator):
-            raise TypeError("estimator must be a plain one: the histogram is private already.")
+            raise TypeError("estimator must be a plain model: the histogram is private already.")
         if not has_fit_parameter(inner, "sample_weight"):
             raise TypeError(
                 f"estimator must take sample_weight in fit, which {type(inner).__name__} doesn't: a cell "
@@ -162,7 +162,7 @@ class HistogramMEstimator(BoundedEstimator):
             raise ValueError(
                 f"bins: the columns make {shown} cells in all (the target among them), more than "
                 f"{MOST_CELLS:,}, and most of them would hold noise alone. Name fewer columns in the schema, "
-                "or fewer bins, as in bins=2, or bins=1 for a column that matters little."
+                "or ask for fewer bins, as in bins=2, or bins=1 for a column that matters little."
             )
         return cells, target
 
@@ -194,9 +194,8 @@ class HistogramMEstimator(BoundedEstimator):
         elif rows is None:
             rows = USUAL_ROWS
         epsilon = 1e9 if self.epsilon == math.inf else float(rational(self.epsilon, "epsilon"))
-        asked = (
-            2 if self._target == "number" and self.target_bins is None else 1
-        )  # counts, and sums
+        # counts, and sums
+        asked = 2 if self._target == "number" and self.target_bins is None else 1
         return epsilon * rows / facts.unit.rows_per_person / asked
 
     def _target_axis(self, facts: Facts) -> Axis | None:
@@ -267,7 +266,7 @@ class HistogramMEstimator(BoundedEstimator):
         self.estimator_ = clone(self._checked_inner()).fit(points, answers, sample_weight=weights)
 
     def refitted(self, estimator: Any) -> HistogramMEstimator:
-        """Another estimator on the same noised cells: post-processing, so nothing is charged.
+        """Fit another estimator to the same noised cells: post-processing, so nothing is charged.
 
         Parameters
         ----------
@@ -292,13 +291,13 @@ class HistogramMEstimator(BoundedEstimator):
         return np.asarray(float(column.lower) + (values + 1.0) / 2.0 * column.width)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """What the fitted estimator says of rows."""
+        """The fitted estimator's predictions for rows."""
         design = self._design(X)
         return np.asarray(self.estimator_.predict(design))
 
     @_if_inner_has("predict_proba")
     def predict_proba(self, X: Any) -> Floats:
-        """The chances of the classes, in the order of ``classes_``."""
+        """The classes' probabilities for each row, in the order of ``classes_``."""
         design = self._design(X)
         return np.asarray(self.estimator_.predict_proba(design))
 
@@ -327,7 +326,7 @@ class HistogramMEstimator(BoundedEstimator):
 
 
 def threshold(release: Release, counts: Floats) -> float:
-    """What an empty cell's noisy count exceeds once in two tables: noise at the level of 1/cells."""
+    """The count that about one empty cell in every two tables exceeds: noise at the level of 1/cells."""
     if counts.size < 2:
         return 0.0
     interval = release.noise_interval(1 - 1 / counts.size)

@@ -32,7 +32,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class NaiveBayes(ClassifierMixin, PrivateEstimator):
-    """What naive Bayes classifiers share: one vector, and class scores from it.
+    """What naive Bayes classifiers share: one noised vector, and class scores from it.
 
     Numeric columns are normal within a class, countable ones have a probability for each value.
 
@@ -140,7 +140,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         codes = rows.codes(others) if others else np.zeros((rows.length, 0), np.int64)
         for column in range(len(others)):
             table = np.vstack([self.feature_log_prob_[column].T, np.zeros(len(self.classes_))])
-            scores += table[codes[:, column]]  # no declared value: the zeros behind the last
+            scores += table[codes[:, column]]  # not a declared value: the zeros after the last
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -166,9 +166,9 @@ def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, Margina
 
 
 def _class_counts(value: MarginalsValue, error: MarginalsValue) -> list[tuple[Floats, float]]:
-    """All that a vector says of the numbers of rows by class, each with its noise.
+    """All that a vector says about the numbers of rows by class, each with its noise.
 
-    Every histogram adds up to them, with the cell of its rows without a declared value.
+    Every histogram adds up to them, if the cell for undeclared values is counted.
     """
     found = []
     if value.count is not None:
@@ -237,9 +237,9 @@ class CategoricalNB(NaiveBayes):
     -------
     The histograms of all features by class are one vector with one noise: one person moves one cell
     of each. Class counts are the mean of what the histograms add up to, so they cost nothing. Counts
-    within half a standard deviation of the noise count as none. Rows without a declared value of a
-    feature have a cell of their own, which class counts need; it tells nothing in predictions. Proof
-    page: ``docs/proofs/naive_bayes.md``.
+    within half a standard deviation of the noise count as 0. Rows without a declared value of a feature
+    have a cell of their own, which class counts need; predictions ignore it. Proof page:
+    ``docs/proofs/naive_bayes.md``.
     """
 
     categories: Any = None

@@ -20,9 +20,9 @@ def with_parameters(estimator: type[T]) -> type[T]:
     """Make the annotated fields of a class the parameters of its constructor.
 
     The constructor keeps them as they are, as scikit-learn wants, and takes them by name; those declared
-    with ``field(..., kw_only=False)`` also by place. What a class inherits and doesn't describe itself is
-    described in its docstring in the words of its parents, which may speak of parameters that only their
-    children have.
+    with ``field(..., kw_only=False)`` also by position. Parameters that a class inherits and doesn't
+    describe itself are described in its docstring in the words of its parents, which may speak of
+    parameters that only their children have.
     """
     made = dataclass(kw_only=True, eq=False, repr=False)(estimator)
     if made.__doc__ is not None and not inspect.isabstract(made):  # None under python -OO

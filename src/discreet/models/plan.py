@@ -31,7 +31,7 @@ class FitPlan:
         The expected standard error of what is learned, by name; empty where it depends on the number
         of rows and none was given.
     queries : tuple
-        What will be asked; of later questions, which depend on earlier answers, ones at the same price.
+        What will be asked; stand-ins of the same price for questions that depend on earlier answers.
     facts : Facts
         The public facts that decided all this.
     recipe
@@ -53,6 +53,6 @@ class FitPlan:
     def from_question(
         cls, facts: Facts, question: Question, noise: Mapping[str, Any], recipe: Any = None
     ) -> FitPlan:
-        """Plan a single question, which is the recipe unless there is more to one."""
+        """Plan a single question, which is also the recipe unless another is given."""
         recipe = question if recipe is None else recipe
         return cls(question.event, question.measure, noise, (question.query,), facts, recipe)

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 MEAN_SPREAD = 0.5
 #: Variances are log-normal: median, and standard deviation of the logarithm.
 TYPICAL_VARIANCE, VARIANCE_SPREAD = 0.1, 1.0
-#: Counts below this many standard deviations of their noise are not told from it.
+#: Counts below this many standard deviations of their noise are treated as noise.
 LEAST_COUNT = 2.0
 LEAST_CELL = 0.5
 #: Where the noise is below this share of a variance, the prior has nothing to add.
@@ -24,17 +24,17 @@ _VARIANCES = np.exp(np.linspace(np.log(1e-7), 0.0, 256))
 
 
 def repaired_counts(counts: Floats, noise: float) -> Floats:
-    """Counts of classes, none below what its noise could make of nothing."""
+    """Counts of classes, none below what noise alone could show."""
     return np.maximum(counts, max(1.0, LEAST_COUNT * noise))
 
 
 def repaired_cells(cells: Floats, noise: Floats, alpha: float) -> Floats:
-    """Counts of cells plus `alpha`; those that can't be told from noise count as none."""
+    """Counts of cells plus `alpha`; those that can't be told from noise count as 0."""
     return np.where(cells <= LEAST_CELL * noise, 0.0, cells) + alpha
 
 
 def joined_counts(estimates: list[tuple[Floats, float]]) -> tuple[Floats, float]:
-    """Several estimates of the same counts, each with its noise, weighted by precision."""
+    """Combine several estimates of the same counts, each with its noise, weighted by precision."""
     if any(noise == 0.0 for _, noise in estimates):
         return next((counts, 0.0) for counts, noise in estimates if noise == 0.0)
     weights = [noise**-2.0 for _, noise in estimates]

@@ -29,7 +29,7 @@ class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
     """What the transformers here share: one column out for one column in."""
 
     def _columns_in(self, X: Any) -> Floats:
-        """Transformed rows given back, checked."""
+        """Check rows that are to be transformed back."""
         check_is_fitted(self, "privacy_")
         points = np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan"))
         if points.shape[1] != self.n_features_in_:
@@ -40,7 +40,7 @@ class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
 @final
 @with_parameters
 class StandardScaler(Rescaler):
-    """Columns less their private mean, over their private standard deviation.
+    """Centre columns by their private mean and scale them by their private standard deviation.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ class StandardScaler(Rescaler):
         self.scale_ = np.where(half > 0, np.sqrt(self.var_), 1.0)
 
     def transform(self, X: Any) -> Floats:
-        """Rows, centred and scaled."""
+        """Centre and scale rows."""
         x = self._rows(X).numbers()
         centred = x - self.mean_ if self.with_mean else x
         return np.asarray(centred / self.scale_ if self.with_std else centred)
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Rows in the units of the columns again."""
+        """Bring rows back to the units of the columns."""
         x = self._columns_in(X)
         x = x * self.scale_ if self.with_std else x
         return np.asarray(x + self.mean_ if self.with_mean else x)
@@ -105,7 +105,7 @@ class StandardScaler(Rescaler):
 @final
 @with_parameters
 class QuantileBinner(Rescaler):
-    """Columns as numbers of bins between private quantiles.
+    """Replace each column's values by bin numbers, with bins between private quantiles.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from discreet.ledger.statement import described
 from discreet.measures import Measure
 from discreet.unit import Unit
 
-#: Said where a fit opened a ledger of its own.
+#: The note of a fit that opened a ledger of its own.
 ALONE = (
     "the ledger was opened by this fit alone: nothing adds up across such fits. Give ledger=dp.Ledger(...) "
     "to keep one budget for all that is asked of these people"
@@ -33,7 +33,7 @@ class FitPrivacy:
     is_private : bool
         False on rows declared public, and when noise was drawn from a fixed seed.
     note : str
-        What a reader must know besides; empty if nothing.
+        What else a reader must know; may be empty.
     """
 
     event: Event

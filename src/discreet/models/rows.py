@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False)
 class Rows:
-    """Feature columns as arrays, with their declarations: whatever stands in a cell, it has a value."""
+    """Feature columns as arrays, with their declarations: every cell has a value, whatever it holds."""
 
     cells: tuple[npt.NDArray[Any], ...]
     columns: tuple[Base, ...]
@@ -38,9 +38,9 @@ class Rows:
         return result
 
     def codes(self, which: list[int] | None = None, bits: int | None = None) -> Integers:
-        """The schema's codes of the features; -1 where a cell is no declared category.
+        """The schema's codes of the features; -1 where a cell is not a declared category.
 
-        With `bits`, numeric features are coded on a grid of so many bits.
+        With `bits`, numeric features are coded on a grid of this many bits.
         """
         places = range(len(self.columns)) if which is None else which
         schema = Schema(dict(zip(self.names, self.columns, strict=True)))
@@ -61,7 +61,7 @@ class Rows:
 
 
 def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
-    """Cells of a type that the column's code can be computed of; objects otherwise."""
+    """Cells of a type from which the column's code can be computed; objects otherwise."""
     text = isinstance(column, Categorical) and isinstance(column.values[0], str)
     fits = cells.dtype.kind in ("OU" if text else "Ofiub")
     return cells if fits else cells.astype(object)

@@ -22,7 +22,7 @@ _LEAST_BITS = 6
 
 
 def finest(facts: Facts, budget: Measure | Mechanism, products: Products) -> CentredSums:
-    """The query for moments of all features; noise that is too large for fine grids gets a coarse one.
+    """The query for moments of all features; where noise is too large for a fine grid, on a coarser one.
 
     What decides is the number of columns and the budget, both public.
     """
@@ -46,7 +46,7 @@ def _fits(moved: Sensitivity, budget: Measure | Mechanism) -> bool:
 
 @dataclass(frozen=True)
 class ScaledMoments:
-    """What a noised vector says of columns scaled to [-1, 1].
+    """What a noised vector says about columns scaled to [-1, 1].
 
     Attributes
     ----------

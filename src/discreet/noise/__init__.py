@@ -2,8 +2,8 @@
 
 The only place where randomness for privacy is made. Every sampler's distribution is the stated one,
 exactly: floating point only ever guesses, and integers decide. What is proved, and under which
-assumptions, is on one page: ``docs/proofs/noise.md``. (`noise.bingham` alone works in floating point;
-what rests on it is charged as assumed.)
+assumptions, is on one page: ``docs/proofs/noise.md``. (Only `noise.bingham` and `noise.norm_gamma` work
+in floating point; what rests on them is charged as assumed.)
 """
 
 from discreet.noise import entropy

@@ -18,7 +18,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Size: TypeAlias = int | tuple[int, ...] | None
 
 BLOCK: Final = 1 << 14
-"""Draws made at a time: a handful of arrays of this length stay in a second-level cache."""
+"""How many draws are made at a time: a few arrays of this length fit a second-level cache."""
 
 
 def shape_of(size: Size) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ def bernoulli(p: Number, size: Size = None) -> Coins | bool:
     Notes
     -----
     A uniform real U is compared with p digit by digit in base 256, and a digit of U is drawn only
-    where all before it were equal to those of p: 256/255 random bytes a coin.
+    where all before it were equal to those of p: 256/255 random bytes per coin.
     """
     probability = non_negative(p, "p")
     if probability > 1:

@@ -1,7 +1,7 @@
-"""Unit vectors from Bingham's law, by rejection: no Markov chain, so no distance from the law to argue about.
+"""Unit vectors from the Bingham distribution, by rejection: no Markov chain whose convergence would matter.
 
-The one sampler here that works in floating point: its law is the stated one in real arithmetic. What
-rests on it is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/decomposition.md``.
+It works in floating point: its distribution is the stated one in real arithmetic only. What rests on it
+is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/decomposition.md``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.noise.arrays import Floats, Words
 
 __all__ = ["BinghamLaw", "bingham"]
 
-#: Proposals made at a time, in numbers, so that many columns don't take much memory.
+#: How many numbers are proposed at a time, so that many columns don't take much memory.
 _PROPOSED_NUMBERS = 1 << 16
 
 
@@ -36,7 +36,7 @@ class BinghamLaw:
     Parameters
     ----------
     gaps : array of shape (q,)
-        λ >= 0, the least of them 0: how much each direction falls short of the best.
+        λ >= 0, the smallest of them 0: how much each direction falls short of the best.
 
     Notes
     -----
@@ -77,7 +77,7 @@ class BinghamLaw:
         return np.concatenate([np.empty((0, q)), *found])
 
     def log_acceptance(self, squares: Floats, b: float) -> Floats:
-        """The logarithm of the chance that proposals are taken, from their squared coordinates."""
+        """The logarithm of the chance that proposals are accepted, from their squared coordinates."""
         q = len(self.gaps)
         bound = (b - q) / 2.0 + q / 2.0 * math.log(q / b)
         short = squares @ self.gaps
@@ -100,11 +100,11 @@ def bingham(matrix: Floats, count: int | None = None) -> Floats:
     array of shape (q,) or (count, q)
         Of norm 1 up to rounding. Both signs are equally likely.
 
-    Notes
-    -----
-    **Privacy**: exact in real arithmetic, not in floating point; see the module. It never raises because
-    of a finite matrix. The number of proposals is geometric with a mean that depends on the matrix, between 1
-    and about 1.17·√q: running time isn't protected.
+    Privacy
+    -------
+    Exact in real arithmetic, not in floating point; see the module. No finite matrix makes it raise. The
+    number of proposals is geometric with a mean that depends on the matrix, between 1 and about 1.17·√q:
+    running time isn't protected.
     """
     values, vectors = np.linalg.eigh(matrix)
     law = BinghamLaw(np.maximum(values[-1] - values, 0.0))

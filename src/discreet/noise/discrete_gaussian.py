@@ -38,13 +38,13 @@ def discrete_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     -------
     int or ndarray of int64
 
-    Notes
-    -----
-    **Privacy**: added to an integer query of L2 sensitivity d it satisfies
-    (d**2 / (2 sigma**2))-concentrated differential privacy [1]_. The formulas for the
-    continuous Gaussian do **not** hold for it; `rounded_gaussian` has them. The distribution is
-    exact, given the bounds on the errors of ``numpy.log`` and ``numpy.exp`` and a uniform entropy
-    stream; running time isn't protected. Proof: ``docs/proofs/noise.md``.
+    Privacy
+    -------
+    Added to an integer query of L2 sensitivity d it satisfies (d**2 / (2 sigma**2))-zero-concentrated
+    differential privacy [1]_. The formulas for the continuous Gaussian do **not** hold for it; they hold
+    for `rounded_gaussian`. The distribution is exact, given the bounds on the errors of ``numpy.log`` and
+    ``numpy.exp`` and a uniform entropy stream; running time isn't protected. Proof page:
+    ``docs/proofs/noise.md``.
 
     References
     ----------
@@ -67,7 +67,7 @@ def _fill(sigma: Fraction, out: Integers) -> None:
 
 
 def _accept(sigma: Fraction, proposals: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Accept y with probability exp(-(|y| / sigma - 1)**2 / 2): the ratio of the two laws."""
+    """Accept y with probability exp(-(|y| / sigma - 1)**2 / 2): the ratio of the two distributions."""
     heads = entropy.current().words(proposals.size) >> 1
     gap: Floats = np.abs(proposals) * (1.0 / float(sigma))
     np.subtract(gap, 1.0, out=gap)

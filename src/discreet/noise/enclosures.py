@@ -1,4 +1,4 @@
-"""Integers that enclose exp, pi and erfc: what every draw in doubt is decided with.
+"""Integers that enclose exp, pi and erfc, which decide every draw that is in doubt.
 
 Each function returns ``(low, high)`` with ``low <= 2**bits * value <= high``, by integer arithmetic
 alone and rounded outwards at every step, so the inequalities hold without any assumption on

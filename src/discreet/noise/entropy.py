@@ -60,8 +60,8 @@ class Stream:
 
     def fill(self, out: Words) -> None:
         """Overwrite `out`, a contiguous one-dimensional array of words, with uniform words."""
-        # nothing is kept between calls: an interrupt, or noise drawn by a signal handler in the middle of
-        # this loop, finds fresh words all the same
+        # nothing is kept between calls: after an interrupt, or when a signal handler draws noise in the
+        # middle of this loop, words are still fresh
         target = out.view(np.uint8).data
         for start in range(0, 8 * out.size, 8 * _CHUNK):
             part = target[start : start + 8 * _CHUNK]
@@ -102,9 +102,9 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 def current_process() -> tuple[int, int]:
-    """What tells this process from those it was forked from: what holds secrets belongs to one."""
-    # The generation covers a process id that is used again, the process id a fork that Python
-    # didn't see (one made by a library).
+    """What tells this process from those it was forked from: whatever holds secrets belongs to one."""
+    # The generation covers a reused process id, the process id a fork that Python didn't see (one
+    # made by a library).
     return _generation, os.getpid()
 
 
@@ -151,10 +151,12 @@ def fixed(seed: int | str | bytes) -> Iterator[None]:
 
     Notes
     -----
-    The block covers the current thread (and asyncio task) alone: another thread, and a child
-    made by fork inside the block, keep drawing from the operating system. Blocks nest.
+    The block covers only the current thread (and asyncio task): another thread, and a child forked inside
+    the block, keep drawing from the operating system. Blocks nest.
 
-    **Privacy**: none. Whoever knows the seed can subtract the noise.
+    Privacy
+    -------
+    None. Whoever knows the seed can subtract the noise.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | str | bytes):
         raise TypeError(f"seed must be an int, a str or bytes, not {type(seed).__name__}")

@@ -39,13 +39,13 @@ def rounded_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     -------
     int or ndarray of int64
 
-    Notes
-    -----
-    **Privacy**: for an integer vector x, x + round(N) = round(x + N): the sum is post-processing
-    of the continuous Gaussian mechanism, so whatever is proved for that one holds unchanged, at
-    any real sensitivity. (The variance is larger, by about 1/12.) The distribution is exact, given
-    the bound on the error of ``scipy.special.ndtri`` and a uniform entropy stream; running time
-    isn't protected. Proof: ``docs/proofs/noise.md``.
+    Privacy
+    -------
+    For an integer vector x, x + round(N) = round(x + N): the sum is post-processing of the continuous
+    Gaussian mechanism, so whatever is proved for that holds unchanged, at any real sensitivity. (The
+    variance is larger, by about 1/12.) The distribution is exact, given the bound on the error of
+    ``scipy.special.ndtri`` and a uniform entropy stream; running time isn't protected.
+    Proof page: ``docs/proofs/noise.md``.
     """
     exact = as_scale(sigma, "sigma")
     return shaped(size, lambda out: _fill(exact, out))

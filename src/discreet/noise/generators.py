@@ -1,9 +1,9 @@
-"""Generators that anyone can replay: renewed while runs are made whose number is secret.
+"""Generators that anyone can replay: renewed during runs whose number is secret.
 
-Python's, numpy's and torch's generators are public: who knows their state knows their draws, and which
-draws they were. Where the best of several runs is released, what it drew from them would tell which run
-it was. So each run begins with states of its own, independent of everything else, and afterwards
-the states are what they were before.
+Python's, numpy's and torch's generators are public: whoever knows their state knows their draws, and
+which draws they were. Where the best of several runs is released, what it drew from them would tell which
+run it was. So each run begins with states of its own, independent of everything else, and afterwards the
+states are what they were before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from discreet.noise import entropy
 
 __all__ = ["count_libraries", "find_generators", "renew"]
 
-#: What holds no generator of its own.
+#: Types that hold no generator.
 _PLAIN = (str, bytes, int, float, type, type(sys), type(None), np.ndarray, np.generic)
 #: Bits of entropy that a generator is seeded with.
 _BITS = 256
@@ -43,7 +43,7 @@ os.register_at_fork(after_in_child=_renew_turn)
 
 @dataclass(frozen=True)
 class _State:
-    """How the state of a generator is read, put back, and made anew."""
+    """How the state of a generator is read, restored and reseeded."""
 
     get: Callable[[], Any]
     put: Callable[[Any], object]
@@ -52,7 +52,7 @@ class _State:
 
 @contextmanager
 def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
-    """Inside, public generators have fresh, independent states; afterwards those of before.
+    """Give public generators fresh, independent states inside the block, and restore the old ones afterwards.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
 
     Privacy
     -------
-    The seeds come from the toolkit's entropy, anew each time: a state that was seeded once for
-    several runs could be rolled back from one run to another. One thread at a time is inside; others
-    that use the process's generators meanwhile see, and shift, the draws of this one.
+    The seeds come from the toolkit's entropy, anew each time: a state that was seeded once for several
+    runs could be rolled back from one run to another. One thread at a time is inside; others that use the
+    process's generators at the same time see, and shift, its draws.
     """
     with _turn:
         states = {**_process_states(), **{id(each): _state_of(each) for each in generators}}
@@ -75,24 +75,23 @@ def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
             yield
         finally:
             for name, state in _process_states().items():
-                if (
-                    name not in states
-                ):  # its library was imported inside: no trace of its draws is left
+                # its library was imported inside: no trace of its draws is left
+                if name not in states:
                     state.seed()
             for put, before in reversed(kept):
                 put(before)
 
 
 def count_libraries() -> int:
-    """How many generators of the whole process there are: torch's only once torch was imported."""
+    """How many process-wide generators there are; torch's counts only once torch was imported."""
     return len(_process_states())
 
 
 def find_generators(*roots: Any) -> list[Any]:
-    """All generators that are held by what is given, at any depth.
+    """Find all generators held by the given objects, at any depth.
 
     Parameters are followed through estimators, objects, lists, mappings, and what functions hold. Arrays
-    and tables aren't looked into, nor is what this toolkit keeps rows in.
+    and tables aren't searched, nor is whatever this toolkit keeps rows in.
     """
     found: list[Any] = []
     pending, seen = list(roots), {}
@@ -119,7 +118,7 @@ def _held_by(item: Any) -> list[Any]:
     names = ["__self__", "__defaults__", "__kwdefaults__"]
     is_estimator = _attribute(item, "get_params") is not None
     is_ours = type(item).__module__.startswith("discreet.")
-    # of ours, plans and recipes are dataclasses, and what holds rows is not
+    # our plans and recipes are dataclasses, and what holds rows is not one
     if is_estimator or dataclasses.is_dataclass(item) or not is_ours:
         names.append("__dict__")
         for kind in type(item).__mro__:
@@ -132,7 +131,7 @@ def _held_by(item: Any) -> list[Any]:
 def _attribute(item: Any, name: str) -> Any:
     try:
         return getattr(item, name, None)
-    except Exception:  # objects may do as they please when they are asked
+    except Exception:  # an object's attributes may do anything when asked for
         return None
 
 

@@ -1,7 +1,7 @@
 """Lazy inversion: the largest k whose tail probability exceeds a uniform real number.
 
 This is the one loop that the Laplace, geometric and rounded Gaussian samplers share. Each draw is
-a function of a real U alone; 63 bits of it are turned into a quantile in floating point, and where
+a function of one real U; 63 bits of it are turned into a quantile in floating point, and where
 an error of floating point, or the bits of U that aren't known yet, could change the integer, the
 draw is decided again by `LazyUniform.last_below`, in integers.
 """
@@ -23,7 +23,7 @@ from discreet.noise.lazy import WORD_FLOOR, LazyUniform
 __all__ = ["NARROW", "Inversion", "Workspace", "negate_by_top_bit", "shift_of"]
 
 NARROW: Final = 1 << 20
-"""Largest scale that is inverted directly: its error bound, scale * 2**-40, stays below 2**-20."""
+"""The largest scale that is inverted directly: its error bound, scale * 2**-40, stays below 2**-20."""
 
 _LARGEST: Final = 1 << 32  # for scales up to NARROW reached with probability below exp(-4000)
 _LOW_63: Final = np.uint64((1 << 63) - 1)
@@ -38,7 +38,7 @@ def shift_of(scale: Fraction) -> int:
 
 @final
 class Workspace:
-    """Arrays that a block of draws is computed in, made once for many blocks."""
+    """Arrays for computing a block of draws, made once for many blocks."""
 
     __slots__ = ("heads", "quantiles", "wholes")
 
@@ -98,7 +98,7 @@ class Inversion:
         draw = uniform.last_below(int(self.guess(uniform.log())), self.threshold)
         if draw >= _LARGEST:
             raise OverflowError(
-                "a draw of more than 4000 scales: chance explains this less than once in 2**5000; "
+                "a draw of more than 4000 scales, which chance explains less than once in 2**5000 times: "
                 "look for a broken source of entropy"
             )
         return draw

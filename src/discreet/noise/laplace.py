@@ -38,11 +38,11 @@ def discrete_laplace(scale: Number, size: Size = None) -> Integers | int:
     -------
     int or ndarray of int64
 
-    Notes
-    -----
-    **Privacy**: added to an integer query of L1 sensitivity d it is pure (d / scale)-differentially
-    private [1]_. The distribution is exact, given the bound on the error of ``numpy.log`` and a
-    uniform entropy stream; running time isn't protected. Proof: ``docs/proofs/noise.md``.
+    Privacy
+    -------
+    Added to an integer query of L1 sensitivity d it is pure (d / scale)-differentially private [1]_. The
+    distribution is exact, given the bound on the error of ``numpy.log`` and a uniform entropy stream;
+    running time isn't protected. Proof page: ``docs/proofs/noise.md``.
 
     References
     ----------
@@ -62,9 +62,9 @@ def geometric(scale: Number, size: Size = None) -> Integers | int:
 
     Parameters and guarantees are those of `discrete_laplace`.
 
-    Notes
-    -----
-    **Privacy**: one-sided noise by itself hides nothing from below; it is a building block.
+    Privacy
+    -------
+    One-sided noise by itself hides nothing from below; it is a building block.
     """
     exact = as_scale(scale, "scale")
     return shaped(size, lambda out: _fill(exact, out, signed=False))
@@ -135,7 +135,7 @@ def _laplace_magnitude(scale: Fraction) -> Inversion:
 def _fill_wide(
     scale: Fraction, shift: int, out: Integers, work: Workspace, *, signed: bool
 ) -> None:
-    """Draw at a scale beyond the narrow ones: quotient and remainder by 2**shift, apart."""
+    """Draw at a scale beyond the narrow ones: quotient and remainder by 2**shift, separately."""
     law = _geometric(scale / (1 << shift))
     rejected = _propose(law, scale, shift, out, work, signed=signed)
     while rejected.size:
@@ -165,7 +165,7 @@ def _propose(
     ]
     np.left_shift(out, shift, out=out)
     np.bitwise_or(out, remainders, out=out)
-    if signed:  # zero must not be counted for both signs
+    if signed:  # zero must not count for both signs
         rejected += np.flatnonzero((out == 0) & (first.view(np.int64) < 0)).tolist()
         negate_by_top_bit(out, first)
     return np.unique(np.array(rejected, np.int64))

@@ -1,7 +1,8 @@
-"""Vectors whose length has a Gamma law: noise for bounds in L2, as papers add it.
+"""Vectors whose length has a Gamma distribution: noise for bounds in L2, as in the papers.
 
-Directions and lengths are made in floating point: the law is the stated one in real arithmetic. What rests on
-it is *assumed*, not proved, and the ledger is told so. Proof page: ``docs/proofs/erm.md``.
+Directions and lengths are made in floating point: the distribution is the stated one in real arithmetic
+only. What rests on it is *assumed*, not proved, and the ledger is told so. Proof page:
+``docs/proofs/erm.md``.
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from discreet.noise.laplace import geometric
 
 __all__ = ["check_norm_gamma", "norm_gamma"]
 
-#: The parts that directions and radii are drawn in.
+#: How many parts directions and radii are drawn in.
 _PARTS = 2**30
 
 
 def check_norm_gamma(size: int, scale: float, longest: float) -> None:
     """Raise if vectors of this many coordinates can be longer than `longest`, beyond which they are cut.
 
-    A radius Gamma(size, scale) is above 2·(size + 64)·scale less often than once in e^64 times.
+    A radius Gamma(size, scale) exceeds 2·(size + 64)·scale less than once in e^64 times.
     """
     if not 2 * (size + 64) * scale <= longest:
         raise ValueError(
-            f"this would need norm-Gamma noise of scale {scale:.3g}, more than is drawn without cutting it: "
-            "ask with a larger budget."
+            f"this would need norm-Gamma noise of scale {scale:.3g}, which can't be drawn in full: "
+            "give a larger budget."
         )
 
 
 def norm_gamma(count: int, size: int, scale: float) -> Floats:
-    """So many vectors of density ∝ exp(-‖b‖/scale): a radius Gamma(size, scale), any direction."""
+    """Draw `count` vectors of density ∝ exp(-‖b‖/scale): a radius Gamma(size, scale), any direction."""
     shape = count, size
     radius = (geometric(_PARTS, shape) + 0.5).sum(axis=1) * (scale / _PARTS)
     normal = rounded_gaussian(_PARTS, shape).astype(np.float64)

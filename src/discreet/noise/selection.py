@@ -74,14 +74,15 @@ def select(
     Notes
     -----
     Candidates are proposed from an envelope: integers, computed in floating point, that are proved
-    to exceed the true weights, and almost all proposals are accepted. What the acceptance needs in
-    doubt is decided in integers, so the distribution is exact, given the bound on the error of
-    ``numpy.exp`` and a uniform entropy stream. Proof: ``docs/proofs/noise.md``.
+    to exceed the true weights, and almost all proposals are accepted. Where floating point leaves the
+    acceptance in doubt, integers decide, so the distribution is exact, given the bound on the error of
+    ``numpy.exp`` and a uniform entropy stream. Proof page: ``docs/proofs/noise.md``.
 
-    **Privacy**: with scores of sensitivity d and ``factor = epsilon / (2 d)``, one draw is
-    epsilon-differentially private [1]_, section 3.4, where the weights are public; several draws
-    from the same scores compose. Running time isn't protected: it varies a little with the scores.
-    Error messages never hold a score.
+    Privacy
+    -------
+    With scores of sensitivity d, public weights and ``factor = epsilon / (2 d)``, one draw is
+    epsilon-differentially private [1]_, section 3.4; several draws from the same scores compose. Running
+    time isn't protected: it varies a little with the scores. Error messages never hold a score.
 
     References
     ----------
@@ -120,7 +121,7 @@ def _integers(name: str, values: Whole) -> Integers:
 @final
 @dataclass(frozen=True)
 class _Envelope:
-    """Candidate i, ``live[i]`` in the caller's count, has true weight w = weights[i] * exp(-g).
+    """Candidate i, ``live[i]`` in the caller's numbering, has true weight w = weights[i] * exp(-g).
 
     Here ``g = rate * gaps[i]``. It is proposed with probability proportional to ``counts[i]``, and
     ``2**height * w <= counts[i]``.

@@ -60,8 +60,8 @@ def fill_below(bound: int, out: Integers) -> None:
     """Overwrite a flat array by uniform integers below `bound`, which must have been checked."""
     stream = entropy.current()
     words: Words = np.empty(min(out.size, BLOCK), np.uint64)
-    # Words from the last, incomplete run of `bound` are drawn again, so that every remainder
-    # belongs to equally many words.
+    # Words from the last, incomplete run of `bound` are drawn again, so that every remainder belongs to
+    # the same number of words.
     surplus = (1 << 64) % bound
     last = np.uint64((1 << 64) - surplus - 1)
     divisor = np.uint64(bound)

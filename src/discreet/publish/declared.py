@@ -38,7 +38,7 @@ def shares_of(labels: Any, classes: Array) -> Floats | None:
 
 
 def start_of(start: Any, columns: tuple[Any, ...], classes: Array) -> Start | None:
-    """Read public rows, with columns scaled to [-1, 1] and classes as their places; None for none."""
+    """Read public rows, with columns scaled to [-1, 1] and classes as their positions; None for none."""
     if start is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Masked rows one by one, as Pham, Ghosh & Yegneswaran publish it (algorithm 1, step 3)."""
+"""Masked rows one by one, as Pham, Ghosh & Yegneswaran published it (algorithm 1, step 3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.publish.stationary import Floats, Goal, Integers
 
 #: Descent steps for a row, and halvings of one.
 _DESCENTS, _HALVINGS = 40, 30
-#: A step is taken if it brings this share of what the slope promises.
+#: A step is taken if it achieves this share of what the slope promises.
 _ARMIJO = 1e-4
 
 

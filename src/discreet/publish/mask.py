@@ -13,14 +13,14 @@ from discreet.publish.stationary import Floats, Goal, Integers, balanced
 
 #: A mask whose mean gradient is longer than this is tried again with smaller weights.
 GOOD = 1e-10
-#: Of the largest sum of residuals times scores that rows can have (0.278 each, for two classes), so much
-#: at most is taken by the ridge.
+#: The largest share that the ridge may take of the largest sum of residuals times scores that rows can
+#: have (0.278 each, for two classes).
 _LOAD = 0.05
 #: Scores of rows spread evenly between the bounds have at most about this standard deviation.
 _SPREAD = 8.0
-#: No class gets less than this, over the number of classes, or than so many rows.
+#: No class gets a smaller share than this over the number of classes, nor fewer rows than this.
 _LEAST_SHARE, _LEAST_ROWS = 0.05, 4
-#: Rows for each class, at least.
+#: The fewest rows of each class.
 ROWS_PER_CLASS = 8
 #: Beyond this C there is no ridge.
 _MOST_STRENGTH = 1e100
@@ -30,7 +30,7 @@ _SCALINGS = (1.0, 0.5, 2.0, 0.25, 4.0, 16.0, 64.0)
 _SCALINGS_OF_START = tuple(2.0**-k for k in range(16))
 #: Points between the bounds that stand for all of them.
 _POINTS = 512
-#: Rows that are shifted together; of more, these stand for all.
+#: The most rows that are shifted together; if there are more, these stand for all.
 _MANY = 2**14
 
 Generator = np.random.Generator
@@ -38,7 +38,7 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class Noisy:
-    """Noisy weights of features scaled to [-1, 1] by their bounds; everything here is public by now.
+    """Noisy weights of features scaled to [-1, 1] by their bounds; everything here is already public.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Noisy:
         return scale
 
     def settled(self, scale: float, samples: int, strength: float | None) -> tuple[float, float]:
-        """The scale, and scikit-learn's C: both such that so many rows can hold the ridge's pull."""
+        """The scale, and scikit-learn's C: both such that this many rows can hold the ridge's pull."""
         with np.errstate(all="ignore"):
             slopes = self.ridged / self.half
             load = float((self.weights / self.half * slopes).sum()) / (_LOAD * samples)
@@ -147,21 +147,21 @@ def mask(
     start: Start | None = None,
     fill: Filling | None = None,
 ) -> Mask:
-    """So many made-up rows for which the noisy weights, or a multiple of them, are stationary.
+    """Make up rows for which the noisy weights, or a multiple of them, are stationary.
 
     Parameters
     ----------
     noisy : Noisy
     samples : int
-        Rows in all, those of `start` counted.
+        Rows in all, including those of `start`.
     generator : numpy Generator
-        For what needs no privacy: everything here is post-processing.
+        Not for privacy: everything here is post-processing.
     shares : array, optional
         The classes' shares: all rows are shifted until the weights themselves give these, which may be
-        beyond the bounds. By default rows stay about the bounds and the shares are what the weights
+        beyond the bounds. By default rows stay roughly within the bounds and the shares are what the weights
         give there; the weights are scaled down where a class would be too rare.
     labels : array, optional
-        The labels of all rows but those of `start`, instead.
+        Instead of shares, the labels of all rows but those of `start`.
     strength : float, optional
         scikit-learn's C; 1 by default, or more where so few rows could not hold the ridge.
     start : Start, optional
@@ -205,7 +205,7 @@ def joint(goal: Goal, shares: Any, count: int, generator: Generator) -> tuple[Fl
         if shares is not None:
             z += shifted(goal, z, shares)
         y = drawn(tilted(goal, z), generator)
-    if count <= _MANY:  # of more rows the counts are near enough to their expectations
+    if count <= _MANY:  # with more rows the counts are near enough to their expectations
         found = np.bincount(y, minlength=len(goal.weights)) - _lacking(goal)
         z += shifted(goal, z, np.maximum(found, 0.25) / np.maximum(found, 0.25).sum())
     return balanced(goal, z, y), y
@@ -218,7 +218,7 @@ def _lacking(goal: Goal) -> Floats:
 
 
 def tilted(goal: Goal, z: Floats) -> Floats:
-    """The probabilities at points, leaning to what rows that are already there leave to be done."""
+    """The probabilities at points, tilted towards what the existing rows leave to be done."""
     found = goal.shares(z)
     missing = _lacking(goal)
     if not missing.any() or not len(z):
@@ -232,7 +232,7 @@ def tilted(goal: Goal, z: Floats) -> Floats:
 
 
 def shifted(goal: Goal, z: Floats, shares: Floats) -> Floats:
-    """How to shift all points so that their mean probabilities are `shares`, as far as can be.
+    """How to shift all points so that their mean probabilities are `shares`, as far as possible.
 
     The minimum of the convex E log Σ exp(scores) - shares·scores over shifts, by Newton's method.
     """
@@ -273,7 +273,7 @@ def shifted(goal: Goal, z: Floats, shares: Floats) -> Floats:
 
 
 def drawn(chances: Floats, generator: Generator) -> Integers:
-    """A label for each row, class by class with the rows in the order of its chance.
+    """Draw a label for each row, class by class, with the rows in the order of their chance of it.
 
     One random offset for each class: the numbers of labels are their expectations, rounded.
     """

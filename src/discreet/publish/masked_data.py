@@ -43,7 +43,7 @@ Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
 METHODS: dict[str, Filling] = {"joint": joint, "greedy": greedy}
-#: Rows of a mask where nothing public says how many.
+#: The number of rows of a mask where nothing public gives it.
 ROWS = 1000
 #: Wider problems are left to scikit-learn's limited-memory solver.
 _MOST_WEIGHTS = 2000
@@ -73,12 +73,12 @@ class MaskedData(PrivateClassifier):
     Parameters
     ----------
     epsilon, delta : number
-        The budget of everything; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+        The budget of everything; pure DP if `delta` is 0. Infinite only with ``unit=dp.PUBLIC``.
     method : {"joint", "greedy"}
-        ``"joint"`` moves all rows at once until the gradient is 0 but for rounding; ``"greedy"`` finds
-        rows one by one by descent, as published: slower, and the gradient is only small.
+        ``"joint"`` moves all rows at once until the gradient is 0 up to rounding; ``"greedy"`` finds rows
+        one by one by descent, as published: slower, and the gradient is only small.
     samples : int, optional
-        How many rows to make up, those of `start` counted; by default the number of rows where it is
+        How many rows to make up, including those of `start`; by default the number of rows where it is
         public (replace-one), else 1000. At least 8 for each class.
     labels : {"model", "noisy", "true"}, or shares
         ``"model"``: as the private weights label rows spread evenly between the bounds, which costs nothing.
@@ -90,13 +90,13 @@ class MaskedData(PrivateClassifier):
     start : pair (X, y), optional
         *Public* rows that the masked ones begin with, such as decoys of a sensitive class.
     C : number, optional
-        The C of scikit-learn's logistic regression for which the rows are made. By default 1, or more if so
-        few rows could not hold the ridge. Infinite: no ridge, so that columns may be rescaled before.
+        The C of scikit-learn's logistic regression for which the rows are made. By default 1, or more if the
+        rows are too few to hold the ridge. Infinite: no ridge, so that columns may be rescaled before.
     perturbation, alpha, norm, fit_intercept, expected_rows
         How the weights are learned: ``method`` and the others of `discreet.models` ``LogisticRegression``
         (``"objective"`` or ``"output"``).
     random_state : int or RandomState, optional
-        For the made-up rows alone; it has no part in privacy.
+        Only for the made-up rows; it plays no part in privacy.
 
     Attributes
     ----------
@@ -110,15 +110,15 @@ class MaskedData(PrivateClassifier):
         The minimiser on the masked rows is ``scale_`` times the weights (intercept included): 1, or less
         where scores would be huge, a class too rare or a given C too small. It predicts the same classes.
     gradient_ : float
-        The length of the mean gradient at that point, of features scaled to [-1, 1]. It is 0 but for rounding
-        with ``"joint"``, unless there are fewer features than classes less one, or weights of exactly 0.
+        The length of the mean gradient at that point, of features scaled to [-1, 1]. It is 0 up to rounding
+        with ``"joint"``, unless there are fewer features than classes minus one, or weights of exactly 0.
     classes_, alpha_, privacy_
 
     Privacy
     -------
     Unit: any. Measure: PureDP(ε) or ApproxDP(ε, δ). Event: that of the weights' perturbation and, with
     noisy labels, one noised count by class. Everything else is post-processing of released numbers, public
-    parameters and random numbers; nothing is assumed of the gradient. Rows of no declared class are
+    parameters and random numbers; nothing is assumed about the gradient. Rows without a declared class are
     left out; n = 0 gives rows that follow the noise. Proof page: ``docs/proofs/masked_data.md``.
     """
 
@@ -202,7 +202,7 @@ class MaskedData(PrivateClassifier):
             noisy = recipe.counts.release(door).value
             noisy = np.maximum(np.asarray(noisy, np.float64)[self._by_class(facts)], 1.0)
             self._shares = noisy / noisy.sum()
-        if self._is("true"):  # on public rows alone: `_check`
+        if self._is("true"):  # only on public rows: `_check`
             assert facts.target is not None
             places = np.argsort(self._by_class(facts))
             self._labels = places[door.run(TrueLabels(facts.target))]
@@ -215,7 +215,7 @@ class MaskedData(PrivateClassifier):
     # what is public about the rows to be made
 
     def _check(self, facts: Facts) -> int:
-        """How many rows to make up, if all that is public about them holds together."""
+        """How many rows to make up, if what is declared about them is consistent."""
         facts.numeric("MaskedData")
         if self.method not in METHODS:
             raise ValueError(f"method must be 'joint' or 'greedy', got {self.method!r}.")
@@ -231,7 +231,7 @@ class MaskedData(PrivateClassifier):
                     "rows declared public (unit=dp.PUBLIC). Use 'model', 'noisy' or public shares."
                 )
             if self.samples is not None:
-                raise ValueError("samples must not be given with labels='true': there are as many.")
+                raise ValueError("samples must not be given with labels='true': all rows count.")
         self._strength()
         classes = np.unique(np.asarray(facts.labels))
         shares_of(self.labels, classes)
@@ -249,7 +249,7 @@ class MaskedData(PrivateClassifier):
         samples = whole(self.samples, "samples")
         if samples < least:
             raise ValueError(
-                f"samples must be at least {least} here: {ROWS_PER_CLASS} rows for each class, beside "
+                f"samples must be at least {least} here: {ROWS_PER_CLASS} rows for each class, besides "
                 f"those of start. Got {samples}."
             )
         return samples
@@ -297,9 +297,9 @@ class MaskedData(PrivateClassifier):
         return self.X_, self.y_
 
     def sample(self, samples: int | None = None, random_state: Any = None) -> tuple[Floats, Array]:
-        """Other masked rows for the same weights and the same ``C_``. It costs nothing.
+        """Make up other masked rows for the same weights and the same ``C_``. It costs nothing.
 
-        Fewer rows may only hold a smaller multiple of the weights than ``scale_``.
+        Fewer rows may hold only a smaller multiple of the weights than ``scale_``.
         """
         check_is_fitted(self, "privacy_")
         least = ROWS_PER_CLASS * max(2, len(self.classes_))

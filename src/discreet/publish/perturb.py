@@ -1,4 +1,4 @@
-"""Input perturbation by a curator: all rows of a data set, each blurred, in a random order."""
+"""Input perturbation by a curator: all rows of a data set, each perturbed, in a random order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.unit import Unit
 
 Array = npt.NDArray[Any]
 
-#: More rows are not published: they are held in memory.
+#: The most rows that are published: they are held in memory.
 MOST_ROWS = 2**28
 
 
@@ -32,12 +32,12 @@ def perturb(
     label_share: Any = None,
     kind: Literal["grid", "norm-gamma"] = "grid",
 ) -> dict[str, Array]:
-    """All rows of a data set, each blurred by `RowPerturbation`, in a random order.
+    """Publish all rows of a data set, each perturbed by `RowPerturbation`, in a random order.
 
     Parameters
     ----------
     data : PrivateDataset
-        Its unit must be replace-one, with one row per person: as many rows are published as there are.
+        Its unit must be replace-one, with one row per person: every row is published.
     epsilon, delta, target, norm, label_share, kind
         As for `RowPerturbation`.
 
@@ -48,14 +48,14 @@ def perturb(
 
     Privacy
     -------
-    (ε, δ) for the whole row, label included: a row's report depends on that row alone. It is refused under
-    add/remove, and with ids, since the number of published rows would tell the number of rows. The order is
-    random, so that the engine's own order tells nothing. Proof page: ``docs/proofs/input_perturbation.md``.
+    (ε, δ) for the whole row, label included: a row's report depends only on that row. It is refused under
+    add/remove, and with ids, since the number of published rows would reveal the number of rows. The order is
+    random, so the engine's own order reveals nothing. Proof page: ``docs/proofs/input_perturbation.md``.
     """
     if not isinstance(data, PrivateDataset):
         raise TypeError(
-            f"data must be a dp.PrivateDataset, not {type(data).__name__}; each person who blurs the own row "
-            "uses RowPerturbation."
+            f"data must be a dp.PrivateDataset, not {type(data).__name__}; to perturb one's own row, "
+            "use RowPerturbation."
         )
     channel = RowPerturbation(
         data.schema,
@@ -72,13 +72,13 @@ def perturb(
 
 @final
 class PerturbedRows(Step):
-    """Every row, blurred, in a random order.
+    """Every row, perturbed, in a random order.
 
     Parameters
     ----------
     channel : RowPerturbation
     rows : int or None
-        The public number of rows: so many are published, whatever there is. None on public rows.
+        The public number of rows: this many are published, however many there are. None on public rows.
 
     Privacy
     -------
@@ -94,7 +94,7 @@ class PerturbedRows(Step):
         if not unit.is_public and (not unit.length_is_public or self._rows is None):
             raise ValueError(
                 "rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise the "
-                "number of rows is private, and as many published rows would tell it. Use "
+                "number of rows is private, and as many published rows would reveal it. Use "
                 "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
                 "under any unit."
             )
@@ -108,7 +108,7 @@ class PerturbedRows(Step):
 
     def run(self, rows: CodedRows) -> dict[str, Array]:
         codes = rows.codes
-        if self._rows is not None:  # a declared number is a constant, whatever there is
+        if self._rows is not None:  # a declared number is a constant, however many there are
             lacking = max(0, self._rows - len(codes))
             # if there are more, which ones are left out must not depend on an engine's order
             codes = codes[noise.permutation(len(codes))][: self._rows]

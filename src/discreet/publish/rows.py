@@ -1,4 +1,4 @@
-"""Rows blurred one by one: what each person tells instead of the own row."""
+"""Perturb rows one by one: what each person reports instead of their own row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RowPerturbation:
         What one report costs. With ``delta=0`` numbers get discrete Laplace noise, else the less noisy of
         that and Gaussian noise.
     target : str, optional
-        The column that is to be learned, if it is one of categories: it gets `label_share` of ε.
+        The column that is to be learned, if it holds categories: it gets `label_share` of ε.
     norm : number, optional
         Numbers are scaled to [-1, 1] by their bounds; rows of them longer than this are scaled down to it.
         By default √(d/3), for d numbers.
@@ -69,7 +69,7 @@ class RowPerturbation:
     Privacy
     -------
     ε-local DP, or (ε, δ), for the whole row, label included: any two rows count as neighbours. NaN and
-    what is no number count as the schema says, an unknown category as the first one; no value makes
+    whatever is not a number count as the schema says, an unknown category as the first one; no value makes
     it raise or changes a length. With ``kind="norm-gamma"`` this is assumed, not proved: it holds in real
     arithmetic. Proof page: ``docs/proofs/input_perturbation.md``.
     """
@@ -102,7 +102,7 @@ class RowPerturbation:
                 )
         if target is not None and not isinstance(schema[target], Categorical):
             raise ValueError(
-                "target must be a column of categories: numbers need not be told apart."
+                "target must be a column of categories: a column of numbers needs no share of its own."
             )
         if kind not in ("grid", "norm-gamma"):
             raise ValueError(f"kind must be 'grid' or 'norm-gamma', got {kind!r}.")
@@ -144,7 +144,7 @@ class RowPerturbation:
 
     @cached_property
     def shares(self) -> Mapping[str, Fraction]:
-        """What of ε each column of categories gets, and ``""`` all numbers together."""
+        """The share of ε of each column of categories, and of all numbers together as ``""``."""
         parts: dict[str, Fraction] = {}
         rest = self.epsilon
         others = [name for name in self.categories if name != self.target]
@@ -161,7 +161,7 @@ class RowPerturbation:
 
     @cached_property
     def radius(self) -> int:
-        """No row of numbers is longer, in units of 1/ONE."""
+        """A bound on the L2 norm of a row of numbers, in units of 1/ONE."""
         width = len(self.numbers)
         longest = math.isqrt(ONE * ONE * width)
         if self.norm is None:
@@ -179,7 +179,7 @@ class RowPerturbation:
     def law(self) -> Law:
         """The noise on each number; not for norm-Gamma noise.
 
-        Gaussian noise is taken where the accountant can show that all columns together cost no more.
+        Gaussian noise is used where the accountant can show that all columns together cost no more.
         """
         share = self.shares[""]
         if self.delta:
@@ -193,13 +193,13 @@ class RowPerturbation:
         return [self.response(name).event() for name in self.categories]
 
     def response(self, name: str) -> GeneralizedRandomizedResponse:
-        """What blurs a column of categories; reports are places in its list of values."""
+        """The mechanism for a column of categories; reports are positions in its list of values."""
         column = self.schema.base[name]
         assert isinstance(column, Categorical)
         return GeneralizedRandomizedResponse(self.shares[name], len(column.values))
 
     def event(self) -> events.Event:
-        """What one row's report is, for the accountant."""
+        """The event of one row's report, for the accountant."""
         found: list[events.Event] = []
         if self.numbers:
             if self.kind == "grid":
@@ -227,7 +227,7 @@ class RowPerturbation:
         return 2 * self.radius / float(self.shares[""])
 
     def randomize(self, rows: Any) -> dict[str, Array]:
-        """One report for each row: a mapping from columns to values, in the rows' order.
+        """Draw one report for each row: a mapping from columns to values, in the rows' order.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class RowPerturbation:
         return self.decoded(self.blurred(Rows(cells, columns, names, len(cells[0])).codes()))
 
     def blurred(self, codes: Integers) -> Integers:
-        """Reports for rows of the schema's codes: numbers in units of 1/ONE, categories as places."""
+        """Reports for rows of the schema's codes: numbers in units of 1/ONE, categories as positions."""
         base = self.schema.base
         names = tuple(base)
         found = np.zeros(codes.shape, np.int64)

@@ -11,19 +11,19 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-#: The mean gradient is driven at least this low.
+#: The mean gradient must become at least this small.
 TOLERANCE = 1e-12
 #: Newton steps, and halvings of one.
 _STEPS, _HALVINGS = 50, 12
-#: It is given up where so many steps don't halve the gradient.
+#: The search ends where this many steps don't halve the gradient.
 _PATIENCE = 6
-#: Rows that are looked at together.
+#: How many rows are handled together.
 _CHUNK = 2**11
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Weights at which the regularised logistic gradient of made-up rows is to vanish.
+    """Weights at which the regularised logistic gradient of made-up rows must vanish.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Goal:
 
     @cached_property
     def wanted(self) -> Floats:
-        """What the residuals times (z, 1) are to sum up to, for all classes but the first."""
+        """What the residuals times (z, 1) must sum up to, for all classes but the first."""
         return np.concatenate([self.pull[1:], np.zeros((len(self.pull) - 1, 1))], axis=1)
 
     def shares(self, z: Floats) -> Floats:
@@ -63,14 +63,14 @@ class Goal:
         return found
 
     def gap(self, z: Floats, y: Integers) -> Floats:
-        """The gradient's sum that is to vanish, for all classes but the first."""
+        """The sum of gradients that must vanish, for all classes but the first."""
         residuals = self.residuals(z, y)[:, 1:]
         return np.concatenate([residuals.T @ z, residuals.sum(axis=0)[:, None]], axis=1) - (
             self.wanted
         )
 
     def less(self, z: Floats, y: Integers) -> Goal:
-        """What is left to do for other rows when these are there: a goal with `wanted` diminished."""
+        """What these rows leave for others to do: a goal with `wanted` diminished."""
         rest = Goal(self.weights, self.intercept, self.pull)
         there = self.gap(z, y)
         rest.__dict__["wanted"] = -there
@@ -82,7 +82,7 @@ def balanced(goal: Goal, z: Floats, y: Integers) -> Floats:
 
     F(z) = Σ residual ⊗ (z, 1) - wanted has far fewer coordinates than z. A step is the least change of all
     points that removes F to first order, dz = -Jᵀ(JJᵀ)⁻¹F, halved until F gets shorter. The best points found
-    are returned, whatever they are.
+    are returned, however good they are.
     """
     count = max(1, len(z))
     with np.errstate(all="ignore"):

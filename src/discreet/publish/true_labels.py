@@ -28,7 +28,7 @@ class TrueLabels(Step):
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if not unit.is_public:
-            raise ValueError("true labels are published of rows declared public alone.")
+            raise ValueError("labels='true' is only for rows declared public, with unit=dp.PUBLIC.")
         return events.Compose()
 
     def run(self, rows: CodedRows) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Checks and switches for tests: ours, and those of your own mechanisms."""
+"""Checks and switches for tests: ours, and those of your mechanisms."""
 
 from discreet.testing.estimators import ESTIMATORS, Example, all_estimators_for_checks
 from discreet.testing.registry import (

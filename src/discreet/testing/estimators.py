@@ -39,9 +39,9 @@ class Example:
     failing : mapping of check to reason
         Checks of scikit-learn that it can't pass.
     inner : str
-        Where the class of the estimator is that it is made with, if it needs one.
+        Where the class of its inner estimator is, if it needs one.
     refuses : str
-        What it says of five hundred features, if by a public rule it takes fewer.
+        What it says to five hundred features, if by a public rule it accepts fewer.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Example:
 
     @property
     def target(self) -> Literal["none", "class", "number"]:
-        """What it learns; of estimators around another one, that of the other."""
+        """What it learns; for an estimator around another one, what that one learns."""
         return self.made()._target
 
     @property
     def accept_assumed(self) -> bool:
-        """Whether ledgers for it must take events that are assumed to be private."""
+        """Whether ledgers for it must accept events that are assumed to be private."""
         return bool(self.parameters.get("accept_assumed", False))
 
     def made(self, **parameters: Any) -> PrivateEstimator:

@@ -21,21 +21,21 @@ def fixed_noise(seed: int) -> Iterator[None]:
 
 
 def exact_totals(dataset: PrivateDataset, query: Query) -> npt.NDArray[np.int64]:
-    """The integers before noise, for data declared public alone.
+    """The integers before noise, only for data declared public.
 
     Sums have shape (groups, terms); for quantiles each row is a group, a code and its count.
     """
     _check_public(dataset, "exact_totals")
     coded = query.coded(dataset.schema, dataset.unit)
     if isinstance(query, Count) and query.keys is not None:
-        raise ValueError("keys are no totals: use exact_keys.")
+        raise ValueError("query counts keys, which have no totals: use exact_keys.")
     if coded.tally is not None:
         return np.stack(dataset._engine.tally(coded), axis=1)
     return dataset._engine.totals(coded)
 
 
 def exact_keys(dataset: PrivateDataset, query: Count) -> dict[str, int]:
-    """The counts of all keys before noise and threshold, for data declared public alone."""
+    """The counts of all keys before noise and threshold, only for data declared public."""
     _check_public(dataset, "exact_keys")
     if query.keys is None:
         raise ValueError("query must be dp.Count(by=dp.Keys.discover(...)).")
@@ -46,4 +46,4 @@ def exact_keys(dataset: PrivateDataset, query: Count) -> dict[str, int]:
 
 def _check_public(dataset: PrivateDataset, name: str) -> None:
     if not dataset.unit.is_public:
-        raise PermissionError(f"{name} works on data declared dp.PUBLIC alone.")
+        raise PermissionError(f"{name} works only on data declared dp.PUBLIC.")

@@ -1,6 +1,6 @@
 """Membership inference: loss threshold, shadow models, LiRA and RMIA.
 
-Each takes a `Game` and gives a `MembershipReport`. None looks at the targets' secret halves.
+Each takes a `Game` and returns a `MembershipReport`. None looks at the targets' secret halves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 #: Fitted deviations are at least this: a model that always says the same isn't infinitely surprising.
 _LEAST_DEVIATION = 1e-2
 
-#: How many shadows the variance that is common to all records counts for in a record's own.
+#: The variance common to all records counts as much as this many shadows in a record's own.
 _WEIGHTS = {"each": 0.0, "shrunk": 8.0, "shared": math.inf}
 
 
@@ -36,7 +36,7 @@ def loss_threshold(game: Game, *, delta: Number = 0, confidence: float = 0.95) -
 def shadow_models(
     game: Game, *, attack: Any = None, delta: Number = 0, confidence: float = 0.95
 ) -> MembershipReport:
-    """An attack classifier for each class learns from the shadows what members' answers look like.
+    """Train an attack classifier for each class on the shadows, to learn what members' answers look like.
 
     Source: Shokri, Stronati, Song & Shmatikov 2017.
 
@@ -69,7 +69,7 @@ def shadow_models(
 
 
 def _features(answers: Answers, rows: Flags) -> Floats:
-    """The probabilities of all classes, and the log-odds of the own one."""
+    """The probabilities of all classes, and the log-odds of the record's own class."""
     parts = [answers.probabilities[:, rows], answers.log_odds()[:, rows, None]]
     return np.concatenate(parts, axis=2).reshape(-1, answers.probabilities.shape[2] + 1)
 
@@ -83,7 +83,7 @@ def lira(
     delta: Number = 0,
     confidence: float = 0.95,
 ) -> MembershipReport:
-    """The likelihood-ratio attack, with normal laws fitted to the shadows' log-odds of each record.
+    """The likelihood-ratio attack, with normal distributions fitted to the shadows' log-odds of each record.
 
     Source: Carlini, Chien, Nasr, Song, Terzis & Tramèr 2022, online and offline; "shrunk" is ours.
 
@@ -95,11 +95,11 @@ def lira(
         True: N(in)/N(out). False: the probability of a lower value under N(out) alone, for attackers who
         train no shadow on the record.
     variance : {"shrunk", "each", "shared"}
-        A variance for each record, one for all (better with few shadows), or the record's own drawn
+        A variance for each record, one for all (better with few shadows), or the record's own pulled
         towards the common one, which counts as much as eight shadows.
     least : float
         Probabilities are kept this far from 0 and 1. The frequencies that trees give are 0 or 1 too often for
-        normal laws; for a network that is sure for good reasons take less, such as 1e-6.
+        normal distributions; for a network that is certain with good reason use less, such as 1e-6.
     """
     if variance not in _WEIGHTS:
         raise ValueError(f'variance must be "shrunk", "each" or "shared", got {variance!r}.')
@@ -131,7 +131,7 @@ def _normal(values: Floats, where: Flags, weight: float) -> tuple[Floats, Floats
     if math.isinf(weight):
         found = np.full(count.shape, common)
     else:
-        # without freedom of its own a record takes the common variance
+        # a record without degrees of freedom takes the common variance
         weights = np.where(freedom > 0, weight, 1.0)
         found = (squares + weights * common) / (freedom + weights)
     return mean, np.maximum(np.sqrt(found), _LEAST_DEVIATION)

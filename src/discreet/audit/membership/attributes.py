@@ -1,6 +1,6 @@
 """Attribute inference: guessing one column of a record from a model and the rest of the record.
 
-A model that has learnt how a column and the label hang together lets anyone guess the column, whether or not
+A model that has learnt how a column and the label are related lets anyone guess the column, whether or not
 the record was in its training set; that is what models are for. What counts as a leak is how much *better*
 the guesses are for records that were in it.
 """
@@ -46,12 +46,12 @@ class AttributeReport:
 
     @property
     def advantage(self) -> float:
-        """Right guesses for members less those for others (Yeom et al. 2018)."""
+        """The rate of right guesses for members minus that for others (Yeom et al. 2018)."""
         return self.members.value - self.others.value
 
     @property
     def advantage_interval(self) -> tuple[float, float]:
-        """Both rates' intervals hold together with 1 - 2·(1 - confidence); so does this one."""
+        """Both rates' intervals hold together with probability 1 - 2·(1 - confidence); so does this one."""
         (low, high), (other_low, other_high) = self.members.interval, self.others.interval
         return low - other_high, high - other_low
 
@@ -77,7 +77,7 @@ def attribute_inference(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> AttributeReport:
-    """Trains models on random halves and guesses a column of every record through them.
+    """Train models on random halves and guess a column of every record through them.
 
     The guess is the value a with the largest prior(a)·p(label | record with a), which is the rule of
     Fredrikson et al. 2015 and Yeom et al. 2018, for log loss.

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.intp]
 
-#: Takes records and labels, gives a fitted classifier.
+#: Takes records and labels, returns a fitted classifier.
 Trainer = Callable[[Any, Any], Any]
 
 #: Probabilities of classes are kept this far from 0 and 1, so that logarithms are finite.
@@ -64,7 +64,7 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """Trained models and what they say; `play` makes one, attacks take one.
+    """Trained models and their answers; `play` makes one, attacks take one.
 
     Parameters
     ----------
@@ -136,12 +136,12 @@ def table(X: Any) -> Any:
     """Records as they are if they are a frame with `iloc`, else as an array."""
     found = X if hasattr(X, "iloc") else np.asarray(X)
     if len(found.shape) < 2:
-        raise ValueError("X must have a row for each record.")
+        raise ValueError("X must have one row for each record.")
     return found
 
 
 def rows(records: Any, which: npt.NDArray[Any]) -> Any:
-    """The rows of these numbers, or at which a mask is true."""
+    """The rows with these numbers, or those where a mask is true."""
     numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
     return records.iloc[numbers] if hasattr(records, "iloc") else records[numbers]
 
@@ -156,7 +156,7 @@ def play(
     population: float = 0.2,
     random_state: int | np.random.Generator | None = None,
 ) -> Game:
-    """Trains targets and shadows on random halves and asks them about every record.
+    """Train targets and shadows on random halves and ask them about every record.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def play(
     """
     records, labels = table(X), np.asarray(y)
     if labels.shape != (len(records),):
-        raise ValueError("y must have a label for each row of X.")
+        raise ValueError("y must have one label for each row of X.")
     whole(targets, "targets", least=1)
     whole(shadows, "shadows")
     if not 0 <= population < 1:

@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 def reconstruct_bits(
     subsets: npt.ArrayLike, answers: npt.ArrayLike, *, norm: Literal[1, 2] = 2
 ) -> Flags:
-    """The bits of n persons from noisy counts of ones in subsets of them.
+    """Reconstruct the bits of n people from noisy counts of ones in subsets of them.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def reconstruct_bits(
     answers : (questions,) array
     norm : {1, 2}
         2: least squares on [0, 1]ⁿ, then rounding. 1: least absolute deviations (a linear program), which
-        shrugs off a minority of arbitrarily wrong answers (Dwork, McSherry & Talwar 2007).
+        tolerates a minority of arbitrarily wrong answers (Dwork, McSherry & Talwar 2007).
 
     Notes
     -----
@@ -58,7 +58,7 @@ def reconstruct_bits(
 
 @dataclass(frozen=True, repr=False)
 class BitReport:
-    """How many secret bits were reconstructed, beside what a blind guess gets.
+    """How many secret bits were reconstructed, compared with a blind guess.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class BitReport:
 
     @property
     def expected(self) -> float:
-        """About how many bits least squares gets right at this noise: Φ(√(q - n)/(4σ))."""
+        """About what share of bits least squares gets right at this noise: Φ(√(q - n)/(4σ))."""
         spare = self.questions - self.right.trials
         if spare <= 0 or self.noise == 0:
             return 1.0 if spare > 0 else float("nan")
@@ -100,7 +100,7 @@ def reconstruction_attack(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> BitReport:
-    """Asks for the number of ones in random subsets and reconstructs everybody's bit.
+    """Ask for the number of ones in random subsets and reconstruct everybody's bit.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def reconstruction_attack(
 
 
 def reconstruct_record(model: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Any, float]:
-    """The one unknown record of a logistic regression's training set, from the model and the others.
+    """Reconstruct the one unknown record of a logistic regression's training set from the model and the rest.
 
     At the optimum Σ rᵢ = 0 and Σ rᵢxᵢ + w/C = 0 with residuals r = p - y, so that the missing residual, and
-    that residual times its record, are what the others leave over (Balle, Cherubin & Hayes 2022).
+    that residual times its record, are what the others leave (Balle, Cherubin & Hayes 2022).
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["RecordAudit", "audit_record", "audit_scores"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Thresholds tried on the first half of the runs.
+#: How many thresholds are tried on the first half of the runs.
 _THRESHOLDS = 64
 
 
@@ -48,7 +48,7 @@ class RecordAudit:
     def mu(self) -> float:
         """The algorithm isn't μ-Gaussian DP for any smaller μ: Φ⁻¹(p) - Φ⁻¹(q) (Dong, Roth & Su 2022).
 
-        Bounds that leave no difference give 0: they speak for neither direction.
+        Bounds that leave no difference give 0: they favour neither direction.
         """
         p, q = self.outcomes.bounds(self.confidence)
         return max(0.0, float(ndtri(p) - ndtri(q))) if p > q else 0.0
@@ -74,18 +74,18 @@ def audit_record(
     delta: Number = 0,
     confidence: float = 0.95,
 ) -> RecordAudit:
-    """Trains `runs` models with a record and `runs` without it, and bounds ε from a score of the models.
+    """Train `runs` models with a record and `runs` without it, and bound ε by a score of the models.
 
     Parameters
     ----------
     algorithm : classifier or callable
         See `trainer`. Its randomness must be fresh in each run (`random_state=None`); a fixed seed makes
-        all runs one run, for which nothing here holds.
+        all runs one and the same, and then nothing here holds.
     X, y : arrays
     record : int
         Which row comes and goes.
     runs : int
-        With and without it, each.
+        How many models to train with the record, and how many without.
     score : callable of a fitted model, optional
         By default the log-odds of the record's class.
 
@@ -116,7 +116,7 @@ def audit_record(
 def audit_scores(
     inside: npt.ArrayLike, outside: npt.ArrayLike, *, delta: Number = 0, confidence: float = 0.95
 ) -> RecordAudit:
-    """Bounds ε from one score of each of many independent runs with and without a record.
+    """Bound ε by one score of each of many independent runs with and without a record.
 
     The first half of each list chooses a threshold, a side and a direction; the second half tests it.
     """

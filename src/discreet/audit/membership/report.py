@@ -17,7 +17,7 @@ __all__ = ["MembershipReport", "Rate"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-#: Which shares of all records are guessed "in" and "out" for the bound on ε; fixed, so that it stays valid.
+#: The shares of all records guessed "in" and "out" for the bound on ε; fixed, so that it stays valid.
 _GUESSED = ((2, 2), (8, 8), (32, 32), (32, 0), (128, 0))
 
 #: The false positive rates of the read-outs.
@@ -49,7 +49,7 @@ class Rate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MembershipReport:
-    """Scores of an attack, the truth, and what follows.
+    """What a membership attack achieved: its scores, the truth, and what follows from them.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class MembershipReport:
     Notes
     -----
     `epsilon` holds whatever the algorithm does, because the coins are independent. The intervals of the true
-    positive rates take records of one model for independent trials, as is usual: they describe.
+    positive rates treat records of one model as independent trials, as is usual: they only describe.
 
     Privacy
     -------
-    Unit: add/remove of one record. The floor on ε is one for the *training algorithm*, which ran on random
+    Unit: add/remove of one record. The floor on ε is for the *training algorithm*, which ran on random
     halves of this data set; a trained model alone has no ε. It doesn't matter which attack found it.
-    Proof page: docs/proofs/one_run.md.
+    Proof page: ``docs/proofs/one_run.md``.
     """
 
     attack: str
@@ -117,7 +117,7 @@ class MembershipReport:
 
     @property
     def advantage(self) -> float:
-        """The largest true less false positive rate of one threshold (Yeom et al. 2018, Definition 4)."""
+        """The largest gap of true and false positive rate at one threshold (Yeom et al. 2018, Def. 4)."""
         false, true = self.roc
         return float(np.max(true - false))
 

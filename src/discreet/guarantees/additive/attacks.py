@@ -28,7 +28,7 @@ from discreet.mechanisms.staircase import StaircaseNoise
 
 
 def plus(law: Law) -> Callable[..., Any]:
-    """The mechanism that adds noise of a law to an integer or to a vector."""
+    """The mechanism that adds this noise to an integer or to a vector."""
 
     def noised(value: Any, trials: int) -> Any:
         return law.run(np.repeat(np.asarray(value, np.int64)[None], trials, axis=0))

@@ -46,14 +46,14 @@ def bernstein() -> Iterator[Part]:
 
 
 def _released(mechanism: Bernstein) -> Callable[[float], Any]:
-    """A constant function, released; the sum of its coefficients is told."""
+    """Release a constant function and report the sum of its coefficients."""
     return lambda level: float(
         mechanism.run(lambda nodes: np.full(len(nodes), level), "1/4").coefficients.sum()
     )
 
 
 def fitted(mechanism: Bernstein) -> Callable[[float], Any]:
-    """A fit to one row, told by its likelihood ratio between two heights of that row."""
+    """Fit one row and report the likelihood ratio between two heights of that row."""
     nodes = mechanism.nodes[:, 0]
     low, high = (REGRESSION.exact([0.5], [y], nodes) for y in (-1.0, 1.0))
 
@@ -91,7 +91,7 @@ def priestley_chao() -> Iterator[Part]:
 
 @attack("sampled-sensitivity-as-sensitivity")
 def sampled_sensitivity() -> Iterator[Part]:
-    """The mean of 100 normal rows; a neighbour's row is 8 away, which happens to nobody in the sample."""
+    """The mean of 100 normal rows; a neighbour's row is 8 away, which nothing in the sample is."""
     draws = np.random.default_rng()
     found = sensitivity_sampler(np.mean, lambda n: draws.normal(size=n), 100, "0.2", m=500)
     edges = np.linspace(-0.5, 0.5, 2001)

@@ -36,7 +36,7 @@ STEEP = ([500, -500, 0], [-500, 500, 500], [0, -500, 500])
 
 
 def whole_plan(model: Model, known: Facts) -> Part:
-    """Whether all that a fit asks costs together what is charged for it."""
+    """Check that all that a fit asks costs no more together than what is charged for it."""
     made = model._plan(known, None)
     holds = accounting.satisfies(made.event, model._measure())
     title = f"the plan of {type(model).__name__}, {known.unit.relation.value}"
@@ -71,13 +71,13 @@ def question_case(title: str, query: Joint, budget: Measure, relation: Relation)
 
 
 def three_classes(relation: Relation) -> Part:
-    """Residuals of three classes over all pairs of rows: none are farther apart than stated."""
+    """Check that residuals of three classes, over all pairs of rows, are no farther apart than stated."""
     scores = [{"a": entries} for entries in STEEP]
     query = ClassResiduals("c", "a", scores, [0, 0, 0], classes=[0, 1, 2])
     unit = Unit(relation)
     coded, stated = query.coded(CLASSES, unit), query.sensitivity(CLASSES, unit)
     rows = [np.zeros((3, 3), np.int64)] if relation is ADD_REMOVE else []
-    for a, c in product(range(4), range(4)):  # 3 is no declared value
+    for a, c in product(range(4), range(4)):  # 3 is not a declared value
         rows.append(Arrays({"a": np.array([a]), "c": np.array([c])}).totals(coded))
     apart = [here - there for here in rows for there in rows]
     if relation is ADD_REMOVE:

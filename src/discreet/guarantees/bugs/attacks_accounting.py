@@ -22,7 +22,7 @@ def one_order_with_the_whole_delta() -> Iterator[Part]:
     shares = {12.0: Fraction(1, 2), 64.0: Fraction(1, 2), math.inf: Fraction(0)}
     weak = accounting_bugs.WholeDeltaFilter(adaptive.LIMIT.delta, Fraction(0), shares)
     branches = [answer for answer in (0, 1) if adaptive.accepts(weak, answer)]
-    # what the filter takes is asked; what it refuses is not
+    # what the filter accepts is asked; what it refuses is not
     p, q = adaptive.transcript(branches)
     yield exact(p, q, adaptive.LIMIT, title="a second question that depends on the first answer")
     yield statement(

@@ -36,13 +36,13 @@ class WholeDeltaFilter(RenyiFilter):
 
 
 def poisson_price(rate: float, sigma: float, delta: float) -> ApproxDP:
-    """What a sum over a Poisson sample with Gaussian noise costs: add/remove, sensitivity 1."""
+    """The cost of a sum over a Poisson sample with Gaussian noise: add/remove, sensitivity 1."""
     event = events.Poisson(str(rate), events.Gaussian(Fraction(str(sigma))))
     return accounting.cost(event, ApproxDP, delta=delta)
 
 
 def fixed_batch_laws(rate: float, sigma: float, edges: Floats) -> tuple[Floats, Floats]:
-    """The laws of a noisy sum over a batch of *fixed* size, with and without one more row.
+    """The distributions of a noisy sum over a batch of *fixed* size, with and without one more row.
 
     All rows contribute -1, the additional one +1. It is in the batch with probability `rate`, and then
     it takes the place of another: the sum moves by 2. Probabilities of the cells between `edges`,
@@ -64,5 +64,5 @@ def threshold_without_its_mass(scale: float, delta: float) -> int:
 def sum_with_the_sensitivity_of_one_row(
     totals: npt.ArrayLike, trials: int, *, rows_per_person: int, epsilon: float
 ) -> npt.NDArray[np.int64]:
-    """A count of rows where a person has many, with noise for one row. `rows_per_person` is not used."""
+    """A count of rows where a person has many, with noise for only one. `rows_per_person` is not used."""
     return np.asarray(totals, np.int64) + integer_laplace(1 / epsilon, trials)

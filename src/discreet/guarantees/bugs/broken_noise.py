@@ -64,7 +64,7 @@ def mean_over_private_n(rows: Sequence[float], trials: int, *, epsilon: float) -
 
 
 def mean_within_seen_bounds(rows: Sequence[float], trials: int, *, epsilon: float) -> Floats:
-    """A mean with noise for the range of the rows that are there."""
+    """A mean with noise for the range of the rows at hand."""
     values = np.asarray(rows, np.float64)
     width = float(np.ptp(values))
     return float(values.mean()) + width / (len(values) * epsilon) * STREAM.laplace(size=trials)
@@ -77,19 +77,19 @@ def two_answers_with_one_draw(answers: Sequence[int], trials: int, *, epsilon: f
 
 
 def from_a_restarted_stream(value: int, trials: int, *, epsilon: float) -> Integers:
-    """A count whose noise comes from a stream with a fixed key, opened anew for each call."""
+    """A count whose noise comes from a stream with a fixed key, reopened for each call."""
     stream = np.random.default_rng(20)
     p = -math.expm1(-epsilon)
     return value + stream.geometric(p, trials) - stream.geometric(p, trials)
 
 
 def from_a_copied_stream(value: int, trials: int, *, epsilon: float) -> Integers:
-    """A count whose noise comes from a stream that was keyed once: a forked worker goes on with a copy."""
+    """A count whose noise comes from a stream that was keyed once: a forked worker continues a copy."""
     return value + integer_laplace(1 / epsilon, trials)
 
 
 def bits_but_the_last(value: int, trials: int, *, bits: int, epsilon: float) -> Integers:
-    """The bits of a value, each told by randomised response with ε/bits: all but the last.
+    """The bits of a value, each reported by randomised response with ε/bits: all but the last.
 
     The slip is an index: ``range(bits - 1)``.
     """
@@ -102,7 +102,7 @@ def bits_but_the_last(value: int, trials: int, *, bits: int, epsilon: float) -> 
 def one_report_for_each_item(
     items: Sequence[int], trials: int, *, kinds: int, epsilon: float
 ) -> Integers:
-    """For each item of a person one report by randomised response: how many there are is told too."""
+    """One randomised response for each item of a person: how many there are is revealed too."""
     keep = math.exp(epsilon) / (math.exp(epsilon) + kinds - 1)
     true = np.tile(np.asarray(items, np.int64), (trials, 1))
     other = (true + STREAM.integers(1, kinds, true.shape)) % kinds

@@ -1,4 +1,4 @@
-"""Right noise in a wrong process: what comes first, what else is told, what fails."""
+"""Right noise in a wrong process: what comes first, what else is revealed, what fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CheckFirstSpendLast:
     """A door that asks whether budget is left, answers, and charges afterwards.
 
     As in diffprivlib, whose models call ``accountant.check`` first and ``accountant.spend`` at their end:
-    a crash in between, or another analyst who spends at the same time, gets the answer for nothing.
+    a crash in between, or another analyst who spends at the same time, gets the answer for free.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CheckFirstSpendLast:
 def counts_of_seen_labels(
     rows: Sequence[str], trials: int, *, epsilon: float
 ) -> list[dict[str, int]]:
-    """Noisy counts of the labels that occur: which ones do is told without noise."""
+    """Noisy counts of the labels that occur: which ones do is revealed without noise."""
     labels, counts = np.unique(np.asarray(rows, np.str_), return_counts=True)
     noisy = counts + integer_laplace(1 / epsilon, (trials, len(labels)))
     return [dict(zip(labels.tolist(), row, strict=True)) for row in noisy.tolist()]

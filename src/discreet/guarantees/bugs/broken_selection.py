@@ -15,16 +15,16 @@ from discreet.guarantees.bugs.broken_noise import STREAM, Integers, integer_lapl
 
 Answers = npt.ArrayLike
 
-#: What stands for answers that were not looked at any more.
+#: What stands for answers that were no longer looked at.
 STOPPED = -1
-#: What stands for *below* where *above* is told as a number; twice this for what was not looked at.
+#: What stands for *below* where *above* is reported as a number; twice this for what was not looked at.
 BELOW = -(10**6)
 
 
 def variant_3(answers: Answers, trials: int, *, epsilon: float, cutoff: int) -> Integers:
-    """Algorithm 3: an answer above is told as the noisy number that was compared.
+    """Algorithm 3: an answer above is reported as the noisy number that was compared.
 
-    That number tells that the noisy threshold lies below it.
+    That number reveals that the noisy threshold lies below it.
     """
     noisy = np.asarray(answers) + integer_laplace(2 * cutoff / epsilon, (trials, np.size(answers)))
     above = noisy >= _threshold(2 / epsilon, trials)
@@ -57,7 +57,7 @@ def _threshold(scale: float, trials: int) -> Integers:
 
 
 def _stopped(above: npt.NDArray[np.bool_], cutoff: int) -> npt.NDArray[np.bool_]:
-    """Where a run has told `cutoff` answers above already."""
+    """Where a run has already reported `cutoff` answers above."""
     return np.asarray((np.cumsum(above, axis=1) - above) >= cutoff)
 
 

@@ -48,19 +48,19 @@ EPSILON = 2
 
 
 def ball() -> Ball:
-    """Around the middle of the unit square, as far as its sides."""
+    """A ball around the middle of the unit square that touches its sides."""
     columns = tuple(c for c in SCHEMA.base.values() if isinstance(c, Numeric))
     return Ball(columns, np.array([0.5, 0.5]), 0.5)
 
 
 def rows(first: int, second: int) -> Integers:
-    """So many rows at the end of the first axis, and of the second; nothing else in the table."""
+    """A table of this many rows at the end of the first axis, and of the second."""
     full, half = 2**VALUE_BITS, 2 ** (VALUE_BITS - 1)
     return np.array([[full, half]] * first + [[half, full]] * second, np.int64).reshape(-1, 2)
 
 
 def pair(relation: Relation) -> tuple[Integers, Integers]:
-    """Neighbours whose normalisers differ much, so that the ratio comes near to its bound."""
+    """Neighbours whose normalisers differ a lot, so that the ratio comes near its bound."""
     return (rows(2, 0), rows(1, 0)) if relation is ADD_REMOVE else (rows(3, 0), rows(2, 1))
 
 
@@ -70,7 +70,7 @@ def step(relation: Relation) -> PrincipalDirections:
 
 
 def concentration(made: PrincipalDirections, codes: Integers) -> Floats:
-    """What a direction's density is the exponential of, as a matrix."""
+    """The matrix of the quadratic form in the exponent of a direction's density."""
     return np.asarray(float(made.factor()) * ball().gram(codes))
 
 
@@ -103,7 +103,7 @@ def steps_case(relation: Relation, trials: int = 2000) -> Case:
 
 
 def in_the_plane(relation: Relation, more: int = 20) -> Part:
-    """The stated law on a fine grid of angles; many rows on one axis bring it near to its bound."""
+    """The stated distribution on a fine grid of angles; many rows on one axis bring it near its bound."""
     made, angles = step(relation), np.arange(2000) * np.pi / 2000
     unit_vectors = np.column_stack([np.cos(angles), np.sin(angles)])
     laws = []
@@ -130,7 +130,7 @@ def squares_case(relation: Relation, *, law: Law | None = None, trials: int = 20
 
 
 def told_case(trials: int = 300) -> Case:
-    """All that whole fits are told about one row, or none."""
+    """All that whole fits learn about one row, or none."""
     model = PCA(1, method="exponential", epsilon=2.0, norm=0.5, accept_assumed=True)
 
     def mechanism(table: Any, trials: int) -> Floats:
@@ -155,7 +155,7 @@ def told_case(trials: int = 300) -> Case:
 
 
 def within_the_ball() -> Part:
-    """Whatever a row holds, its squares along any directions are no more than the ball allows."""
+    """Check that a row's squares along any directions are no more than the ball allows, whatever it holds."""
     draw = np.random.default_rng(0)
     codes = draw.integers(0, 2**VALUE_BITS + 1, (4000, 2))
     inside = ball().rows(codes)
@@ -168,7 +168,7 @@ def within_the_ball() -> Part:
 
 
 def one_charge() -> Part:
-    """Whether an unaware ledger refuses the draws."""
+    """Check that a ledger without `accept_assumed` refuses the draws."""
     data = {name: np.array([cell]) for name, cell in ROW.items()}
     refused = 0
     for model in (

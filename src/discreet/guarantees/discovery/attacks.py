@@ -32,9 +32,9 @@ TEXTS = Schema(town=Text())
 
 
 def key_law(scale: float, threshold: int, count: int) -> Floats:
-    """The law of what is told about one key: nothing, or one of many noisy counts from the threshold on.
+    """The distribution of what is said about one key: nothing, or a noisy count from the threshold on.
 
-    A key that nobody has is never told. Counts far above the threshold are left out.
+    A key that nobody has is never released. Counts far above the threshold are left out.
     """
     told = np.arange(threshold, threshold + math.ceil(12 * scale) + 10)
     if count == 0:
@@ -102,7 +102,7 @@ def _key(event: KeyThreshold, count: int) -> Floats:
 def _keys_told(query: Count) -> Callable[..., list[Any]]:
     """Keys with their counts, through the door: which keys come out is what matters.
 
-    A ledger holds but 49 such answers, since each has a δ of 1/50.
+    A ledger holds only 49 such answers, since each has a δ of 1/50.
     """
     limit = ApproxDP(49, "49/50")
 

@@ -1,4 +1,4 @@
-"""Attacks on risk minimisation: exact laws and densities, distances of minimisers, and many runs."""
+"""Attacks on risk minimisation: exact distributions and densities, distances of minimisers, many runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 #: A Λ at which nearly all of ε is noise.
 STRONG_REGULARISER = Fraction(50)
-#: Cells of the exact laws.
+#: Cells of the exact distributions.
 _CELLS = 400
 
 
@@ -77,7 +77,7 @@ def goals(loss: Loss) -> tuple[float, ...]:
 
 
 def neighbours(loss: Loss, unit: Unit) -> Iterator[tuple[Table, Table]]:
-    """Few rows of one feature at ±1, and one person's rows more, or others instead."""
+    """A few rows of one feature at ±1, with one person's rows added, or with others instead."""
     rows = list(itertools.product((1.0, -1.0), goals(loss)))
     count = unit.rows_per_person
     for common in ([], rows[:1], [rows[0], rows[1]]):
@@ -106,7 +106,7 @@ def exact_laws(
     alpha: Fraction | None = None,
     weaken: float = 1.0,
 ) -> AuditResult:
-    """The ideal minimiser's law for neighbours, in one dimension; b with `weaken` times the noise."""
+    """The ideal minimiser's distribution for neighbours in one dimension; b with `weaken` times the noise."""
     plan = ObjectivePerturbation(task_of(loss, unit, measure, alpha=alpha))
     share = measure.epsilon * (1 - FINAL_SHARE)
     claim = ApproxDP(share, measure.delta) if isinstance(measure, ApproxDP) else PureDP(share)
@@ -135,7 +135,7 @@ def densities(
 ) -> AuditResult:
     """log p(w)/p'(w) of the ideal minimiser where gradients and determinants differ most.
 
-    p(w) = f(-G(w))·det ∇G(w): no chance is in it. It is told at single points, however rare they are.
+    p(w) = f(-G(w))·det ∇G(w), without chance: it is compared at single points, however rare they are.
     """
     plan = ObjectivePerturbation(task_of(loss, unit, measure, 2, alpha))
     assert isinstance(plan.inner, events.LaplaceObjective)
@@ -166,8 +166,8 @@ def densities(
 def extremes(loss: Loss, unit: Unit, regulariser: float) -> Iterator[tuple[Table, Table, Floats]]:
     """Neighbours with two features, and weights to look at.
 
-    Alone, a row has its largest curvature and slope. Under replace-one, many rows in common draw weights to
-    where two rows that point nearly against one another both have their steepest slope.
+    Alone, a row has its largest curvature and slope. Under replace-one, many rows in common pull weights to
+    where two rows in nearly opposite directions both have their steepest slope.
     """
     goal_pairs = list(itertools.product(goals(loss), repeat=2))
     sizes = np.array([0.3, 1.0, 4.0, 30.0, 1e4])
@@ -209,7 +209,7 @@ def found_minimum(plan: Perturbation, rows: Table) -> list[int]:
 
 
 def distances(loss: Loss, unit: Unit, measure: Measure, alpha: Fraction) -> AuditResult:
-    """How far the rounded minimisers of neighbours are apart, against the sensitivity."""
+    """Compare the distance of neighbours' rounded minimisers with the sensitivity."""
     plan = OutputPerturbation(task_of(loss, unit, measure, alpha=alpha))
     far = far_squared = 0
     for pair in neighbours(loss, unit):
@@ -228,8 +228,8 @@ def distances(loss: Loss, unit: Unit, measure: Measure, alpha: Fraction) -> Audi
 def steep_pair(loss: Loss, unit: Unit) -> tuple[Table, Table]:
     """Neighbours whose gradients differ nearly as much as they can where the minimum is likely to be.
 
-    Many rows in common draw the minimum to where a row of another target is steepest; under replace-one, to
-    where both rows are, which point nearly against one another.
+    Many rows in common pull the minimum to where a row of another target is steepest; under replace-one, to
+    where both rows are, which point in nearly opposite directions.
     """
     count = unit.rows_per_person
     low, high = goals(loss)[0], goals(loss)[-1]

@@ -21,7 +21,7 @@ _STEPS, _HALVINGS = 300, 60
 
 @dataclass(frozen=True)
 class Table:
-    """A few rows: features, targets, and how often each is there."""
+    """A few rows: features, targets, and how often each occurs."""
 
     x: Floats
     target: Floats
@@ -40,7 +40,7 @@ class Table:
 
 
 def table(rows: Iterable[tuple[Any, float]], width: int = 1, count: float = 1.0) -> Table:
-    """Rows (x, target), x a number or `width` of them, each there `count` times."""
+    """Rows (x, target), x a number or `width` of them, each occurring `count` times."""
     found = list(rows)
     x = np.array([row[0] for row in found], np.float64).reshape(-1, width)
     return Table(x, np.array([row[1] for row in found], np.float64), np.full(len(x), count))

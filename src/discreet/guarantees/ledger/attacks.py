@@ -49,7 +49,7 @@ def asked_of(filter_: Filter, limit: Measure) -> Callable[[], Callable[[Fraction
 
 
 def asked_of_ledger(limit: Measure) -> Callable[[], Callable[[Fraction], bool]]:
-    """The same of a real ledger."""
+    """The same for a real ledger."""
 
     def start() -> Callable[[Fraction], bool]:
         ledger = Ledger(limit=limit)
@@ -94,7 +94,7 @@ def _two_steps() -> Iterator[Part]:
     second = {}
     for answer, t in ((0, 0.635), (1, 1.147e-5)):
         low, high = 0.0, 5.0
-        for _ in range(50):  # the largest loss that the filter takes
+        for _ in range(50):  # the largest loss that the filter accepts
             middle = (low + high) / 2
             event = adaptive.declared(*adaptive.two_points(t, middle))
             fits = sound.fits(added(first, sound.price(event, None)), caps)

@@ -23,7 +23,7 @@ ORDERS = (12.0, 64.0)
 
 
 def two_points(t: float, loss: float) -> tuple[Law, Law]:
-    """Two laws on two points; the first point has probability t, and the log-ratio `loss`."""
+    """Two distributions on two points; the first point has probability t, and the log-ratio `loss`."""
     low = t * math.exp(-loss)
     return (t, 1 - t), (low, 1 - low)
 
@@ -34,7 +34,7 @@ SECOND = {0: two_points(0.635, 1.7155), 1: two_points(1.147e-5, 2.0905)}
 
 
 def divergence(p: Law, q: Law, order: float) -> float:
-    """D_α(P‖Q) of two laws on two points."""
+    """D_α(P‖Q) of two distributions on two points."""
     logs = [order * math.log(a) + (1 - order) * math.log(b) for a, b in zip(p, q, strict=True)]
     return float(np.logaddexp.reduce(logs)) / (order - 1)
 
@@ -49,7 +49,7 @@ def declared(p: Law, q: Law, orders: Sequence[float] = ORDERS) -> External:
 
 
 def accepts(filter_: RenyiFilter, answer: int) -> bool:
-    """Whether a filter takes both questions where the first answer is this."""
+    """Whether a filter accepts both questions where the first answer is this."""
     caps = filter_.caps(LIMIT)
     first = filter_.price(declared(*FIRST), None)
     second = filter_.price(declared(*SECOND[answer]), None)
@@ -59,7 +59,7 @@ def accepts(filter_: RenyiFilter, answer: int) -> bool:
 def transcript(
     branches: Collection[int], second: dict[int, tuple[Law, Law]] | None = None
 ) -> tuple[Floats, Floats]:
-    """Both laws of all answers; a second question is answered on these branches alone."""
+    """Both distributions of all answers; a second question is answered only on these branches."""
     asked = SECOND if second is None else second
     sides = []
     for side in (0, 1):
@@ -74,10 +74,10 @@ def transcript(
 def responses(
     open_filter: Callable[[], Callable[[Fraction], bool]], choices: Sequence[Fraction], rounds: int
 ) -> tuple[Floats, Floats]:
-    """Both laws of adaptive randomised-response questions about one bit.
+    """Both distributions of the answers to adaptive randomised-response questions about one bit.
 
     The next ε depends on the answers so far, and a question that the filter refuses is not asked.
-    `open_filter` gives a fresh one for each path, since a filter can't be turned back.
+    `open_filter` gives a fresh one for each path, since a filter can't be rewound.
     """
     sides: tuple[list[float], list[float]] = ([], [])
 

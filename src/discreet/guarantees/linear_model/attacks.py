@@ -1,4 +1,4 @@
-"""Attacks on linear models: on the noised normal equations, on what is made of them, on paired lines."""
+"""Attacks on linear models: on the noised normal equations, on what is made from them, on paired lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
 
 
 def table(*rows: tuple[float, float, float, str]) -> dict[str, Any]:
-    """Rows in common, and these."""
+    """The common rows, and these."""
     every = [(0.2, 1.0, 0.5, "a"), (-0.6, 2.0, -1.0, "b"), *rows]
     return {
         name: np.array([row[at] for row in every], object if name == "c" else np.float64)
@@ -86,7 +86,7 @@ def on_equations(
 def made_of(
     query: NormalEquations, measure: Measure, make: Callable[[Floats, float], Any]
 ) -> Mechanism:
-    """What is made of each noised matrix."""
+    """What is made from each noised matrix."""
     unit = UNITS[0]
     law = law_of(query, measure, unit, Fraction(1))
 
@@ -151,7 +151,7 @@ def logistic_regression() -> Iterator[Part]:
 
 
 def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
-    """The law of both medians for one pairing: probabilities of the cells of a grid cut at `edges`."""
+    """The distribution of both medians for one pairing: probabilities of cells of a grid cut at `edges`."""
     laws = []
     for place in PLACES:
         values = heights(rows[:, 0], rows[:, 1], *pairs, place)
@@ -168,7 +168,7 @@ def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> F
 def lines_compared(
     here: tuple[Floats, Pairs], there: tuple[Floats, Pairs], epsilon: float, sensitivity: int
 ) -> AuditResult:
-    """The exact laws of both medians for two tables, to an attacker who even knows the pairing."""
+    """The exact distributions of both medians for two tables, for an attacker who even knows the pairing."""
     values = [
         heights(rows[:, 0], rows[:, 1], *pairs, place)
         for rows, pairs in (here, there)
@@ -203,7 +203,7 @@ def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
 
 
 def thrown(coins: Sequence[tuple[int, int]]) -> Pairs:
-    """The two rows of lowest rank in each bucket: what `thrown_pairs` makes of such coins."""
+    """The two rows of lowest rank in each bucket: what `thrown_pairs` makes from such coins."""
     pairs = []
     for bucket in sorted({bucket for bucket, _ in coins}):
         inside = sorted((rank, row) for row, (b, rank) in enumerate(coins) if b == bucket)

@@ -1,4 +1,4 @@
-"""Attacks on reports that persons make by themselves."""
+"""Attacks on reports that people randomise themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from discreet.mechanisms import (
 
 Floats = npt.NDArray[np.float64]
 
-#: Values that are no value of the domain: each has a public stand-in.
+#: Values outside the domain: each has a public stand-in.
 _STRANGE = (float("nan"), -3.5, 1e300)
 _TRIALS = 40_000
 
@@ -100,7 +100,7 @@ def unary_encoding() -> Iterator[Part]:
 
 @attack("local-hashing")
 def local_hashing() -> Iterator[Part]:
-    """What a report (a, b, cell) says is which of two values its cell supports."""
+    """A report (a, b, cell) says only which of two values its cell supports."""
     for epsilon in (Fraction(1, 2), Fraction(2)):
         mechanism = LocalHashing(epsilon, 9)
         yield Case(f"{mechanism!r}", supported(mechanism), (0, 1), claimed(mechanism), _TRIALS)
@@ -131,7 +131,7 @@ def memoised_reports() -> Iterator[Part]:
 
 
 def again(mechanism: Memoised, count: int) -> Callable[..., Any]:
-    """Many reports of one permanent row, told by how often each bit was set."""
+    """Many reports of one permanent row, summed up by how often each bit was set."""
 
     def run(value: int, trials: int) -> Any:
         rows = mechanism.permanent(np.full(trials, value))

@@ -1,4 +1,4 @@
-"""Claims about reports that persons make by themselves."""
+"""Claims about reports that people randomise themselves."""
 
 from discreet.guarantees.base import NOISED, Claim
 
@@ -10,7 +10,7 @@ _CODE = "discreet.mechanisms.local."
 
 
 def _local(name: str, statement: str, source: str, code: str) -> Claim:
-    """A claim about reports that persons make by themselves."""
+    """A claim about reports that people randomise themselves."""
     return Claim(
         name=name,
         statement=statement,

@@ -1,4 +1,4 @@
-"""Attacks on estimators fitted to a noised histogram: its cells, and what whole fits are told."""
+"""Attacks on estimators fitted to a noised histogram: its cells, and what whole fits learn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table(rows: list[tuple[Any, ...]]) -> Table:
 
 
 def pair(relation: Relation) -> tuple[Table, Table]:
-    """Neighbours that are as far apart as one person can bring them: in another cell and class."""
+    """Neighbours that are as far apart as one person can move them: in another cell and class."""
     one, other = (1.0, "a", 1), (0.0, "b", 0)
     return table([one]), table([] if relation is ADD_REMOVE else [other])
 
@@ -71,7 +71,7 @@ def law_of(query: Additive, budget: Measure, target: str, relation: Relation) ->
 
 
 def case(target: str, relation: Relation, delta: float, trials: int = 20_000) -> Case:
-    """The noised cells, against what is charged for them."""
+    """The noised cells against what is charged for them."""
     estimator = model(target, epsilon=2, delta=delta)
     query, budget = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
     law = law_of(query, budget, target, relation)
@@ -89,7 +89,7 @@ def case(target: str, relation: Relation, delta: float, trials: int = 20_000) ->
 
 
 def reached(target: str, relation: Relation) -> Part:
-    """Whether any two neighbours of one row are farther apart than the sensitivity says."""
+    """Check that no two neighbours of one row are farther apart than the sensitivity says."""
     query = model(target)._plan(facts(target, relation), None).queries[0]
     moved = query.sensitivity(SCHEMAS[target], Unit(relation))
     values = [0.0, 0.4, 1.0, float("nan")]

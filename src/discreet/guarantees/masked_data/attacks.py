@@ -26,20 +26,20 @@ Floats = npt.NDArray[np.float64]
 #: Features and labels of some rows.
 Rows = tuple[Floats, npt.NDArray[np.int64]]
 
-#: Masks are fitted one by one, so that there are few.
+#: Masks are fitted one by one, so there are few.
 _FITS = 80
 _UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE), Unit(ADD_REMOVE, id_column="person", max_rows=3))
 
 
 def estimator(**options: Any) -> MaskedData:
-    """Masks of one feature, whose weight has noise alone."""
+    """Masks of one feature, whose weight is noise alone."""
     common: dict[str, Any] = {"perturbation": "output", "alpha": 8, "fit_intercept": False}
     shape: dict[str, Any] = {"samples": 16, "random_state": 0, "epsilon": 1}
     return MaskedData(bounds=(-1, 1), classes=[0, 1], **{**common, **shape, **options})
 
 
 def masks(rows: Rows) -> Floats:
-    """A whole fit; told are the masked rows and labels, in the order in which they are published.
+    """A whole fit: the masked rows and labels, in the order in which they are published.
 
     The rows are declared public, so that no ledger slows it down: the noise is that of add/remove.
     """
@@ -48,7 +48,7 @@ def masks(rows: Rows) -> Floats:
 
 
 def weights() -> Callable[..., Floats]:
-    """The noisy weights that masks are made of, many times: a mask tells no more."""
+    """The noisy weights that masks are made from, many times: a mask says no more."""
     asked = estimator()
     facts = planned(asked, None, 1, None)
     step = asked._model()._step(facts)
@@ -61,7 +61,7 @@ def weights() -> Callable[..., Floats]:
 
 
 def costs() -> Iterator[AuditResult]:
-    """What a fit asks costs no more than it says, however its budget is split."""
+    """Check that what a fit asks costs no more than it says, however its budget is split."""
     for unit in _UNITS:
         for labels in ("model", "noisy"):
             for delta in (0, "1/1000000"):
@@ -78,7 +78,7 @@ def table(*rows: tuple[float, int]) -> Rows:
 
 
 def made_without_rows() -> AuditResult:
-    """The published rows again, from the released numbers alone."""
+    """Check that the published rows can be made again from the released numbers alone."""
     draw = np.random.default_rng(0)
     x = draw.uniform(-1, 1, (40, 2))
     y = (x[:, 0] > 0).astype(np.int64)
@@ -111,7 +111,7 @@ def masked_data() -> Iterator[Part]:
 
 
 def channel(numbers: int, **options: Any) -> RowPerturbation:
-    """For so many numbers between -1 and 1, and a label."""
+    """A channel for this many numbers between -1 and 1, and a label."""
     columns: dict[str, Any] = {f"x{j}": Real(-1, 1) for j in range(numbers)}
     return RowPerturbation(
         Schema({**columns, "y": Categorical(0, 1)}), **{"target": "y", **options}
@@ -155,7 +155,7 @@ def _cases(kind: str, budgets: tuple[Any, ...]) -> Iterator[Part]:
 
 
 def refused() -> Iterator[AuditResult]:
-    """Where the number of rows is private, rows are not published."""
+    """Check that rows are not published where their number is private."""
     of = channel(1, epsilon=1)
     persons = Unit(REPLACE_ONE, id_column="person", max_rows=2)
     for unit in (Unit(ADD_REMOVE), persons):
@@ -168,7 +168,7 @@ def refused() -> Iterator[AuditResult]:
 
 
 def whole_table(rows: npt.NDArray[np.int64], trials: int) -> Floats:
-    """All rows of a table published, many times, as the step behind the door does it."""
+    """Publish all rows of a table, many times, as the step behind the door does it."""
     of = channel(1, epsilon=2)
     step, coded = PerturbedRows(of, len(rows)), CodedRows(rows, ("x0", "y"), of.schema)
     found = [step.run(coded) for _ in range(trials)]

@@ -1,7 +1,7 @@
 """Masked data and input perturbation of Pham, Ghosh & Yegneswaran, as published.
 
 A logistic regression is fitted and noised; then records are made up, one by one, so that the noisy
-weights become stationary for them. What is published are these records *with the true labels*.
+weights become stationary for them. These records are published *with the true labels*.
 
 Source: A. T. Pham, S. Ghosh, V. Yegneswaran, *Data masking with privacy guarantees*: algorithms 1 and 2.
 """
@@ -46,7 +46,7 @@ def noisy_weights(
 ) -> Floats:
     """Steps 1 and 2: weights plus noise with density ∝ exp(-strength·N·ε·‖η‖/2).
 
-    With `exponential` the *norm* gets the exponential law, as the formula is written.
+    With `exponential` the *norm* is exponentially distributed, as the formula is written.
     """
     scale = 2 / (strength * len(rows) * epsilon)
     draw = norm_exponential if exponential else norm_gamma

@@ -72,7 +72,7 @@ def _curve(p: Floats, q: Floats, at: Floats) -> Floats:
 
 
 def beaten(measure: Measure, p: Floats, q: Floats) -> float:
-    """By how much exact tests and guesses beat what a measure says of them; at most 0 if it holds."""
+    """By how much exact tests and guesses beat what a measure says about them; at most 0 if it holds."""
     distance = float(np.abs(p - q).sum()) / 2
     excess = [float(np.max(trade_off(measure, _GRID) - _curve(p, q, _GRID)))]
     excess.append(distance - advantage(measure))
@@ -109,7 +109,7 @@ def _fact(title: str, claim: str, holds: bool, excess: float) -> AuditResult:
 @attack("posterior-odds-as-printed")
 def posterior_odds() -> Iterator[Part]:
     p, q = response(0.1)
-    odds = 99 * q[0] / p[0]  # the answer that speaks most against the likelier of the two
+    odds = 99 * q[0] / p[0]  # the answer that speaks most against the likelier one
     yield statement(
         "randomised response, ε = 0.1, prior odds 99 : 1",
         "posterior odds are at most e^0.1 = 1.105",

@@ -1,4 +1,4 @@
-"""Attacks on searches and on noised scores: exact laws of small ones, and runs behind the real door."""
+"""Attacks on searches and noised scores: exact distributions of small ones, and runs behind the real door."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def generating(shape: float, gamma: float, x: Any) -> Any:
 
 
 def best_law(run: Run, shape: float, gamma: float) -> Floats:
-    """The law of the first of the best outcomes of K runs, from the law of one.
+    """The distribution of the first of the best outcomes of K runs, from that of one.
 
-    Given that the best score is s, the first outcome with it has the law of an outcome with that score.
+    Given that the best score is s, the first outcome with it is distributed like any outcome with that score.
     """
     chance, score = run
     found = np.zeros(len(chance))
@@ -69,7 +69,7 @@ def best_law(run: Run, shape: float, gamma: float) -> Floats:
 
 
 def told_runs(run: Run, shape: float, gamma: float, most: int = 60) -> Floats:
-    """The law of the best outcome together with the number of runs: what must not be told."""
+    """The distribution of the best outcome together with the number of runs, which must stay secret."""
     chance, score = run
     k = np.arange(1, most + 1)
     ratios = np.log((k[1:] - 1 + shape) / k[1:])
@@ -97,7 +97,7 @@ def noisy_score(at: int, epsilon: float) -> Floats:
 def searched(present: bool, fit: float, score: float, weights: Sequence[int]) -> Run:
     """One run on a person's bit: a setting at random, a noised bit of each, a noised count as the score.
 
-    The first setting keeps the bit by randomised response, the second tells nothing but its score.
+    The first setting keeps the bit by randomised response, the second reveals nothing but its score.
     """
     share = np.array(weights) / sum(weights)
     keep = math.exp(fit) / (1 + math.exp(fit))
@@ -110,7 +110,7 @@ def searched(present: bool, fit: float, score: float, weights: Sequence[int]) ->
 
 
 def revealing(present: bool, epsilon: float, delta: float) -> Run:
-    """One run that tells the bit with probability δ, and wins then; else randomised response."""
+    """One run that reveals the bit with probability δ, and then wins; else randomised response."""
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     chance = [1 - keep, keep] if present else [keep, 1 - keep]
     found = [(1 - delta) * chance[0], (1 - delta) * chance[1], 0.0, 0.0]
@@ -119,7 +119,7 @@ def revealing(present: bool, epsilon: float, delta: float) -> Run:
 
 
 def exact_searches() -> Iterator[AuditResult]:
-    """All that theory says about small searches, from their laws."""
+    """Check all that theory says about small searches, from their distributions."""
     fit, score = Fraction(1, 4), Fraction(1, 2)
     setting = events.RandomizedResponse(fit), events.DiscreteLaplace(1 / score)
     other = events.Compose(), events.DiscreteLaplace(1 / score)
@@ -150,7 +150,7 @@ def exact_searches() -> Iterator[AuditResult]:
 
 @final
 class Constant:
-    """A public model that says the same of every row."""
+    """A public model that says the same about every row."""
 
     classes_ = np.array([0, 1])
 
@@ -174,7 +174,7 @@ def table(rows: Sequence[tuple[float, int]]) -> dict[str, Any]:
 
 
 def searches(epsilon: Fraction) -> tuple[Callable[..., Any], Measure]:
-    """Searches behind the door, many times: all that a run tells is its score, which is the worst for it."""
+    """Searches behind the door, many times: a run reveals only its score, which is the worst for it."""
     unit, metric = Unit(ADD_REMOVE), Accuracy()
     law = LaplaceLaw(1 / epsilon)
     phases = (law.event(metric.sensitivity(unit)),)
@@ -224,7 +224,7 @@ UNITS = (
 
 
 def moved(metric: Metric, unit: Unit) -> AuditResult:
-    """How far a person's rows move the sums, over all rows of a small table, against the sensitivity."""
+    """Compare how far a person's rows move the sums, over all rows of a small table, with the sensitivity."""
     model = Constant()
     goals = (0, 1) if metric.target == "class" else (0.0, 0.3, 1.0)
     rows = list(itertools.product((0.0, 0.4, 1.0), goals))

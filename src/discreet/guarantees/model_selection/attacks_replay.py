@@ -1,4 +1,4 @@
-"""Replaying the public generators after a search, to number the run that won."""
+"""Replaying the public generators after a search, to find out which run won."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Drawing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Replay:
-    """A search, what its winner publishes of its draws, and how anyone draws the same again."""
+    """A search, what its winner publishes of its draws, and how anyone can repeat them."""
 
     title: str
     search: PrivateSearch
@@ -61,7 +61,7 @@ class Replay:
         return next((k for k in range(REPLAYED) if np.array_equal(self.draw(public), told)), None)
 
     def result(self) -> AuditResult:
-        """Whether no winner can be numbered."""
+        """Check that the number of no winning run can be found."""
         target = CLASSES if self.search._target == "class" else NUMBERS
         found = [self.number_winner(target) for _ in range(SEARCHES)]
         numbers = [str(at) for at in found if at is not None]
@@ -86,7 +86,7 @@ def copied_python() -> random.Random:
 
 
 def replays() -> Iterator[Replay]:
-    """Searches whose winners publish draws: random features, and any model that tells what it drew."""
+    """Searches whose winners publish draws: random features, and any model that shows what it drew."""
     kernel: dict[str, Any] = {"bounds": (0, 1), "n_components": 2, "gamma": 1}
     for model in (SVC(classes=[0, 1], **kernel), SVR(target_bounds=(0, 1), **kernel)):
         yield Replay(

@@ -1,4 +1,4 @@
-"""Attacks on naive Bayes: on the noised vector that a model is made of, and on fitted models."""
+"""Attacks on naive Bayes: on the noised vector that a model is made from, and on fitted models."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def case(
     spent: float | None = None,
     trials: int = 40_000,
 ) -> Case:
-    """The vector against its claim; `spent` is what its noise really is for, ε unless told otherwise."""
+    """The vector against its claim; `spent` is the ε that its noise is really for, by default `epsilon`."""
     low, high = (tuple(FAR[column][end] for column in columns) for end in (0, 1))
     pair: tuple[Rows, Rows] = ((), (high,)) if relation is ADD_REMOVE else ((low,), (high,))
     a, b = (vector(rows, columns) for rows in pair)
@@ -109,7 +109,7 @@ def case(
 
 
 def fitted(kind: type, columns: tuple[str, ...], epsilon: float) -> Callable[..., Floats]:
-    """All that fitted models tell.
+    """All that fitted models reveal.
 
     The rows are declared public, so that no ledger slows the runs; the noise is the same.
     """

@@ -1,4 +1,4 @@
-"""Attacks on the source of noise: draws that come again."""
+"""Attacks on the source of noise: draws that are repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.noise import entropy
 @attack("noise-never-comes-twice")
 def noise_never_comes_twice() -> Iterator[Part]:
     for law in (LaplaceLaw(Fraction(50)), GaussianLaw(Fraction(50))):
-        # the mechanism is as private as it gets: what is looked for is the same draw, again
+        # the inputs are equal: what is looked for is a repeated draw
         yield Case(f"{law}, two calls and a fork", plus(law), (0, 0), 0.0, 4_000, {"fork": True})
     with ThreadPoolExecutor(4) as pool:
         drawn = list(pool.map(lambda _: noise.random_bytes(16), range(64)))

@@ -1,4 +1,4 @@
-"""Attacks on the bounds of one-run audits: mechanisms whose number of right guesses has a known law."""
+"""Attacks on the bounds of one-run audits: mechanisms with a known distribution of right guesses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Floats = npt.NDArray[np.float64]
 
 
 def responses(m: int, epsilon: float) -> Floats:
-    """How many of m coins randomised response tells: the worst of ε-DP."""
+    """How many of m coins randomised response reveals: the worst of ε-DP."""
     return np.asarray(binom.pmf(np.arange(m + 1), m, 1 / (1 + math.exp(-epsilon))), np.float64)
 
 
 def steep(m: int, v: int, epsilon: float, delta: float) -> Floats:
-    """The worst of (ε, δ)-DP for "at least v are right": a law that jumps at v (docs/proofs/one_run.md)."""
+    """The worst of (ε, δ)-DP for "at least v are right": it jumps at v (``docs/proofs/one_run.md``)."""
     law = responses(m, epsilon)
     jump = min(m * delta / (v * law[v]), 1 / law[v:].sum())
     heights = np.where(np.arange(m + 1) >= v, jump, 0.0) + 1 - jump * law[v:].sum()
@@ -33,7 +33,7 @@ def steep(m: int, v: int, epsilon: float, delta: float) -> Floats:
 
 
 def excess(m: int, v: int, epsilon: float, delta: float) -> float:
-    """δ(ε) of `steep`, as a mechanism on coins, when one coin is turned over."""
+    """δ(ε) of `steep`, as a mechanism on coins, when one coin is flipped."""
     law = steep(m, v, epsilon, delta)
     each = law / [math.comb(m, k) for k in range(m + 1)]
     found = 0.0

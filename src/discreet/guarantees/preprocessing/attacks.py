@@ -1,4 +1,4 @@
-"""Attacks on scaling: its answer, its plan, and what fits are told."""
+"""Attacks on scaling: its answer, its plan, and what fits learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on queries: how far the exact integers of neighbours are apart, and what the noise leaves of it."""
+"""Attacks on queries: how far apart the exact integers of neighbours are, and what the noise leaves of it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ UNITS = (
 
 
 def sums() -> tuple[Additive, ...]:
-    """One of every kind of sum."""
+    """One query of every kind of sum."""
     return (
         Count(),
         Count(by="c"),
@@ -89,7 +89,7 @@ CORNERS: tuple[Row, ...] = tuple(product((-1.0, 3.0), (0.0, 4.0), ("a", "b", "?"
 
 
 def table(person: Sequence[Row], common: Sequence[Row] = COMMON) -> dict[str, Any]:
-    """The common rows, each of somebody else, and those of the one person."""
+    """The common rows, each of a different person, and those of the one person."""
     rows = [*common, *person]
     who = [f"{i}" for i in range(len(common))] + ["the one"] * len(person)
     return {
@@ -137,7 +137,7 @@ def farthest(query: Additive, unit: Unit) -> Farthest:
 
 
 def told_apart(law: Law, here: Integers, there: Integers) -> Callable[..., Floats]:
-    """The mechanism that adds noise to a vector, and tells the likelihood ratio of these two.
+    """The mechanism that adds noise to a vector, and reports the likelihood ratio of these two.
 
     The ratio is all that an attacker can use, and auditing one number needs far fewer runs. Coordinates
     that are equal have equal noise.
@@ -190,7 +190,7 @@ def coded_sums() -> Iterator[Part]:
 
 
 def _ratio(found: int, bound: int) -> Fraction:
-    """How much of a bound was found; more than 1 where nothing may move and something does."""
+    """The share of a bound that was reached; more than 1 where nothing may move and something does."""
     return Fraction(found, bound) if bound else Fraction(2 * bool(found))
 
 
@@ -242,7 +242,7 @@ def exponential_quantile() -> Iterator[Part]:
 
 
 #: A column so long that few points are medians: one person makes the rest of them the better ones. That
-#: moves both the score of a point and the sum of all, and the loss comes near to the claim.
+#: moves both the score of a point and the sum of all, and the loss comes near the claim.
 LONG = Schema(n=Integer(0, 999))
 SHARP: dict[Unit, tuple[Any, Any]] = {
     UNITS[0]: ({"n": np.array([400])}, {"n": np.array([400, 999])}),

@@ -1,4 +1,4 @@
-"""Attacks on selections: most by exact laws over small neighbours, and all by draws."""
+"""Attacks on selections: most by exact distributions over small neighbours, and all by draws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCORES = ((0, 0), (2, 0), (0, 0, 0), (2, 1, 0), (0, 0, 0, 0, 3))
 
 
 def worst(results: Iterable[AuditResult], title: str) -> AuditResult:
-    """Of many results the one that is nearest to a violation, under a common title."""
+    """Pick, of many results, the one nearest to a violation, under a common title."""
     found = max(results, key=lambda result: result.floor - result.claimed)
     return AuditResult(**{**vars(found), "title": title})
 
@@ -40,7 +40,7 @@ def worst(results: Iterable[AuditResult], title: str) -> AuditResult:
 def compared(
     laws: Iterable[Mapping[Any, float]], claim: Measure | float, title: str = ""
 ) -> AuditResult:
-    """Two laws, given by outcome, against a claim."""
+    """Compare two distributions, given by outcome, with a claim."""
     here, there = laws
     outcomes = sorted({*here, *there})
     p, q = (np.array([law.get(o, 0.0) for o in outcomes]) for law in (here, there))
@@ -197,14 +197,14 @@ def sparse_vector() -> Iterator[Part]:
     threshold = lambda at: mechanism.start(at)._noisy  # noqa: E731
     yield Case("the noise of the threshold, drawn", threshold, (0, 1), steps[0], 6_000)
     yield Case("the noise of an answer, drawn", _compared(mechanism), (1, 3), 2 * steps[1], 5_000)
-    # sure to be above: all that is told is the first number, and the cutoff keeps back the others
+    # certainly above: only the first number is reported, and the cutoff withholds the others
     numeric = SparseVector("1/10", numeric_epsilon=1)
     price = accounting.cost(numeric.event(), PureDP)
     yield Case("with numbers, drawn", _numbers(numeric), ((500,) * 4, (501,) * 4), price, 4_000)
 
 
 def _compared(mechanism: SparseVector) -> Callable[[int], bool]:
-    """Whether an answer so far below the noisy threshold is reported above it."""
+    """Whether an answer this far below the noisy threshold is reported above it."""
 
     def run(short: int) -> bool:
         stream = mechanism.start(0)
@@ -224,7 +224,7 @@ def _decided(mechanism: SparseVector) -> Callable[[Sequence[int]], Decisions]:
 
 
 def _numbers(mechanism: SparseVector) -> Callable[[Sequence[int]], list[int]]:
-    """The numbers told of a stream; far below stands for *below*, and farther for *not asked*."""
+    """The numbers reported for a stream; far below stands for *below*, and farther for *not asked*."""
 
     def run(answers: Sequence[int]) -> list[int]:
         stream = mechanism.start(1)
@@ -238,7 +238,7 @@ def _numbers(mechanism: SparseVector) -> Callable[[Sequence[int]], list[int]]:
 
 
 def best_law(run: Floats, shape: float, gamma: float) -> Floats:
-    """The law of the best of K runs, whose outcomes have the probabilities `run`, the worst first."""
+    """The distribution of the best of K runs, whose outcomes have the probabilities `run`, worst first."""
     k = np.arange(1, math.ceil(60 / gamma))
     logs = k * math.log1p(-gamma) + np.concatenate(
         [[0], np.cumsum(np.log((k[1:] - 1 + shape) / k[1:]))]

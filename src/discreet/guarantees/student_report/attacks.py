@@ -1,4 +1,4 @@
-"""Attacks on the programs of the student report, and on what of it holds."""
+"""Attacks on the programs of the student report, and on the part of it that holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of a student report: k-means, both naive Bayes, regression, as their figures print them.
+"""The programs of a student report: k-means, both kinds of naive Bayes, regression, as its figures show them.
 
 Its neighbours differ by one row's presence. All functions are vectorised over runs.
 
@@ -43,9 +43,8 @@ def kmeans(
     sizes, sums = np.zeros(0), np.zeros(0)
     for _ in range(rounds):
         distances = ((points[None, :, None, :] - centroids[:, None]) ** 2).sum(axis=-1)
-        mine = np.argmin(distances, axis=2)[:, :, None] == np.arange(
-            len(start)
-        )  # run, point, cluster
+        # run, point, cluster
+        mine = np.argmin(distances, axis=2)[:, :, None] == np.arange(len(start))
         cells = mine[..., None]
         if domain is None:
             high = np.where(cells, points[:, None, :], -np.inf).max(axis=1, initial=-np.inf)
@@ -71,7 +70,7 @@ def category_counts(
 
 
 def frequencies(rows: list[str], *, epsilon: float) -> dict[str, float]:
-    """Noisy counts of the values *that occur*: which ones do is told exactly."""
+    """Noisy counts of the values *that occur*: which ones do is revealed exactly."""
     return {
         value: rows.count(value) + float(laplace(1 / epsilon, 1)[0]) for value in sorted(set(rows))
     }
@@ -93,7 +92,7 @@ def mean_and_deviation(
 ) -> Floats:
     """Mean and standard deviation of an attribute in one class (figures 6-7), ε/(3·attributes) each.
 
-    Without `bounds` the column's own smallest and largest value are taken, as printed; the sensitivities
+    Without `bounds` the column's own smallest and largest value are used, as printed; the sensitivities
     use the exact size of the class, the deviation divides by n - 1.
     """
     low, high = bounds or (float(column.min()), float(column.max()))

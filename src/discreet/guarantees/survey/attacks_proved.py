@@ -19,7 +19,7 @@ from discreet.mechanisms import LaplaceLaw, accuracy
 
 
 def response(epsilon: float) -> tuple[Floats, Floats]:
-    """The laws of randomised response on both values."""
+    """The distributions of randomised response on both values."""
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
     return np.array([truth, 1 - truth]), np.array([1 - truth, truth])
 

@@ -54,7 +54,7 @@ def objective_perturbation(
 ) -> Floats:
     """Equation (17): the minimiser with a linear term of Laplace noise of scale 2/(strength·ε).
 
-    With `grid` the noise is put on multiples of it, which looks like the remedy against floating point.
+    With `grid` the noise is put on multiples of it, which looks like a remedy against floating point.
     """
     noise = laplace(2 / (strength * epsilon), (trials, rows.shape[1]))
     if grid is not None:

@@ -1,4 +1,4 @@
-"""Attacks on the thesis by Ferrari: what fails in it beyond the slips of its formulas."""
+"""Attacks on the thesis by Ferrari: what fails in it besides the slips in its formulas."""
 
 from __future__ import annotations
 

@@ -194,9 +194,8 @@ def gaussian_at_three() -> Iterator[AuditResult]:
 @attack("thesis-bernstein-approximate")
 def bernstein_approximate() -> Iterator[Part]:
     values, delta, step = 26, 1e-4, 1000
-    scale = (
-        2 * math.sqrt(2 * values * math.log(1 / delta)) * step
-    )  # Theorem 4.4.7 with l = 1, ε = 1
+    # Theorem 4.4.7 with l = 1, ε = 1
+    scale = 2 * math.sqrt(2 * values * math.log(1 / delta)) * step
     pair = np.zeros(values, np.int64), np.full(values, step)
     released = counters(Fraction(math.ceil(scale)))
     title = "26 values that all move by L, (1, 0.0001)"

@@ -66,7 +66,7 @@ def sampled_sensitivity(
 ) -> float:
     """The keep-th smallest of sampled differences, as diffpriv takes it for m = 500 and γ = 0.2.
 
-    Each is the largest change of the regression at the nodes when one row is drawn anew.
+    Each is the largest change of the regression at the nodes when one row is redrawn.
     """
     found = []
     for _ in range(draws):

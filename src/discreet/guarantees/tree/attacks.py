@@ -53,7 +53,7 @@ def engine(rows: Rows) -> Arrays:
 
 
 def pair(relation: Relation) -> tuple[Rows, Rows]:
-    """Neighbours that are as far apart as one row can bring them."""
+    """Neighbours that are as far apart as one row can move them."""
     return ((HERE,), () if relation is ADD_REMOVE else (THERE,))
 
 
@@ -79,7 +79,7 @@ def vector_case(
     noise: Law = law
     first, second = pair(relation)
     here, there = read(query, unit, first), read(query, unit, second)
-    moved = np.flatnonzero(here != there)  # other coordinates tell nothing
+    moved = np.flatnonzero(here != there)  # other coordinates say nothing
 
     def mechanism_of(rows: Rows, trials: int) -> Integers:
         return noise.run(np.repeat(read(query, unit, rows)[moved][None], trials, axis=0))
@@ -107,14 +107,14 @@ def law_of(query: Choice, rows: Rows, unit: Unit, epsilon: Fraction) -> list[Flo
 
 
 def joined(laws: list[Floats]) -> Floats:
-    """The law of independent draws."""
+    """The joint distribution of independent draws."""
     result = np.ones(1)
     for law in laws:
         result = np.outer(result, law).ravel()
     return result
 
 
-#: Rows that many cuts tell apart, and tables to which they come: none, and a crowd of one kind.
+#: Rows that many cuts separate, and the tables that they join: none, and a crowd of one kind.
 FEW = ((0, 0, -1.0), (1, 1, 1.0), (2, 0, 1.0), (3, 1, -1.0))
 CROWDS: tuple[Rows, ...] = ((), FEW[:1] * 40)
 
@@ -134,7 +134,7 @@ def neighbours(relation: Relation, most: int = 1) -> Iterator[tuple[Rows, Rows]]
 def choice_result(
     title: str, query: Choice, relation: Relation, believed: Fraction = Fraction(1)
 ) -> AuditResult:
-    """The law of a choice over small neighbours, against the ε = 1 that it is charged.
+    """The distribution of a choice over small neighbours, against the ε = 1 that is charged for it.
 
     A weakened copy believes in that share of the sensitivity: its draws are those of a larger ε.
     """
@@ -179,7 +179,7 @@ def facts(relation: Relation, target: str) -> Facts:
 
 
 def whole_plan(model: RandomForest | GreedyTree, known: Facts) -> Part:
-    """Whether all that a fit asks costs together what is charged for it."""
+    """Check that all that a fit asks costs no more together than what is charged for it."""
     made = model._plan(known, None)
     holds = accounting.satisfies(made.event, model._measure())
     title = f"the plan of {type(model).__name__}, {known.unit.relation.value}"
@@ -187,13 +187,13 @@ def whole_plan(model: RandomForest | GreedyTree, known: Facts) -> Part:
 
 
 def drawn_query(model: RandomForest, known: Facts) -> Joint:
-    """What a fit would ask of the leaves of trees that are drawn with the seed 0."""
+    """What a fit would ask about the leaves of trees drawn with seed 0."""
     forest = model._plan(known, None).recipe
     return model._queries(known, forest, model._drawn(known, forest, np.random.default_rng(0)))
 
 
 def forests(relation: Relation) -> Iterator[tuple[str, RandomForest, Facts]]:
-    """Small forests, with their budget or their rows shared."""
+    """Small forests that share the budget, or the rows."""
     for share in ("budget", "rows"):
         for kind, target in ((RandomDecisionForest, "c"), (RandomDecisionForestRegressor, "v")):
             options: Any = {"epsilon": 2, "n_estimators": 4, "max_depth": 3, "random_state": 0}

@@ -245,7 +245,7 @@ def quantum_mask() -> Iterator[Part]:
 
 
 def _approximation_range(block: Floats) -> tuple[float, float]:
-    """How far masks move the approximation band, as a share of its range, at least and at most."""
+    """The least and the most that masks move the approximation band, as a share of its range."""
     band = wavelet(len(block))[: len(block) // 3]
     moved = np.abs(band @ (pseudo_quantum(block, 1000, epsilon=0.5) - block))
     share = moved / np.ptp(band @ block)

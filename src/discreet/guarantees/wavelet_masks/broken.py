@@ -57,7 +57,7 @@ def wavelet(rows: int) -> Floats:
 
 
 def details(table: Floats) -> Floats:
-    """The detail bands of a table, or of many (trials, rows, columns): two thirds of what it says."""
+    """The detail bands of a table, or of many (trials, rows, columns): two thirds of its information."""
     rows = table.shape[-2]
     return np.asarray(wavelet(rows)[rows // 3 :] @ table)
 
@@ -129,7 +129,7 @@ def pseudo_quantum(
 ) -> Floats:
     """The pseudo-quantum mask: angles of the approximation band with embedded noise (section 3.4.2).
 
-    The branches overlap as printed where bias > 0; the first that applies is taken.
+    As printed, the branches overlap where bias > 0; the first that applies is used.
     """
     transform = wavelet(len(table))
     third = len(table) // 3
@@ -157,9 +157,9 @@ def _labelled(tables: Floats, labels: bool) -> Floats:
 def read_back(masked: Floats, likely: float = 0.0) -> Floats:
     """A table of zeros and ones from its LS or pseudo-quantum mask, without any key.
 
-    A pair of detail coefficients is a function of six rows in turn: a list of the 64 possible pairs names
-    them. Only six equal rows can't be told apart (both filters sum to 0): there the neighbours
-    decide, and at last the value that is `likely`.
+    A pair of detail coefficients is a function of six successive rows: a list of the 64 possible pairs
+    identifies them. Only six equal rows can't be told apart (both filters sum to 0): there the neighbours
+    decide, and finally the value that is `likely`.
     """
     rows, columns = masked.shape
     third = rows // 3
@@ -172,10 +172,8 @@ def read_back(masked: Floats, likely: float = 0.0) -> Floats:
     unsure = (nearest == 0) | (nearest == 63)
     bits = patterns[nearest]  # (windows, columns, 6)
     table = np.full((rows, columns), np.nan)
-    for half in (
-        0,
-        3,
-    ):  # a row stands in the first half of one window, the second of the one before
+    # a row stands in the first half of one window, the second of the one before
+    for half in (0, 3):
         for place in range(3):
             at = (starts + half + place) % rows
             table[at] = np.where(unsure, table[at], bits[:, :, half + place])

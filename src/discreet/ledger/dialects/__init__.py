@@ -1,6 +1,6 @@
 """All that is particular to one database: addresses, locks, time-outs, error messages.
 
-Everything else in the ledger is one code for all of them.
+Everything else in the ledger is the same code for all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORMS = "'sqlite:///budget.db' or 'postgresql://user@host:5432/database'"
 
 
 def dialect_for(url: object, *, read_only: bool = False) -> Dialect:
-    """The database that a URL names. What a message says of a bad URL never holds a password."""
+    """The database that a URL names. No message about a bad URL holds a password."""
     found = find_dialect(url, read_only=read_only)
     url = None
     if isinstance(found, Exception):
@@ -42,11 +42,8 @@ def find_dialect(url: object, *, read_only: bool = False) -> Dialect | Exception
         return _parse(url, read_only)
     except Exception as error:
         failed = strip_frames(error)
-    if type(failed) in (
-        ValueError,
-        TypeError,
-        LedgerUnavailable,
-    ):  # ours; others hold what they read
+    # ours; others hold what they read
+    if type(failed) in (ValueError, TypeError, LedgerUnavailable):
         return failed
     return ValueError(f"url must look like {_FORMS}; this one can't be read.")
 

@@ -46,7 +46,7 @@ class Draft(ABC):
 
     @abstractmethod
     def put_in_place(self) -> bool:
-        """Give the closed ledger its name; whether it was free, and the ledger stands there now."""
+        """Give the closed ledger its name; True if the name was free and the ledger has it now."""
 
 
 class Dialect(ABC):
@@ -59,13 +59,13 @@ class Dialect(ABC):
     errors: tuple[type[Exception], ...]
     #: How long a charge waits for others.
     wait_seconds: float = 120
-    #: How long lost connections are made anew before the ledger gives up.
+    #: How long to try to connect again before the ledger gives up.
     patience_seconds: float = 20
-    #: Whether a place that is there, but has no tables, may become a ledger.
+    #: Whether an existing place without tables may become a ledger.
     accepts_empty: ClassVar[bool] = True
     #: Whether committed entries stay in a log until `checkpoint` moves them.
     keeps_log: bool = False
-    #: Whether nobody but this process, and whom it tells, knows the place.
+    #: Whether only this process, and those it tells, know the place.
     is_private: bool = False
     #: Whether nothing is ever written.
     read_only: bool = False
@@ -109,5 +109,5 @@ class Dialect(ABC):
         """Raise a passing `Refusal` if what was read may not have been one state of the ledger."""
 
     def checkpoint(self, engine: Engine) -> bool:
-        """Move committed entries from the log to where a copy finds them; whether all were moved."""
+        """Move committed entries from the log to where a copy finds them; True if all were moved."""
         return True

@@ -33,7 +33,7 @@ _PREFIX, _SUFFIX = ".discreet-", ".new"
 
 
 def find_identity(path: Path, *, alone: bool = True) -> Identity:
-    """Which file has this name now; `Refusal` where none has, or, if `alone`, where it has two.
+    """Which file has this name now; `Refusal` if none has or, with `alone`, if the file has two names.
 
     Under a second name (a hard link) SQLite would keep a second log, and neither would see the
     other's charges.
@@ -61,7 +61,7 @@ def log_of(path: Path) -> Path:
 
 
 def make_empty(path: Path) -> None:
-    """Make an empty file, where none was."""
+    """Make an empty file where there was none."""
     reason: str | None = None
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
@@ -84,7 +84,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def link_into_place(draft: Path, path: Path) -> bool:
-    """Give a whole file its name, unless another file has it; whether it has it now."""
+    """Give a whole file its name, unless another file has it; True if it has it now."""
     place = Path(os.path.realpath(path))
     try:
         os.link(draft, place)

@@ -1,8 +1,8 @@
 """Ledgers in a PostgreSQL database: each in a schema of its own.
 
-Charges are put in a row by an advisory lock that ends with its transaction. ``LOCK TABLE`` would do
-as well, but needs the right to change or delete what is in the table, which nobody who charges
-should have; this lock needs no right, and is there before the tables are. Readers never meet it.
+Charges queue for an advisory lock that ends with its transaction. ``LOCK TABLE`` would do as well, but
+needs the right to change or delete what is in the table, which nobody who charges should have; this
+lock needs no rights, and exists before the tables do. Readers never wait for it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["PostgreSQL", "remembered"]
 #: The schema of a ledger that has no name.
 _DEFAULT = "discreet"
 _NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
-#: Query parameters that must not be shown or pickled, also where the driver doesn't mark them so.
+#: Query parameters that must not be shown or pickled, even where the driver doesn't mark them so.
 _SECRET = re.compile(r"pass(?!file)|secret|token|_key$", re.IGNORECASE)
-#: A server that doesn't answer is noticed in about half a minute, also in the middle of a commit.
+#: A server that doesn't answer is noticed in about half a minute, even in the middle of a commit.
 _NETWORK = {
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -34,10 +34,10 @@ _NETWORK = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-#: For how long a client that is gone without a word can keep the lock.
+#: How long a client that vanished can keep the lock.
 _IDLE_SECONDS = 30
 
-#: By address without secrets: the one that this process was given. Pickles hold no password.
+#: The address that this process was given, by its form without secrets. Pickles hold no password.
 _given: dict[str, Secret] = {}
 
 
@@ -107,7 +107,7 @@ class PostgreSQL(Dialect):
         if any("@" in unquote(part) for part in places if part):
             raise ValueError(
                 "url has more than one '@', or one in a strange place: write '@' in a user name or "
-                "password as '%40' and nothing else so, or better put the password in ~/.pgpass."
+                "password as '%40', and only there, or better put the password in ~/.pgpass."
             )
         # what isn't where it belongs would be taken for a name, and names are shown
         astray = any(set(part) & set("#&;=") for part in places if part)
@@ -189,7 +189,7 @@ class PostgreSQL(Dialect):
         """A transaction on the server sees one state."""
 
     def prepare(self, engine: Engine) -> None:
-        """The schema, if somebody with more rights hasn't made it yet."""
+        """Make the schema, unless somebody with more rights has made it already."""
         with engine.begin() as connection:
             if not _execute(
                 connection, f"SELECT 1 FROM pg_namespace WHERE nspname = '{self.name}'"
@@ -240,7 +240,7 @@ _RESTARTING = (
     "server closed the connection"
 )
 
-#: What a server says to somebody whom it doesn't let in; texts, because there is no code then.
+#: What a server says to somebody it doesn't let in; texts, because there is no code then.
 _REFUSALS = {
     "no password supplied": (
         "the server at {where} asks for a password and none was given: put it in ~/.pgpass or "
@@ -261,7 +261,7 @@ _REFUSALS = {
 
 
 def _execute(connection: Connection, statements: str) -> list[Any]:
-    """Some statements without parameters, sent as one message; the rows of the first."""
+    """Send statements without parameters as one message; return the rows of the first."""
     cursor = connection.connection.cursor()
     try:
         cursor.execute(statements)

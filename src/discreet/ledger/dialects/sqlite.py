@@ -31,11 +31,11 @@ __all__ = ["SQLite"]
 class SQLite(Dialect):
     """A file. Writers take SQLite's write lock when they begin; readers see the log's last state.
 
-    SQLite's back-off is unfair, so that one of sixteen processes may wait long for the lock.
+    SQLite's back-off is unfair, so that one of sixteen processes may wait a long time for the lock.
 
-    Read-only, every transaction has a connection of its own: by the log where there is one, else
-    of the file as it lies there (``immutable``), which needs no right to write next to it. SQLite
-    doesn't lock such a file, so a reader checks afterwards that nobody wrote meanwhile.
+    Read-only, every transaction has a connection of its own: through the log where there is one, else
+    to the file as it is (``immutable``), which needs no right to write next to it. SQLite doesn't lock
+    such a file, so a reader checks afterwards that nobody wrote in the meantime.
     """
 
     errors = (sqlite3.Error,)
@@ -108,7 +108,7 @@ class SQLite(Dialect):
         opened = self._this_file()
         connection = self._open("mode=rw")  # never makes a file
         # FULL: a commit is on the disk when it returns. The mode WAL is a property of the file.
-        # A temporary ledger ends with its process. What the system has taken survives a killed child; a
+        # A temporary ledger ends with its process. What the system has accepted survives a killed child; a
         # machine that stops ends the process too, and nobody opens the file again: nothing to wait for.
         waits = "OFF" if self.is_private else "FULL"
         connection.execute(f"PRAGMA synchronous={waits}").close()
@@ -216,12 +216,12 @@ class SQLite(Dialect):
             )
 
     def claim(self) -> None:
-        """An empty file, where none was."""
+        """Make an empty file where there was none."""
         make_empty(self.path)
 
     @contextmanager
     def draft(self) -> Iterator[Draft]:
-        """A file under another name, which goes unless it is put in place."""
+        """A file under another name, which is removed unless it is put in place."""
         with draft_of(self.path) as path:
             make_empty(path)
             yield _Draft(path, self.path)
@@ -267,7 +267,7 @@ class _Draft(Draft):
     def __init__(self, path: Path, place: Path) -> None:
         self.path, self.place = path, place
         self.dialect = SQLite(URL.create("sqlite", database=str(path)), "")
-        self.dialect.keeps_log = False  # closing it writes all into the file
+        self.dialect.keeps_log = False  # closing it writes everything into the file
 
     def put_in_place(self) -> bool:
         return link_into_place(self.path, self.place)

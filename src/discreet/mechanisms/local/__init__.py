@@ -1,4 +1,4 @@
-"""Local mechanisms: every person blurs the own value, and nobody has to be trusted."""
+"""Local mechanisms: every person randomises their own value, and nobody has to be trusted."""
 
 from discreet.mechanisms.local.base import (
     Estimate,

@@ -1,4 +1,4 @@
-"""What local mechanisms have in common: each person blurs a value before anybody else sees it."""
+"""What local mechanisms have in common: each person randomises a value before anybody else sees it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Estimate:
     values : ndarray
         Unbiased; shares of a small group may be below 0 or above 1.
     stderr : ndarray
-        The standard error that the randomisation adds, the values taken as given.
+        The standard error that the randomisation adds, with the values taken as given.
     n : int
         The number of reports.
     """
@@ -65,8 +65,8 @@ class LocalMechanism(ABC):
 
     Privacy
     -------
-    Local: of any two values of the domain, no report is more than e^ε times as likely under the one as
-    under the other (Kasiviswanathan et al. 2011). Nobody has to be trusted; there is no data set.
+    Local: for any two values of the domain, no report is more than e^ε times as likely under one as under
+    the other (Kasiviswanathan et al. 2011). Nobody has to be trusted; there is no data set.
     """
 
     epsilon: Fraction
@@ -78,15 +78,15 @@ class LocalMechanism(ABC):
 
     @abstractmethod
     def event(self) -> Event:
-        """What one report is, for the accountant."""
+        """The event of one report, for the accountant."""
 
     @abstractmethod
     def randomize(self, values: Any) -> Array:
-        """One report for each value. No value makes it raise, or changes a shape."""
+        """Draw one report for each value. No value makes it raise, or changes a shape."""
 
     @abstractmethod
     def estimate(self, reports: npt.ArrayLike) -> Estimate:
-        """What the reports say about the values, without bias."""
+        """Estimate the values from the reports, without bias."""
 
 
 class FrequencyMechanism(LocalMechanism):
@@ -110,10 +110,10 @@ class FrequencyMechanism(LocalMechanism):
 
     @abstractmethod
     def supports(self, reports: npt.ArrayLike) -> tuple[Integers, int]:
-        """For each value the number of reports that support it, and the number of reports."""
+        """The number of reports that support each value, and the number of reports."""
 
     def estimate(self, reports: npt.ArrayLike) -> Estimate:
-        """The share of each value, without bias, and its standard error.
+        """Estimate the share of each value, without bias, and its standard error.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ def _share(share: float) -> float:
 
 
 def codes_of_reports(reports: npt.ArrayLike, k: int) -> Integers:
-    """Reports that are codes below k, flat. Reports are public, so that bad ones may raise."""
+    """Check reports that are codes below k, flat. Reports are public, so bad ones may raise."""
     array = np.asarray(reports)
     if array.dtype.kind not in "biu" and array.size:
         raise TypeError(f"reports must be whole numbers, not {array.dtype}.")

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 #: The steps of the public grid on which real values are coded.
 STEPS = 1 << 20
 
-#: What Python would make a number of, though it is none (of arrays, masked cells too, with a warning).
+#: What Python would turn into a number though it isn't one (in arrays, also masked cells, with a warning).
 _NO_NUMBERS = (str, bytes, bytearray, np.ndarray)
 
 #: The largest domain of categories.
@@ -32,7 +32,7 @@ LARGEST = 1 << 30
 def as_array(values: Any) -> npt.NDArray[Any]:
     """The values as an array whose shape depends on no value.
 
-    Lists become flat arrays of objects, also where an entry is a list itself.
+    Lists become flat arrays of objects, even where an entry is itself a list.
     """
     if isinstance(values, np.ndarray):
         return np.asarray(values)  # a masked array's own arithmetic could change lengths
@@ -48,7 +48,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def reals_of(values: Any) -> Floats:
-    """The values as doubles, in their shape; NaN for what is no number."""
+    """The values as doubles, in their shape; NaN for what is not a number."""
     array = as_array(values)
     if array.dtype.kind in "biuf":
         with np.errstate(all="ignore"):  # a caller's settings must not let a value raise
@@ -113,7 +113,7 @@ class Categories:
                 return self.unknown
             number = int(value)
             return number if 0 <= number < self.k and bool(number == value) else self.unknown
-        except Exception:  # an unhashable or a strange value is an unknown one
+        except Exception:  # an unhashable or otherwise strange value counts as unknown
             return self.unknown
 
 
@@ -130,7 +130,7 @@ def _listed(values: Sequence[Any]) -> tuple[Any, ...]:
 class Interval:
     """Real values between public bounds, coded as whole steps of (upper - lower)/2^20.
 
-    Values outside are clamped; NaN, None and what is no number stand for the midpoint.
+    Values outside are clamped; NaN, None and whatever is not a number stand for the midpoint.
     """
 
     lower: Fraction
@@ -177,7 +177,7 @@ def _real(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if _is_positive(value) else -math.inf
-    except Exception:  # what is no number has a public stand-in
+    except Exception:  # what is not a number has a public stand-in
         return math.nan
 
 

@@ -1,4 +1,4 @@
-"""Local hashing: each person hashes the value to few cells, and tells the cell by randomised response."""
+"""Local hashing: each person hashes the value to a few cells, and reports the cell by randomised response."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from discreet.rational import Number, whole
 #: The prime of the hash family; above the largest domain, and products of two below it fit into int64.
 PRIME = (1 << 31) - 1
 
-#: Hash values computed at a time.
+#: How many hash values are computed at a time.
 _CHUNK = 1 << 20
 
-#: More cells are of no use: the cell then tells the value, up to the noise.
+#: More cells are of no use: the cell then gives the value away, up to the noise.
 _MOST_CELLS = 1 << 16
 
 
@@ -52,7 +52,7 @@ class LocalHashing(FrequencyMechanism):
 
     Privacy
     -------
-    ε-local DP: the hash function does not depend on the value, and the cell is told by randomised
+    ε-local DP: the hash function does not depend on the value, and the cell is reported by randomised
     response. Proof page: ``docs/proofs/local.md``.
     """
 

@@ -39,7 +39,7 @@ class MeanMechanism(LocalMechanism):
     @property
     @abstractmethod
     def _reports(self) -> int:
-        """The number of possible reports, which are 0 and so on."""
+        """The number of possible reports, which count up from 0."""
 
     @property
     @abstractmethod
@@ -47,10 +47,10 @@ class MeanMechanism(LocalMechanism):
         """The step with the largest variance."""
 
     def estimate(self, reports: npt.ArrayLike) -> Estimate:
-        """The mean of the values, without bias, as an array of length 1.
+        """Estimate the mean of the values, without bias, as an array of length 1.
 
-        The standard error is that of the readings, so that it includes how the values differ among
-        each other. Without reports the midpoint is returned, with an infinite error.
+        The standard error is that of the readings, so it includes how the values differ from each other.
+        Without reports the midpoint is returned, with an infinite error.
         """
         codes = codes_of_reports(reports, self._reports)
         n = int(codes.size)
@@ -66,7 +66,7 @@ class MeanMechanism(LocalMechanism):
         return Estimate(mean, np.array([error]), n)
 
     def expected_error(self, n: int, value: float | None = None) -> float:
-        """The standard error of the mean of n values that are all `value`; of the worst by default."""
+        """The standard error of the mean of n values that are all `value`; by default the worst value."""
         whole(n, "n", least=1)
         step = self._worst if value is None else float(self.domain.codes(np.array([value]))[0])
         return math.sqrt(self._variance(step) / n) * self.domain.step
@@ -86,7 +86,7 @@ def _prepare(mechanism: MeanMechanism, epsilon: Number, lower: Number, upper: Nu
 @final
 @dataclass(frozen=True, repr=False)
 class DuchiMean(MeanMechanism):
-    """One bit: the value is rounded to an end of the interval at random, and the end told by response.
+    """One-bit reports: a value is rounded at random to an end of the interval, and the end is randomised.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class DuchiMean(MeanMechanism):
 @final
 @dataclass(frozen=True, repr=False)
 class PiecewiseMean(MeanMechanism):
-    """A cell drawn near the value with weight e^ε, or elsewhere with weight 1, on a longer grid.
+    """Reports a cell near the value with weight e^ε, or elsewhere with weight 1, on a longer grid.
 
     Of 2^20 + w cells a window of w, starting at the value's step, is e^ε times as likely, cell by cell;
     w is about 2^20·e^(-ε/2), as in the continuous mechanism (Wang et al. 2019, algorithm 2).
@@ -171,7 +171,7 @@ class PiecewiseMean(MeanMechanism):
 
     @property
     def share(self) -> Fraction:
-        """The largest probability that a report distinguishes two values at all.
+        """The largest probability that a report tells two values apart at all.
 
         That of two windows that don't meet; the first and the last never do, since window <= 2^20.
         """

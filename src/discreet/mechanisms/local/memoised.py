@@ -1,4 +1,4 @@
-"""Reports over time: a permanent blurred row, kept by the person, and a fresh blur of it each time."""
+"""Reports over time: a permanent noisy row, kept by the person, and fresh noise on it each time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from discreet.rational import Number, whole
 @final
 @dataclass(frozen=True, repr=False)
 class Memoised(FrequencyMechanism):
-    """Unary encoding told again and again, in the manner of RAPPOR.
+    """Unary encoding reported again and again, in the manner of RAPPOR.
 
-    The bits are blurred once by symmetric unary encoding with `epsilon` (the permanent response, which
-    the person keeps), and each report turns the bits of the permanent row round once more (the
+    The bits are randomised once by symmetric unary encoding with `epsilon` (the permanent response, which
+    the person keeps), and each report flips bits of the permanent row at random once more (the
     instantaneous response), so that one report alone is `epsilon_first`-private.
 
     Parameters
@@ -80,11 +80,10 @@ class Memoised(FrequencyMechanism):
         return 1 - wrong, wrong
 
     def event(self, reports: int | None = None, values: int = 1) -> Event:
-        """What `reports` reports (None: any number) are, of each of `values` different values.
+        """The event of `reports` reports (None: any number) of each of `values` different values.
 
-        Reports of one permanent row are not independent. That n of them are n times
-        `epsilon_first`-DP is proved all the same, for pure DP alone; so two or more count as the worst
-        event of that ε.
+        Reports of one permanent row are not independent. That n of them are (n · `epsilon_first`)-DP is
+        proved all the same, but only for pure DP; so two or more count as the worst event of that ε.
         """
         whole(values, "values", least=1)
         count = None if reports is None else whole(reports, "reports")
@@ -104,21 +103,21 @@ class Memoised(FrequencyMechanism):
         """A fresh report of permanent rows."""
         rows = np.asarray(permanent)
         if rows.dtype.kind != "b" or rows.shape[-1:] != (self.k,):
-            raise ValueError("permanent must be what `permanent` gave.")
+            raise ValueError("permanent must be the bits that `permanent` returned.")
         reports: Coins = rows ^ noise.bernoulli(self.again, rows.shape)
         return reports
 
     def randomize(self, values: Any) -> Coins:
-        """A first report for each value, whose permanent row is forgotten."""
+        """Draw a first report for each value; its permanent row is forgotten."""
         return self.report(self.permanent(values))
 
     def supports(self, reports: npt.ArrayLike) -> tuple[Integers, int]:
         return count_bits(reports, self.k)
 
     def estimate(self, reports: npt.ArrayLike) -> Estimate:
-        """The share of each value from one report of each person.
+        """Estimate the share of each value from one report of each person.
 
-        Reports of one person at several times are not independent: estimate each round apart.
+        Reports of one person at several times are not independent: estimate each round separately.
         """
         return super().estimate(reports)
 

@@ -19,7 +19,7 @@ SMALLEST_EPSILON = Fraction(1, 10**9)
 
 
 def checked_epsilon(epsilon: Number) -> Fraction:
-    """ε as a fraction; local mechanisms need a little of it, or their reports say nothing."""
+    """ε as a fraction; refused if it is so small that reports would say nothing."""
     number = positive(epsilon, "epsilon")
     if number < SMALLEST_EPSILON:
         raise ValueError(f"epsilon must be at least {float(SMALLEST_EPSILON):g}, got {epsilon!r}.")
@@ -41,7 +41,7 @@ def outside_mass(epsilon: Fraction, inside: int, outside: int) -> Fraction:
     """The mass of `outside` cells of weight 1 beside `inside` cells of weight e^ε, rounded up.
 
     b = outside/(inside·e^ε + outside). Rounding b up takes mass from the heavy cells, so that
-    ((1 - b)/inside)/(b/outside) <= e^ε; it is cut where all cells are equal.
+    ((1 - b)/inside)/(b/outside) <= e^ε; it is capped where all cells are equal.
     """
     e = exp_minus_above(epsilon)
     mass = outside * e / (inside + outside * e)
@@ -52,6 +52,6 @@ def epsilon_above(ratio: Fraction) -> Fraction:
     """A decimal of 12 digits that is at least log(ratio), for ratio >= 1, checked in integers."""
     unit = Fraction(1, 10**12)
     found = math.ceil(Fraction(math.log(ratio)) / unit) * unit
-    while found < 0 or exp_minus_above(found) * ratio > 1:  # e^-found <= 1/ratio is to be sure
+    while found < 0 or exp_minus_above(found) * ratio > 1:  # e^-found <= 1/ratio must be certain
         found += unit
     return found

@@ -1,4 +1,4 @@
-"""Randomised response: a value is kept with some probability, else another one is told."""
+"""Randomised response: a value is kept with some probability, else another one is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Coins = npt.NDArray[np.bool_]
 @final
 @dataclass(frozen=True, repr=False)
 class RandomizedResponse(FrequencyMechanism):
-    """Yes or no, told as it is with probability e^ε/(e^ε + 1), else turned round (Warner 1965).
+    """Yes or no, reported as it is with probability e^ε/(e^ε + 1), else flipped (Warner 1965).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RandomizedResponse(FrequencyMechanism):
     Privacy
     -------
     ε-local DP for one yes or no. Whatever isn't 1 or True counts as no. `lie` is a fraction, rounded up
-    to a multiple of 2^-64, and drawn exactly: 1.004 random bytes a report. Proof page:
+    to a multiple of 2^-64, and drawn exactly: 1.004 random bytes per report. Proof page:
     ``docs/proofs/local.md``.
     """
 
@@ -59,7 +59,7 @@ class RandomizedResponse(FrequencyMechanism):
 
     @classmethod
     def with_lie(cls, lie: Number) -> RandomizedResponse:
-        """The response that is turned round with exactly this probability, above 0 and below 1/2.
+        """The response that is flipped with exactly this probability, above 0 and below 1/2.
 
         Its ε is log((1 - lie)/lie), rounded up to twelve decimals.
         """
@@ -153,7 +153,7 @@ class GeneralizedRandomizedResponse(FrequencyMechanism):
 
 
 def respond(codes: Integers, k: int, lie: Fraction) -> Integers:
-    """Codes below k, each replaced with probability `lie` by another one, all alike."""
+    """Codes below k, each replaced with probability `lie` by another one, all equally likely."""
     lies = noise.bernoulli(lie, codes.shape)
     reports = np.array(codes, np.int64)  # an array also where codes is a bare number
     shift = noise.uniform_below(k - 1, int(np.count_nonzero(lies))) + 1

@@ -1,4 +1,4 @@
-"""Unary encoding: a bit for each value, each bit blurred apart."""
+"""Unary encoding: a bit for each value, each bit randomised separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Coins = npt.NDArray[np.bool_]
 @final
 @dataclass(frozen=True, repr=False)
 class UnaryEncoding(FrequencyMechanism):
-    """A row of k bits, 1 at the value alone, each bit told by randomised response.
+    """A row of k bits, 1 only at the value, each bit reported by randomised response.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class UnaryEncoding(FrequencyMechanism):
     k : int or sequence
         The number of values 0 to k - 1, or the list of values.
     optimised : bool
-        False: every bit is turned round with probability 1/(e^(ε/2) + 1), as in RAPPOR (Erlingsson,
+        False: every bit is flipped with probability 1/(e^(ε/2) + 1), as in RAPPOR (Erlingsson,
         Pihur & Korolova 2014). True: the 1 is kept with probability 1/2 and a 0 becomes 1 with
         probability 1/(e^ε + 1), which has the least variance (Wang, Blocki, Li & Jha 2017).
     unknown : int
@@ -92,7 +92,7 @@ class UnaryEncoding(FrequencyMechanism):
 
 
 def count_bits(reports: npt.ArrayLike, k: int) -> tuple[Integers, int]:
-    """How often each of k bits is set, and the number of rows. Reports are public and may raise."""
+    """How often each of k bits is set, and the number of rows. Reports are public, so bad ones may raise."""
     bits = np.asarray(reports)
     if bits.ndim < 1 or bits.shape[-1] != k:
         raise ValueError(f"reports must be rows of {k} bits.")

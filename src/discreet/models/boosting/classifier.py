@@ -20,13 +20,13 @@ from discreet.queries.residuals import CENTRE, REACH
 @final
 @with_parameters
 class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
-    """A sum of shapes, one for each column, learned from noised sums of residuals.
+    """A classifier that adds up one shape function per column, learned from noised sums of residuals.
 
-    What a row's cells add up to is the score of a class. It starts from noised counts of the classes in the
-    cells of every column, and is then corrected for some rounds: each asks, in one noised vector, what the
-    rows of every cell have left over, and moves all shapes towards it. The idea is that of DP-EBM (Nori et
-    al. 2021); here all columns are asked at once, residuals are clipped at 1/2, and each step is as large as
-    the noise in its cell lets it be.
+    A row's score for a class is the sum of what its cells add. The shapes start from noised counts of the
+    classes in the cells of every column, and are then corrected for some rounds: each asks, in one noised
+    vector, for the sum of residuals in every cell, and moves all shapes towards it. The idea is that of
+    DP-EBM (Nori et al. 2021); here all columns are asked at once, residuals are clipped at 1/2, and each step
+    is as large as the noise in its cell allows.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     pairs_ : list of Pair
         Two columns each, and the parts of their cells.
     cuts_ : dict
-        The cut points between the cells of each of them; None for categories.
+        The cut points between the cells of each column; None for categories.
     term_scores_, term_errors_ : lists of arrays of shape (cells, outputs)
-        What each cell adds to the score, and about the standard deviation of the noise in it.
+        What each cell adds to the score, and the approximate standard deviation of its noise.
     term_counts_ : list of arrays of shape (cells,)
         Noised numbers of rows, at least as large as their noise.
     privacy_ : FitPrivacy
@@ -50,8 +50,8 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     One charge for 1 + `rounds` joint vectors (with pairs four more), whose number and noise are fixed in
     advance. With d columns a row moves the first by d in L1 and √d in L2, and each round by half of that,
     times the number of outputs (its root in L2); replace-one: about twice as far. Event: `DiscreteLaplace`,
-    or `Gaussian` with a δ. No rows, one class, constant columns and NaN (the fill) are no special cases; a
-    cell that is no declared value adds nothing, to a fit's counts of its column and to predictions.
+    or `Gaussian` with a δ. No rows, one class, constant columns and NaN (the fill) are not special cases; a
+    value that isn't declared adds nothing, neither to a fit's counts of its column nor to predictions.
     Proof page: ``docs/proofs/boosting.md``.
 
     Examples
@@ -67,7 +67,7 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     """
 
     def _places(self, facts: Facts) -> list[int]:
-        """The classes that have a score, as places among the target's values."""
+        """The classes that have a score, as positions among the target's values."""
         labels = list(facts.labels)
         order = [labels.index(label) for label in sorted(labels)]
         return order[-1:] if len(order) <= 2 else order
@@ -155,7 +155,7 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
 
 
 def calibrated(scores: Floats) -> Floats:
-    """The probability at which clipped residuals add up to nothing.
+    """The probability at which clipped residuals add up to 0.
 
     With q = 1/(1 + exp(-score)), a share p of rows with min(1 - q, 1/2) left over and a share 1 - p with
     -min(q, 1/2) balance at p = min(q, 1/2)/(min(q, 1/2) + min(1 - q, 1/2)).

@@ -1,4 +1,4 @@
-"""What additive boosting of classes and of numbers share: the plan, the rounds, the scores."""
+"""What the additive boosting estimators share: the plan, the rounds, the scores."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from discreet.release import Release
 
 Floats = npt.NDArray[np.float64]
 
-#: Rounds of residuals where nobody says: with Gaussian noise, and with Laplace noise, of which each round
-#: takes its part of ε rather than of ε².
+#: Default rounds of residuals: with Gaussian noise, and with Laplace noise, where each round takes a share
+#: of ε rather than of ε².
 USUAL_ROUNDS, PURE_ROUNDS = 8, 3
-#: What the first answer, from which cells and first shapes are made, costs of the whole.
+#: The first answer's share of the budget; cells and first shapes are made from it.
 START_SHARE = "1/4"
 #: Public cells of a numeric column.
 USUAL_CELLS = 128
@@ -72,11 +72,11 @@ class AdditiveBoosting(PrivateEstimator):
         Rounds of residuals; 8 by default, 3 if `delta` is 0, where each costs its share of ε.
     cells : int
         Public cells of a numeric column before its noised counts decide which to join: evenly spaced, some
-        of them halving towards the end nearer to zero.
+        of them halving towards the end that is nearer to zero.
     interactions : int
         How many pairs of columns to add. They are sought among the eight columns that matter most, each in
-        four parts, and cost three tenths of the budget; on real tables they have not helped us, so there are
-        none by default.
+        four parts, and cost three tenths of the budget; on the real tables we tried they didn't help, so
+        there are none by default.
     """
 
     rounds: Any = None
@@ -87,13 +87,13 @@ class AdditiveBoosting(PrivateEstimator):
 
     @abstractmethod
     def _first_query(self, by: str | None, facts: Facts) -> Additive:
-        """What is asked of the target, in each cell of a column or of all rows."""
+        """The query about the target, in each cell of a column or over all rows."""
 
     @abstractmethod
     def _residuals(
         self, values: dict[str, Floats], intercept: Floats, clip: float, cells: Cells, facts: Facts
     ) -> tuple[Residuals, float]:
-        """What is asked of residuals in the cells of a column, and what one unit of the answer is."""
+        """The query about residuals in the cells of a column, and the size of one unit of its answer."""
 
     @abstractmethod
     def _counts(self, answer: Floats) -> Floats:
@@ -111,7 +111,7 @@ class AdditiveBoosting(PrivateEstimator):
 
     @abstractmethod
     def _usual_clip(self) -> float:
-        """About where residuals will be clipped."""
+        """Roughly where residuals will be clipped."""
 
     def _number_of_rounds(self) -> int:
         if self.rounds is not None:
@@ -125,7 +125,7 @@ class AdditiveBoosting(PrivateEstimator):
         return public_layout(facts, most)
 
     def _first(self, layout: Layout, facts: Facts) -> Joint:
-        """One vector: the target in the cells of every column; of all rows, if no column has cells."""
+        """One vector: the target in the cells of every column; over all rows, if no column has cells."""
         if not layout.cuts:
             return Joint(self._first_query(None, facts))
         blocks: list[Additive] = []
@@ -173,7 +173,7 @@ class AdditiveBoosting(PrivateEstimator):
         def ask(query: Joint, times: int) -> float:
             budget, *_ = islice(left, times)  # all of them are equal
             asked = facts.asked(query, budget)
-            if asked.event != events.Compose():  # nothing costs on public rows
+            if asked.event != events.Compose():  # public rows cost nothing
                 parts.append(events.Repeat(asked.event, times) if times > 1 else asked.event)
             queries.append(query)
             return float(np.max(asked.expected_error(1 if rows is None else rows)[0]))
@@ -194,7 +194,7 @@ class AdditiveBoosting(PrivateEstimator):
 
     @abstractmethod
     def _expected_noise(self, residual: float, rows: int) -> float:
-        """About the noise of a shape's value in a cell with a twentieth of the rows."""
+        """The approximate noise of a shape's value in a cell with a twentieth of the rows."""
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
@@ -298,11 +298,11 @@ class AdditiveBoosting(PrivateEstimator):
         found = [*places.values(), *(pair.places(places) for pair in self.pairs_)]
         for at, values in zip(found, self.term_scores_, strict=True):
             table = np.vstack([values, np.zeros(values.shape[1])])
-            scores += table[at]  # no declared value: the zeros behind the last
+            scores += table[at]  # not a declared value: the zeros after the last
         return np.asarray(scores)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The fitted model as JSON: for each column its cells, what they add, and the noise in that.
+        """Write the fitted model as JSON: for each column its cells, what they add, and the noise in that.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class AdditiveBoosting(PrivateEstimator):
 
     @classmethod
     def from_json(cls, source: str | Path) -> Self:
-        """A fitted model from JSON text, or from a file; it predicts what the written one did."""
+        """Read a fitted model from JSON text or from a file; it predicts what the written one did."""
         model = cls()
         read_into(model, source)
         return model
@@ -346,11 +346,11 @@ class AdditiveBoosting(PrivateEstimator):
 
     @abstractmethod
     def _output_names(self) -> list[str]:
-        """What the scores are of."""
+        """What each score is for."""
 
     @abstractmethod
     def _score_name(self) -> str:
-        """What a score is."""
+        """What a score means, for the axis of a plot."""
 
     def _found_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.models.boosting.estimator import AdditiveBoosting
 
 FORMAT, VERSION = "discreet additive boosting", 1
-LOADED = "read from a file: what it says of privacy is as true as the file"
+LOADED = "read from a file: what it says about privacy is only as true as the file"
 
 
 def model_to_dict(model: AdditiveBoosting) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def read_into(model: AdditiveBoosting, source: str | Path) -> None:
     except json.JSONDecodeError as error:
         raise ValueError(f"source is not JSON: {error}.") from None
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise ValueError("source is no model of additive boosting, as to_json writes it.")
+        raise ValueError("source is not an additive boosting model as to_json writes it.")
     if data.get("version") != VERSION:
         raise ValueError(
             f"source was written in version {data.get('version')!r} of the format; this toolkit reads "

@@ -20,7 +20,7 @@ from discreet.schema import Derived, Schema
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-#: The most public cells of all numeric columns together; each keeps four at least.
+#: The most public cells of all numeric columns together; each keeps at least four.
 MOST_IN_ALL = 2**13
 #: Joined cells hold this share of the rows, or this many standard deviations of a cell's noise.
 LEAST_SHARE, LEAST_NOISE = 0.01, 8.0
@@ -33,7 +33,7 @@ class Layout:
     Attributes
     ----------
     cuts : mapping of column name to cut points; None for a categorical column
-    by : mapping of column name to the name of the countable column that tells its cells
+    by : mapping of column name to the name of the countable column that holds its cells
     cells : Cells
         The derived columns among them.
     sizes : mapping of column name to the number of its cells
@@ -69,7 +69,7 @@ class Layout:
         return list(schema.labels(self.by[name]))
 
     def places(self, rows: Rows) -> dict[str, Integers]:
-        """The cell of each row in each column; -1 for what is no declared value."""
+        """The cell of each row in each column; -1 for a value that isn't declared."""
         schema = Schema(dict(zip(rows.names, rows.columns, strict=True)))
         larger = schema.derive(**self.cells.columns)
         codes = rows.codes([rows.names.index(name) for name in self.cuts])
@@ -104,8 +104,8 @@ def public_layout(facts: Facts, most: int) -> Layout:
 def joined(counts: Floats, noise: float) -> list[int]:
     """Which cuts to keep between cells with these noised counts: post-processing.
 
-    From the left, cells are joined until they hold enough rows; what is left at the right end must
-    hold as many. One cut at least stays, the one that halves the rows best.
+    From the left, cells are joined until they hold enough rows; the rest at the right end must hold as
+    many. At least one cut stays: the one that halves the rows best.
     """
     total = max(float(counts.sum()), 1.0)
     enough = max(LEAST_SHARE * total, LEAST_NOISE * noise)

@@ -16,17 +16,17 @@ Floats = npt.NDArray[np.float64]
 #: From shapes and intercepts to noised sums of residuals in each cell, and the deviation of their noise.
 Ask = Callable[[Sequence[Floats], Floats], tuple[list[Floats], float]]
 
-#: What is expected of a shape's values: their spread about 0, in units of a score.
+#: The expected spread of a shape's values about 0, in units of a score.
 SPREAD = 0.5
-#: The part of the first shapes, each of which explains all it can alone, that is kept.
+#: The share of the first shapes that is kept: each of them alone explains all it can.
 START = 0.3
-#: The part of a Newton step that is taken: columns say much the same, and all take their steps at once.
+#: The share of a Newton step that is taken: columns say much the same, and all take their steps at once.
 RATE = 0.6
 INTERCEPT_RATE = 0.7
 #: Scores of classes lag behind what residuals ask for by about this over the number of rounds: measured on
 #: two tables, where it makes probabilities about right (``benchmarks/bench_boosting.py``, log loss).
 LAG = 1.5
-#: Less curvature than this, per row, is not believed.
+#: The least curvature per row that is believed.
 LEAST_CURVATURE = 0.02
 #: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
 CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
@@ -45,12 +45,12 @@ class Start:
     rows : list of arrays of shape (cells,)
         Noised numbers of rows, at least as large as their noise.
     curvature : list of arrays of shape (cells, outputs)
-        About how much the sum of residuals in a cell falls when its value rises by one.
+        Roughly how much the sum of residuals in a cell falls when its value rises by one.
     values, errors : lists of arrays of shape (cells, outputs)
         The first shapes, and the standard deviation of the noise in them.
     intercept : array of shape (outputs,)
     spread : float
-        What is expected of the values' spread about 0.
+        The expected spread of the values about 0.
     clip : float
         The largest residual that counts.
     intercept_is_known : bool
@@ -81,7 +81,7 @@ def class_start(
 ) -> Start:
     """Shrunk log-odds of the classes at `places`, from noised counts of shape (cells, classes).
 
-    Each of the counts is a sum of so many `cells` with noise of deviation `noise`.
+    Each count is the sum of this many `cells`, each with noise of deviation `noise`.
     """
     labels = counts[0].shape[1]
     total = max(float(np.mean([count.sum() for count in counts])), 1.0)
@@ -110,7 +110,7 @@ def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floa
     total = max(float(np.mean([a[:, 0].sum() for a in answers])), 1.0)
     mean = float(np.clip(np.mean([a[:, 1].sum() for a in answers]) / total, -1, 1))
     square = float(np.mean([a[:, 2].sum() for a in answers]) / total)
-    # what noise leaves of the measured variance, and of what is usual
+    # a mean of the measured variance and the expected one: the noisier the first, the less it counts
     error = float(noise[2]) * np.sqrt(np.mean([c.sum() for c in cells]) / len(cells)) / total
     kept = USUAL_VARIANCE**2 / (USUAL_VARIANCE**2 + error**2)
     variance = kept * (square - mean**2) + (1 - kept) * USUAL_VARIANCE
@@ -132,11 +132,11 @@ def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floa
 
 
 def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
-    """Shapes after so many rounds of noised residuals, averaged over the later half of them.
+    """Shapes after this many rounds of noised residuals, averaged over the later half of them.
 
-    A step towards what is left over in a cell is that of Newton, times `RATE`, times what a prior of the
-    values' spread leaves of it beside the noise (Wiener's filter): steps of size a leave a share of about a
-    of one round's variance in the values.
+    A step in a cell is Newton's, times `RATE`, times the share that a prior with the values' spread leaves
+    of it beside the noise (a Wiener filter): steps of size a leave about a share a of one round's variance
+    in the values.
     """
     values, intercept = [value.copy() for value in start.values], start.intercept.copy()
     later: list[tuple[list[Floats], Floats]] = []
@@ -165,13 +165,13 @@ def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
 
 
 def stretched(learned: Learned, by: float) -> Learned:
-    """Shapes and intercepts, and the noise in them, times a number."""
+    """Multiply shapes and intercepts, and the noise in them, by a number."""
     values, errors = ([by * part for part in parts] for parts in (learned.values, learned.errors))
     return Learned(values, errors, by * learned.intercept)
 
 
 def centred(values: Floats, rows: Floats) -> Floats:
-    """Values with mean 0 over the rows."""
+    """Shift values to mean 0 over the rows."""
     return np.asarray(values - (rows[:, None] * values).sum(axis=0) / rows.sum())
 
 
@@ -201,5 +201,5 @@ class _Responses:
 
 
 def whole_steps(values: Floats) -> npt.NDArray[np.int64]:
-    """The nearest whole numbers, kept within what engines add up."""
+    """Round to whole numbers, clamped to what engines can add up."""
     return np.rint(np.clip(values, -(2.0**30), 2.0**30)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Pairs of columns: which of them to add, in what coarse cells, all from noised answers."""
+"""Pairs of columns: which of them to add and in which coarse cells, all from noised answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHARES = ("1/5", "1/2", "1/8", "1/20", "1/8")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two columns, each in a few parts: part 0 holds what is no declared value.
+    """Two columns, each in a few parts: part 0 holds values that aren't declared.
 
     Attributes
     ----------
@@ -73,14 +73,14 @@ class Pair:
         return [f"{a} & {b}" for a in range(first) for b in range(second)]
 
     def by(self, layout: Layout) -> str:
-        """The name of the column that tells a row's cell; no other column has it."""
+        """The name of the column that gives a row's cell; no other column has it."""
         name = f"cells of {self.name}"
         while name in layout.taken or f"sum of {name}" in layout.taken:
             name += "'"
         return name
 
     def derived(self, layout: Layout) -> dict[str, Derived]:
-        """The columns that tell a row's cell: a sum of two public tables, and its values one by one."""
+        """The columns that give a row's cell: a sum of two public tables, and its values one by one."""
         width, by = self.shape[1], self.by(layout)
         tables = {
             layout.by[self.first]: [width * part for part in self.parts[0]],
@@ -141,7 +141,7 @@ def _parts(is_ordered: bool, rows: Floats, values: Floats) -> tuple[int, ...]:
 def chosen_pairs(
     pairs: Sequence[Pair], sums: Sequence[Floats], noise: float, total: float, most: int
 ) -> list[Pair]:
-    """The pairs in whose cells most is left over, beyond what noise alone would leave."""
+    """Pick the pairs whose residuals most exceed what noise alone explains."""
     gains = []
     for pair, part in zip(pairs, sums, strict=True):
         known = pair.is_known()
@@ -153,7 +153,7 @@ def chosen_pairs(
 def pair_start(
     pairs: Sequence[Pair], counts: Sequence[Floats], noise: float, start: Start, bend: float
 ) -> Start:
-    """Where pairs start: at nothing. A cell that no row can reach gets no step."""
+    """Where pairs start: at zero. A cell that no row can reach gets no step."""
     rows, curvature, nothing = [], [], []
     for pair, count in zip(pairs, counts, strict=True):
         here = np.where(pair.is_known(), np.maximum(count, max(noise, 1e-9)), 1e-9)
@@ -189,7 +189,7 @@ class PairQueries:
         return Joint(*(WithColumns(Count(by=pair.by(self._layout)), cells) for pair in pairs))
 
     def planned(self, most: int) -> tuple[Joint, Joint, Joint]:
-        """The search, the counts and a round, with pairs that cost what any others would."""
+        """The search, the counts and a round, for placeholder pairs that cost what any others would."""
         outputs = len(self._mains.intercept)
         ones = [np.ones(size) for size in self._layout.sizes.values()]
         zeros = [np.zeros((size, outputs)) for size in self._layout.sizes.values()]
@@ -208,7 +208,7 @@ def learned_pairs(
     bend: float,
     release: Callable[[Joint], Release],
 ) -> tuple[list[Pair], Learned, list[Floats]]:
-    """Search, count, and rounds: the chosen pairs, their shapes, and their noised rows."""
+    """Search, count and run the rounds; return the chosen pairs, their shapes and their noised rows."""
     outputs = len(start.intercept)
     query, unit = queries.residuals(pairs, [np.zeros((p.size, outputs)) for p in pairs])
     found = release(query)

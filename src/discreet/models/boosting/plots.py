@@ -11,16 +11,16 @@ from discreet.columns import Numeric
 if TYPE_CHECKING:
     from discreet.models.boosting.estimator import AdditiveBoosting
 
-#: A band of two standard deviations holds the true value of a cell about 95 times of 100.
+#: A band of two standard deviations holds the true value of a cell about 95 times in 100.
 BAND = 2.0
-#: The most categories that are drawn one by one; of more, those with the most rows.
+#: The most categories that are drawn; if there are more, those with the most rows.
 MOST_BARS = 30
 
 
 def drawn(model: AdditiveBoosting, feature: str, ax: Any) -> Any:
-    """The shape of a feature, on `ax` or on new axes."""
+    """Draw the shape of a feature, on `ax` or on new axes."""
     try:
-        from matplotlib import pyplot  # the rest of the toolkit needs no pictures
+        from matplotlib import pyplot  # the rest of the toolkit doesn't need it
     except ImportError:
         raise ImportError('plot needs matplotlib: pip install "discreet[report]".') from None
     if feature not in model.term_names_:

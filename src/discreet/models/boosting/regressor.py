@@ -29,7 +29,7 @@ USUAL_CLIP = 0.25
 @final
 @with_parameters
 class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
-    """A sum of shapes, one for each column, that predicts a number.
+    """A regressor that adds up one shape function per column, learned from noised sums of residuals.
 
     As `AdditiveBoostingClassifier`, from noised counts, sums and squares of the target in every cell.
     Residuals are clipped at 1.25 noised standard deviations of the target; the intercept is its noised mean.
@@ -38,7 +38,7 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
     ----------
     target_bounds_ : pair of numbers
     intercept_, term_names_, pairs_, cuts_, term_scores_, term_errors_, term_counts_
-        As of the classifier, in units of the target.
+        As for the classifier, in units of the target.
     privacy_ : FitPrivacy
 
     Notes

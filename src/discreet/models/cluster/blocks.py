@@ -31,8 +31,8 @@ _PRIME = 2**31 - 1
 class BlockCentres(Step):
     """The average, over blocks, of each block's own k-means, with noise.
 
-    A row goes to a block by a public hash of its codes and of its number among equal rows, so a person's
-    rows touch that many blocks and no other, whatever the order of rows. Each block starts from the same
+    A row goes to a block by a public hash of its codes and of its number among equal rows, so adding one
+    row touches one block and no other, whatever the order of rows. Each block starts from the same
     public points, several times, and keeps its best result. Its centres are matched with the first start
     (least total squared distance), put on a grid of 2^20 steps between the bounds, and added up.
 
@@ -41,7 +41,7 @@ class BlockCentres(Step):
     columns : tuple of str
         Numeric columns.
     starts : array of shape (starts, clusters, columns)
-        Public points of [0, 1].
+        Public points in [0, 1].
     blocks : int
         How many blocks; public.
     law : Law
@@ -79,7 +79,7 @@ class BlockCentres(Step):
             centres, inertia = _clustered(points, block, np.tile(start, (len(filled), 1, 1)))
             better = inertia < least
             best[better], least[better] = centres[better], inertia[better]
-        # a block without rows says what it started from
+        # a block without rows answers with its start
         whole = (self.blocks - len(filled)) * _whole(self.starts[0])
         for centres in best:
             whole += _whole(_matched(centres, self.starts[0]))
@@ -100,7 +100,7 @@ def block_sensitivity(
 def dealt(codes: Integers, blocks: int) -> Integers:
     """The block of each of these sorted rows: a public hash of its codes and its number among equals.
 
-    Numbering equal rows spreads them over blocks, and still a row more or less changes one block: the
+    Numbering equal rows spreads them over blocks, and still one row more or less changes one block: the
     set of pairs (row, number) grows or shrinks by one.
     """
     mix = np.zeros(len(codes), np.int64)
@@ -161,5 +161,5 @@ def _matched(centres: Floats, reference: Floats) -> Floats:
 
 
 def _whole(centres: Floats) -> Integers:
-    """On the public grid, within the public box."""
+    """Round to the public grid, within the public box."""
     return np.asarray(np.clip(np.rint(centres * SIZE), 0, SIZE), np.int64)

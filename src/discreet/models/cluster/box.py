@@ -12,7 +12,7 @@ from discreet.columns import Numeric
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-#: Of random public starts, the one whose points lie farthest apart; Su et al. 2016 try as often.
+#: How many random candidates are tried for each public point, as in Su et al. 2016.
 _TRIES = 100
 
 
@@ -90,7 +90,7 @@ def weighted_centres(
 ) -> Floats:
     """k-means of weighted points, from the best of several k-means++ starts; nothing private here.
 
-    Points that are too few for `count` centres leave the last centres at public spread points.
+    If there are too few points for `count` centres, the last centres stay at public spread points.
     """
     if len(points) <= count:
         return np.concatenate([points, spread(count - len(points), points.shape[1], draw)])

@@ -57,18 +57,18 @@ def elbow(
     groups: Any = None,
     target: str | None = None,
 ) -> Elbow:
-    """The inertia of k-means for several numbers of clusters.
+    """Estimate the inertia of k-means for several numbers of clusters, for one charge.
 
     The whole budget buys one summary of the rows: a noised histogram over a coarse grid, or with more than
     12 columns a private k-means with twice as many clusters as the largest number. The summary's weighted
-    points are then clustered once for each number, which costs nothing more. What rows differ within a
-    cell is left out, so the inertias are those of the summary: compare them with each other.
+    points are then clustered once for each number, which costs nothing more. Differences between rows of
+    one cell are lost, so the inertias are those of the summary: compare them with each other.
 
     Parameters
     ----------
     model : KMeans
-        Its budget, domain, unit, ledger and seed count; nothing of it is fitted. The budget is spent
-        here, and again in a later fit: give both the same ledger.
+        Supplies budget, bounds, unit, ledger and seed; it is not fitted. The budget is spent here, and
+        again in a later fit: give both the same ledger.
     X, groups, target
         As in ``fit``.
     clusters : iterable of int

@@ -65,7 +65,7 @@ class KMeans(
     method : {"lloyd", "sample_aggregate"}
         ``"lloyd"``: rounds of noised counts and sums per cluster (DPLloyd of Su et al. 2016), on every
         engine. ``"sample_aggregate"``: k-means in disjoint blocks of rows, averaged with noise (GUPT,
-        Mohan et al. 2012); it collects the rows, and is mostly of use for comparison.
+        Mohan et al. 2012); it collects the rows, and is mostly useful for comparison.
     init : {"auto", "grid", "split", "spread"} or array of shape (n_clusters, n_features)
         Where Lloyd starts. ``"grid"`` spends three tenths of the budget on a noised histogram over a
         coarse grid (at most 2^12 cells, so at most 12 columns) and starts at its k-means; ``"split"``
@@ -89,15 +89,15 @@ class KMeans(
     n_iter_ : int
         The number of rounds.
     labels_ : array
-        For rows declared public alone: a private row's label would tell about that row.
+        Only for rows declared public: a private row's label would tell about that row.
     privacy_ : FitPrivacy
 
     Privacy
     -------
     One prepaid charge for all rounds. A round is one vector per cluster, (count, sums), with one noise;
     clusters are disjoint, so a row moves one of them. No row decides the number of rounds, the start's
-    price or a re-start. Rows that are null or NaN count as the column's fill; empty clusters stay where
-    they are. With ``sample_aggregate`` a row changes one block, a replaced row two.
+    price or a restart. Null and NaN count as the column's fill; empty clusters stay where they are.
+    With ``sample_aggregate`` a row changes one block, a replaced row two.
     Proof page: ``docs/proofs/cluster.md``.
 
     Examples
@@ -125,7 +125,7 @@ class KMeans(
         X : array, data frame, mapping of names to arrays, or PrivateDataset
         y : ignored
         groups : array, optional
-            Whose each row is, for a unit with ``max_rows``.
+            The person each row belongs to, for a unit with ``max_rows``.
         target : str, optional
             A column of the schema to leave out.
         """

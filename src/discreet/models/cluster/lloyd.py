@@ -47,7 +47,7 @@ class Lloyd:
         return (*self.start.queries(self.space), *([round_] * self.rounds))
 
     def weights(self) -> list[Fraction]:
-        """The shares of the budget: the start's, then rounds that grow, the last being what stays."""
+        """The shares of the budget: the start's, then growing ones for rounds: the last one stays."""
         asked = len(self.start.queries(self.space))
         begin = (_START if self.rounds else Fraction(1)) if asked else Fraction(0)
         total = self.rounds * (self.rounds + 1) // 2
@@ -71,7 +71,7 @@ class Lloyd:
 
 
 def moved(centres: Floats, answer: Any, errors: Any, draw: np.random.Generator) -> Floats:
-    """The centres after a round: noised means, drawn back to where they were as noise demands.
+    """The centres after a round: noised means, pulled back to where they were as noise demands.
 
     All of it is post-processing: a mean with noise variance v moves a share s²/(s² + v) of the way,
     s being `_STRIDE`. A centre whose noised count could be that of no rows goes to the side of the

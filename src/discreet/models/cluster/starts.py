@@ -25,9 +25,9 @@ Ask = Callable[[Additive], Release]
 GRID_BITS = 12
 #: The grid of a split, so coarse that much noise fits.
 _SQUARE_BITS = 10
-#: From a cluster's mean a split goes so many standard deviations to either side.
+#: A split goes this many standard deviations to either side of a cluster's mean.
 _SPLIT = 0.8
-#: A noised count below so many standard deviations of its noise says nothing.
+#: A noised count below this many standard deviations of its noise says nothing.
 FEW = 2.0
 
 
@@ -133,12 +133,12 @@ class GridStart(Start):
         return weighted_centres(points, weights, space.clusters, draw)
 
     def occupied(self, space: Space, ask: Ask) -> tuple[Floats, Floats]:
-        """Middles and noised counts of the cells that stand out of the noise."""
+        """Middles and noised counts of the cells that stand out from the noise."""
         (query,) = self.queries(space)
         release = ask(query)
         counts = np.asarray(release.value, np.float64)
         low = release.noise_interval(1 - 1 / (1 + len(counts))).lower
-        # were all cells to be doubted, the fullest are still the best guess
+        # if no cell stands out, the fullest are still the best guess
         fullest = np.sort(counts)[-min(len(counts), 2 * space.clusters)]
         kept = np.flatnonzero((low > 0) | (counts >= max(fullest, 1.0)))
         if not len(kept):

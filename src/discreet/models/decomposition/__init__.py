@@ -1,4 +1,4 @@
-"""Fewer columns that say almost as much."""
+"""Principal components: fewer columns that say almost as much."""
 
 from discreet.models.decomposition.pca import PCA, signed
 

@@ -83,9 +83,8 @@ class Ball:
     def squares(self, codes: Integers, directions: Floats) -> Integers:
         """The sums of squares along orthonormal directions, and what is left, of shape (k + 1,).
 
-        Directions are rounded to a grid, so that a row's squares are exact integers; what they come to
-        is limited to the row's own Σz², so that all k + 1 numbers of a row are at least 0 and add up to
-        RADIUS² at most.
+        Directions are rounded to a grid, so that a row's squares are exact integers; their sum is capped at
+        the row's own Σz², so that all k + 1 numbers of a row are at least 0 and add up to at most RADIUS².
         """
         fine = np.rint(directions.T * RADIUS)
         total = np.zeros(len(directions) + 1, np.int64)
@@ -101,7 +100,7 @@ class Ball:
         return total
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
-        """How far one person moves `squares`: non-negative vectors of sum RADIUS² at most for each row."""
+        """How far one person moves `squares`: each row adds a non-negative vector of sum RADIUS² at most."""
         rows, most = unit.rows_per_person, RADIUS**2
         if unit.relation is REPLACE_ONE:
             return Sensitivity(2 * rows * most, 2 * (rows * most) ** 2)

@@ -22,7 +22,7 @@ __all__ = ["WHY", "PrincipalDirections", "SquaresAlong"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Larger factors are cut: the matrix stays finite whatever the rows are, and a smaller factor tells less.
+#: Larger factors are capped: the matrix stays finite whatever the rows are; a smaller factor tells less.
 LARGEST_FACTOR = Fraction(10**200)
 #: What the guarantee of the draws rests on.
 WHY = "unit vectors are drawn from Bingham's law in floating point, exactly in real arithmetic only"
@@ -47,8 +47,8 @@ class PrincipalDirections(Step):
 
     Privacy
     -------
-    Pure ε-DP in real arithmetic, hence the event is `Assumed`. What is left of all directions when one
-    is left is not drawn. Columns of width zero come last: that is public. Proof page:
+    Pure ε-DP in real arithmetic, hence the event is `Assumed`. The last of all directions follows from the
+    others and is not drawn. Columns of width zero come last: that is public. Proof page:
     ``docs/proofs/decomposition.md``.
     """
 
@@ -65,14 +65,14 @@ class PrincipalDirections(Step):
 
     @property
     def draws(self) -> int:
-        """How many directions are drawn; the last one of all is what is left."""
+        """How many directions are drawn; the last of all follows from the others."""
         return min(self._count, max(0, len(self._wide) - 1))
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._unit:
             raise ValueError("unit: this step was made for another unit.")
         if isinstance(self._epsilon, float) and not unit.is_public:
-            raise ValueError("epsilon may be infinite (no noise) with unit=dp.PUBLIC alone.")
+            raise ValueError("epsilon may be infinite (no noise) only with unit=dp.PUBLIC.")
         if isinstance(self._epsilon, float) or not self.draws:
             return events.Compose()
         each = events.Exponential(self._epsilon / self.draws)
@@ -126,7 +126,7 @@ class SquaresAlong(Step):
     Privacy
     -------
     A row's squares along orthonormal directions are at least 0 and add up to its squared norm, so that
-    the k + 1 sums have the L1 sensitivity of one. Discrete Laplace noise. Proof page:
+    all k + 1 sums together have the L1 sensitivity of one of them. Discrete Laplace noise. Proof page:
     ``docs/proofs/decomposition.md``.
     """
 

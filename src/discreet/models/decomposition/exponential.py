@@ -24,7 +24,7 @@ __all__ = ["ExponentialPlan", "FoundComponents"]
 
 #: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/decomposition.md``).
 SHARES = (1, 8, 1)
-#: The usual radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
+#: The default radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
 USUAL_RADIUS = 1 / 3
 #: The grid of the mean, in bits.
 _BITS = 15
@@ -43,7 +43,7 @@ class FoundComponents:
 
 @final
 class ExponentialPlan:
-    """What will be asked, in order: all of it decided by public facts and the answers before.
+    """What will be asked, in order: all of it decided by public facts and earlier answers.
 
     Privacy
     -------
@@ -119,6 +119,6 @@ class ExponentialPlan:
         ball = self._ball(mean)
         components = door.run(self._directions(ball))
         sums = np.maximum(door.run(self._squares(ball, components)) / count, 0.0)
-        # components come in the order in which they were drawn: the variances are made to fall like them
+        # components come in the order in which they were drawn: variances are made to fall too
         variances = np.asarray(isotonic_regression(sums[:-1], increasing=False))
         return FoundComponents(mean, components, variances, float(sums.sum()))

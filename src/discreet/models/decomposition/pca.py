@@ -35,7 +35,7 @@ class _Recipe:
 @final
 @with_parameters
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
-    """Principal components, privately.
+    """Principal component analysis of private rows.
 
     By default one noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1]
     gives mean and covariance, and everything else is post-processing. With ``method="exponential"`` no
@@ -49,9 +49,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         ``"sulq"``: independent Laplace noise on each entry of the symmetric matrix, which is pure DP and
         never needs a delta (SuLQ of Blum et al. 2005, made symmetric). ``"analyze_gauss"``: Gaussian
         noise, for delta > 0 (Dwork et al. 2014). ``"auto"`` is ``"analyze_gauss"`` where there is a
-        delta, else ``"sulq"``. ``"exponential"``: each component is an exact draw of the exponential
-        mechanism (PPCA: Chaudhuri, Sarwate & Sinha 2013), pure DP whatever the delta; for many columns
-        and few components. It reads rows instead of sums.
+        delta, else ``"sulq"``. ``"exponential"``: each component is drawn by the exponential mechanism
+        (PPCA: Chaudhuri, Sarwate & Sinha 2013), pure DP whatever the delta; for many columns and few
+        components. It reads rows instead of sums.
     whiten : bool
         Whether `transform` divides each component by its standard deviation.
     norm : number, optional
@@ -59,18 +59,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         of the columns. By default a third of the way from the middle of the box of bounds to a corner. A
         smaller one means less noise and more bias.
     accept_assumed : bool
-        ``"exponential"`` is private in real arithmetic, which floating point only approximates: whether the
-        ledger that a fit opens may take that. A `ledger` that is given must itself have been opened
-        with ``accept_assumed=True``.
+        Whether the ledger that a fit opens accepts ``"exponential"``, which is private in real arithmetic
+        that floating point only approximates. A `ledger` that is given must itself have been opened with
+        ``accept_assumed=True``.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal rows, the largest variance first; in each the entry largest in size (the first of
-        them) is positive.
+        Orthonormal rows, the largest variance first; in each, the entry of largest magnitude (the first,
+        if several) is positive.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
         From the noised covariance (divisor n), at least 0; the ratio is to the sum of all. With
-        ``"exponential"`` from noised sums of squares of the rows as moved, made to fall.
+        ``"exponential"`` from noised sums of squares of the rows as moved, in falling order.
     mean_ : array of shape (n_features,)
     n_components_ : int
     privacy_ : FitPrivacy
@@ -139,8 +139,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     def _check_own_ledger(self) -> None:
         if self.method == "exponential" and self.accept_assumed is not True:
             raise ValueError(
-                "method='exponential' is private in real arithmetic, and floating point only comes near it: "
-                "say accept_assumed=True, give a ledger opened with accept_assumed=True, or use "
+                "method='exponential' is private in real arithmetic, which floating point only approximates: "
+                "pass accept_assumed=True, give a ledger opened with accept_assumed=True, or use "
                 "method='sulq', which is proved."
             )
 
@@ -189,12 +189,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         self.explained_variance_ratio_ = values / (total if total > 0 else 1.0)
 
     def transform(self, X: Any) -> Floats:
-        """The coordinates of rows along the components."""
+        """Project rows onto the components."""
         centred = self._rows(X).numbers() - self.mean_
         return np.asarray(centred @ self.components_.T / self._deviations())
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Rows from coordinates along the components."""
+        """Map coordinates along the components back to rows."""
         check_is_fitted(self, "privacy_")
         points = check_array(X, dtype=np.float64)
         if points.shape[1] != self.n_components_:
@@ -215,7 +215,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
 
 
 def signed(vectors: Floats) -> Floats:
-    """Rows with the sign at which the entry largest in size is positive."""
+    """Flip rows so that the entry of largest magnitude is positive."""
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     return np.asarray(vectors * np.where(signs == 0, 1.0, signs)[:, None])

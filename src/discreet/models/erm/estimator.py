@@ -34,7 +34,7 @@ PERTURBATIONS: dict[str, dict[str, type[Perturbation]]] = {
     "objective": {"exact": ObjectivePerturbation, "norm-gamma": NormGammaObjective},
     "output": {"exact": OutputPerturbation, "norm-gamma": NormGammaOutput},
 }
-#: More classes are refused: the solver's error bound is proved for so many.
+#: More classes are refused: the solver's error bound is proved for this many.
 MOST_CLASSES = 64
 
 
@@ -52,7 +52,7 @@ class RiskEstimator(BoundedEstimator):
     alpha : number, optional
         The ridge Λ, of features scaled to [-1, 1]. By default what the budget asks for: with
         ``"objective"`` the least Λ at which the determinants take half of ε (a third with δ > 0), or more
-        where that leaves too much noise for `expected_rows`; a smaller `alpha` is raised to that of half.
+        where that leaves too much noise for `expected_rows`; a smaller `alpha` is raised to the Λ for half.
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
         d numbers and a categories and constants.
@@ -60,11 +60,11 @@ class RiskEstimator(BoundedEstimator):
         Whether there is a constant feature; it counts in the norm.
     expected_rows : int, optional
         A public guess of the number of rows, for the default `alpha`; the number itself where it is
-        public, else 10 000. With few rows it is worth telling.
+        public, else 10 000. With few rows it is worth giving.
     noise : {"exact", "norm-gamma"}
-        ``"exact"`` noise is Laplace or Gaussian, with its rounding paid for. ``"norm-gamma"`` is that of
-        papers, in float64: its event is `Assumed`, which only public rows or a ledger opened with
-        ``accept_assumed=True`` take.
+        ``"exact"`` noise is Laplace or Gaussian, with its rounding paid for. ``"norm-gamma"`` is the noise
+        of the papers, in float64: its event is `Assumed`, which needs public rows or a ledger opened with
+        ``accept_assumed=True``.
     """
 
     method: str = "objective"
@@ -105,7 +105,7 @@ class RiskEstimator(BoundedEstimator):
         features = self._features(facts)
         if features.width > MOST_FEATURES:
             raise ValueError(
-                f"X has {features.width} features, categories counted; at most {MOST_FEATURES} are taken."
+                f"X has {features.width} features, counting categories: at most {MOST_FEATURES} are allowed."
             )
         rows = None if self.expected_rows is None else whole(self.expected_rows, "expected_rows")
         task = Task(
@@ -178,7 +178,7 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
     def _class_count(self, facts: Facts) -> int:
         count = len(facts.labels)
         if count > MOST_CLASSES:
-            raise ValueError(f"classes: there are {count}, at most {MOST_CLASSES} are taken.")
+            raise ValueError(f"classes: there are {count}, at most {MOST_CLASSES} are allowed.")
         return max(2, count)
 
     def _set_weights(self, facts: Facts, weights: Floats) -> None:
@@ -194,7 +194,7 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The class of each row with the largest score."""
+        """The class with the largest score, for each row."""
         scores = self._scores(X)
         place = scores.argmax(axis=1)
         if len(self.classes_) == 2:

@@ -24,7 +24,7 @@ Singles = npt.NDArray[np.float32]
 ONE = 2**15
 #: Beyond, products of features and weights would no longer be exact in float64.
 MOST_FEATURES = 2**13
-#: Rows are coded and clipped so many at a time.
+#: Rows are coded and clipped this many at a time.
 CHUNK = 2**12
 
 
@@ -39,16 +39,16 @@ class RowMap(ABC):
     @property
     @abstractmethod
     def radius(self) -> int:
-        """No row is longer, in units of 1/ONE."""
+        """A bound on the L2 norm of a row, in units of 1/ONE."""
 
     @property
     @abstractmethod
     def length(self) -> int:
-        """No row has a larger sum of sizes, in units of 1/ONE."""
+        """A bound on the L1 norm of a row, in units of 1/ONE."""
 
     @property
     def directions(self) -> int:
-        """In about how many directions rows vary: for the default Λ alone."""
+        """In about how many directions rows vary; only the default Λ depends on it."""
         return self.width
 
     @abstractmethod
@@ -100,7 +100,7 @@ class FeatureMap(RowMap):
 
     @cached_property
     def radius(self) -> int:
-        """No row is longer, in units of 1/ONE."""
+        """A bound on the L2 norm of a row, in units of 1/ONE."""
         numbers = sum(isinstance(column, Numeric) for column in self.columns)
         others = len(self.columns) - numbers + self.constant
         longest = ONE * ONE * (numbers + others)
@@ -113,7 +113,7 @@ class FeatureMap(RowMap):
 
     @cached_property
     def length(self) -> int:
-        """No row has a larger sum of sizes, in units of 1/ONE."""
+        """A bound on the L1 norm of a row, in units of 1/ONE."""
         return min(
             ONE * (len(self.columns) + self.constant),
             math.isqrt(self.width * self.radius**2) + 1,
@@ -121,7 +121,7 @@ class FeatureMap(RowMap):
 
     @cached_property
     def _numbers(self) -> tuple[Integers, Integers, Floats]:
-        """Of the columns that hold numbers of some width: places in codes, in features, and steps."""
+        """Numeric columns of non-zero width: their places in codes and in features, and their steps."""
         found, at = [], 0
         for place, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             if isinstance(column, Numeric) and column.steps(VALUE_BITS):
@@ -136,10 +136,10 @@ class FeatureMap(RowMap):
         return all(math.frexp(size)[0] == 0.5 for size in self._numbers[2].tolist())
 
     def block(self, codes: Integers) -> Floats:
-        """The features of some rows, integers in float64; a category of no declared value has none.
+        """The features of some rows, integers in float64; a category that isn't declared has none.
 
         floor((2·code - steps)·2^15/steps): the quotient is right, since it is 2^-20 away from the next
-        integer or is one, and float64 errs by 2^-37.
+        integer or is itself one, and float64 errs by 2^-37.
         """
         places, numbers, steps = self._numbers
         z = codes[:, places].astype(np.float64)

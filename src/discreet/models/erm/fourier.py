@@ -30,7 +30,7 @@ class FourierMap(RowMap):
     Parameters
     ----------
     inner : FeatureMap
-        Of columns to x; numbers in [-1, 1], categories as indicators, nothing clipped.
+        From columns to x; numbers in [-1, 1], categories as indicators, nothing clipped.
     frequencies : array of shape (features of `inner`, D)
     constant : bool
 
@@ -101,7 +101,7 @@ def orthogonal_frequencies(
 ) -> Floats:
     """Normal frequencies of variance 2γ, as many as `width` at a time at right angles.
 
-    That keeps each one's law and makes the inner products more even (Yu et al. 2016).
+    That keeps each one's distribution and makes the inner products more even (Yu et al. 2016).
     """
     parts = []
     for _ in range(-(-count // width)):

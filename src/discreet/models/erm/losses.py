@@ -19,7 +19,7 @@ class Loss(ABC):
     Attributes
     ----------
     outputs : int
-        Margins of a row: the rows of W.
+        The number of margins of a row: the rows of W.
     slope, slope_squared : Fraction
         Bounds on the L1 norm and the squared L2 norm of the gradient in m.
     rank, trace : int, Fraction
@@ -52,7 +52,7 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, margins: Floats, target: Floats) -> Floats:
-        """∂²ℓ/∂m² of each row: (n,) where outputs are apart or one, else (n, outputs, outputs)."""
+        """∂²ℓ/∂m² of each row: (n,) where outputs are separate or single, else (n, outputs, outputs)."""
 
 
 def smooth_step(u: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Norm-Gamma noise on the minimiser or in the objective, as papers draw it: not exact, so assumed."""
+"""Norm-Gamma noise on the minimiser or in the objective, as in the papers: not exact, so assumed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class NormGamma(Perturbation):
     @property
     @abstractmethod
     def scale(self) -> float:
-        """Of the radius."""
+        """The scale of the radius."""
 
     def spread(self) -> float:
         # E‖b‖² = d(d + 1)·scale², spread over d coordinates

@@ -18,7 +18,7 @@ from discreet.models.erm.losses import Floats, Loss
 WEIGHT_STEP = Fraction(1, 2**56)
 #: Digits of weights, so that a product with features sums up exactly in float64.
 _BASE = 24
-#: Rows, and numbers, that are looked at together: at most about what fits the cache of a core.
+#: How many rows, and numbers, are handled together: at most about what fits the cache of a core.
 CHUNK, _CELLS = 2**12, 2**17
 #: Residuals are summed in two parts: multiples of this, exactly, and the small rest.
 _COARSE = 2.0**16
@@ -96,7 +96,7 @@ class Objective:
             coarse += sums[:outputs].astype(np.int64)
             part = sums[outputs:]
             total = fine + part
-            # what float64 drops of a sum of two (Knuth 1969): many blocks must not add an error each
+            # what float64 drops of a sum of two (Knuth 1969), so that errors don't grow with the blocks
             back = total - fine
             lost += (fine - (total - back)) + (part - back)
             fine = total
@@ -109,7 +109,7 @@ class Objective:
         return np.array(exact) + (fine + lost).ravel() / ONE
 
     def quick(self, weights: Floats) -> Floats:
-        """The gradient in plain float64, to come near the minimum fast."""
+        """The gradient in plain float64, to get near the minimum fast."""
         outputs, width = self.shape
         found = float(self.regulariser) * weights + float(self.tilt_step) * np.array(
             self.tilt, np.float64
@@ -147,7 +147,7 @@ class Objective:
         return float(self.regulariser) + float(self.loss.trace) * squares
 
     def thinned(self, every: int) -> Objective:
-        """About this objective over `every`: each so-many-th row, and that share of Λ and b."""
+        """Thin rows to one of every so many, and Λ and b alike: roughly this objective divided by `every`."""
         return replace(
             self,
             features=np.ascontiguousarray(self.features[::every]),

@@ -28,19 +28,19 @@ Integers = npt.NDArray[np.int64]
 
 #: The share of ε that pays for the solver's tolerance and the rounding of b.
 FINAL_SHARE = Fraction(1, 50)
-#: The share of the rest that the determinant may take at most; Λ is raised until it is so.
+#: The largest share of the rest that the determinant may take; Λ is raised until it fits.
 JACOBIAN_SHARE = Fraction(1, 2)
 #: The share it takes by default where the noise is Gaussian.
 GAUSSIAN_SHARE = Fraction(1, 3)
-#: By default Λ is no smaller.
+#: The least Λ by default.
 LEAST_REGULARISER = Fraction(1, 8)
 #: Λ without noise, by default.
 PLAIN_REGULARISER = Fraction(1)
 #: Weights without noise are rounded to multiples of this.
 PLAIN_GRID = Fraction(1, 2**30)
-#: How much the default Λ of objective perturbation shrinks, to make noise smaller: the larger, the less.
+#: Divides the default Λ of objective perturbation: a larger one means less shrinkage and more noise.
 BALANCE = 5
-#: Rows that a default Λ is made for.
+#: The number of rows that a default Λ is made for.
 GUESSED_ROWS = 10_000
 
 
@@ -108,18 +108,18 @@ class Task:
 
     @cached_property
     def tolerance(self) -> float:
-        """The length below which the computed gradient must end: well above what rounding does."""
+        """The norm that the computed gradient must end below: well above rounding errors."""
         steep = MOST_ROWS * float(self.loss.trace) * (self.radius / ONE) ** 2
         return 8 * self.error + 8 * steep * math.sqrt(self.size) * float(WEIGHT_STEP)
 
     @cached_property
     def most_regulariser(self) -> Fraction:
-        """The largest Λ for which a weight's last step moves the gradient by less than the tolerance does."""
+        """The largest Λ for which a weight's last digit moves the gradient by less than the tolerance."""
         return MOST_ROWS * self.loss.trace * Fraction(self.radius, ONE) ** 2
 
     @cached_property
     def gradient_bound(self) -> Fraction:
-        """The length below which the true gradient ends."""
+        """The norm that the true gradient ends below."""
         return above(self.tolerance + self.error)
 
     def jacobian(self, regulariser: Fraction) -> Fraction:
@@ -133,7 +133,7 @@ class Task:
         return above(self.unit.rows_per_person * loss.rank * math.log1p(above(float(inside))))
 
     def least_regulariser(self, share: Fraction) -> Fraction:
-        """The least Λ (nearly) whose determinants take this `share` of ε at most."""
+        """The least Λ (nearly) whose determinants take at most this `share` of ε."""
         loss = self.loss
         assert not isinstance(self.epsilon, float)
         part = float(share * self.epsilon) / (self.unit.rows_per_person * loss.rank)
@@ -172,14 +172,14 @@ class Perturbation(ABC):
         if self._far * 16 > 1:
             least = float(16 * self._far * self.regulariser)
             raise ValueError(
-                f"alpha must be at least {least:.3g} here: below, float64 can't find the minimum closely "
-                "enough for any data, so the fit is refused before a row is read."
+                f"alpha must be at least {least:.3g} here: below that, float64 can't find the minimum "
+                "closely enough for any data, so the fit is refused before a row is read."
             )
         if self.regulariser > self.task.most_regulariser:
             raise ValueError(
                 f"alpha must be at most {float(self.task.most_regulariser):.3g} here, where it is "
-                f"{float_above(self.regulariser):.3g}: beyond, weights are finer than the solver's grid. Ask "
-                "for less shrinkage or, where epsilon asks for it, with a larger budget."
+                f"{float_above(self.regulariser):.3g}: above that, weights are finer than the solver's grid. "
+                "Give a smaller alpha or, where epsilon decides it, a larger budget."
             )
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Perturbation(ABC):
 
     @abstractmethod
     def event(self) -> events.Event:
-        """What it is for the accountant."""
+        """The event for the accountant."""
 
     def tilt(self) -> tuple[list[int], Fraction]:
         """b, as integers and their unit."""
@@ -207,7 +207,7 @@ class Perturbation(ABC):
         return Fraction(1)
 
     def draws(self, count: int) -> Integers:
-        """So many b, rounded: whole multiples of the step."""
+        """Draw `count` vectors b, rounded to whole multiples of the step."""
         return np.zeros((count, self.task.size), np.int64)
 
     def finish(self, weights: list[int]) -> Floats:
@@ -230,7 +230,7 @@ class Perturbation(ABC):
 
     @abstractmethod
     def spread(self) -> float:
-        """About the standard deviation of noise: of b, or of a weight."""
+        """The approximate standard deviation of the noise: of b, or of a weight."""
 
 
 def output_regulariser(task: Task) -> Fraction:
@@ -267,7 +267,7 @@ def plain(weights: list[int]) -> Floats:
 def _sensitivity(distance: Fraction, grid: Fraction, size: int) -> Sensitivity:
     """Of vectors at most `distance` apart in L2, rounded to whole multiples of `grid`.
 
-    A coordinate moves by at most its distance and one: L1 ≤ √size·distance/grid + size.
+    A coordinate moves by at most its distance plus one: L1 ≤ √size·distance/grid + size.
     """
     steps = distance / grid
     root = square_root_above(Fraction(size))
@@ -321,13 +321,13 @@ class OutputPerturbation(Perturbation):
 
 @final
 class ObjectivePerturbation(Perturbation):
-    """The minimiser of the objective plus b·w, with a little exact noise for what float64 leaves over.
+    """The minimiser of the objective plus b·w, with a little exact noise for what float64 leaves open.
 
     Privacy
     -------
-    The ideal minimiser for a continuous b is (ε - ε_f)-DP; what is released is that of b's rounding, found to
-    a tolerance, hence at most D from the ideal one, plus grid noise that hides 2D for ε_f. The rounded b is
-    never itself the noise that protects. Proof page: ``docs/proofs/erm.md``.
+    The ideal minimiser for a continuous b is (ε - ε_f)-DP; what is released is the minimiser for a rounded b,
+    found to a tolerance, hence at most D from the ideal one, plus grid noise that hides 2D for ε_f. The
+    rounded b itself is never the noise that protects. Proof page: ``docs/proofs/erm.md``.
     """
 
     def __init__(self, task: Task) -> None:
@@ -443,7 +443,7 @@ class ObjectivePerturbation(Perturbation):
 
     @property
     def law(self) -> Law:
-        """The noise for what float64 leaves over."""
+        """The noise for what float64 leaves open."""
         return self._law
 
     def released(self, units: Integers) -> Floats:
@@ -455,7 +455,7 @@ class ObjectivePerturbation(Perturbation):
         return events.Compose(self.inner, self.law.event(self.moved))
 
     def draws(self, count: int) -> Integers:
-        """So many b, rounded: whole multiples of the step."""
+        """Draw `count` vectors b, rounded to whole multiples of the step."""
         shape = (count, self.task.size)
         if isinstance(self.inner, events.GaussianObjective):
             return noise.rounded_gaussian(self._tilt_scale, shape)

@@ -13,9 +13,9 @@ from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, Objective, Wei
 
 #: Plain float64 steps before the exact ones; they only find a start.
 _QUICK_STEPS = 100
-#: Newton steps are halved at most so often before a gradient step is taken.
+#: Newton steps are halved at most this often before a gradient step is taken.
 _HALVINGS = 40
-#: A start is found on fewer rows than all, if there are more than these, or than ten for each weight.
+#: A start is found on a part of the rows if there are more than this, or than ten for each weight.
 _FEW_ROWS, _ROWS_PER_WEIGHT, _THIN = 2**14, 10, 16
 #: An old Hessian is good enough while it shortens the gradient to this share.
 _GOOD = 0.25
@@ -23,9 +23,9 @@ _UNITS = float(1 / WEIGHT_STEP)
 
 
 def minimise(objective: Objective, tolerance: float) -> Weights:
-    """Weights, in units of `WEIGHT_STEP`, at which the computed gradient is at most `tolerance` long.
+    """Weights, in units of `WEIGHT_STEP`, at which the computed gradient has norm at most `tolerance`.
 
-    The merit is the length of the gradient: a Newton step shortens it by a fixed share, or by a fixed
+    The merit is the norm of the gradient: a Newton step shortens it by a fixed share, or by a fixed
     amount that public constants give, so the loop ends within `most_steps` (``docs/proofs/erm.md``, "The
     solver"). It has no other way out: no input gets an answer that misses the tolerance.
     """
@@ -82,7 +82,7 @@ def _damped(
 
 
 class Curve:
-    """A Hessian, corrected by what later gradients tell (L-BFGS; Nocedal & Wright 2006, algorithm 7.4).
+    """A Hessian, corrected by what later gradients show (L-BFGS; Nocedal & Wright 2006, algorithm 7.4).
 
     It only proposes steps: each is tried, and one that is not good enough is thrown away.
     """
@@ -104,7 +104,7 @@ class Curve:
             self._pairs.append((moved, change, bend))
 
     def step(self, gradient: Floats) -> Floats:
-        """Newton's; down the gradient where float64 can't tell it."""
+        """Newton's step; down the gradient where float64 can't find it."""
         left, shares = gradient.copy(), []
         for moved, change, bend in reversed(self._pairs):
             shares.append(float(moved @ left) / bend)
@@ -143,7 +143,7 @@ def _start(objective: Objective, tolerance: float) -> tuple[Floats, Curve]:
 
 
 def _descended(objective: Objective, enough: float, weights: Floats) -> tuple[Floats, Curve]:
-    """Where the gradient is `enough`, or float64 ends; and the Hessian there or a step before."""
+    """Descend until the gradient is `enough`, or float64 ends; also the Hessian there or a step before."""
     gradient = objective.quick(weights)
     length = float(np.linalg.norm(gradient))
     curve = Curve(objective.hessian(weights))

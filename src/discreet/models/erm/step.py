@@ -37,8 +37,8 @@ class MinimisedRisk(Step):
 
     Privacy
     -------
-    What it costs is the perturbation's event; a row of no declared class is left out. No row can make it
-    raise. Proof page: ``docs/proofs/erm.md``.
+    It costs the perturbation's event; a row without a declared class is left out. No row can make it raise.
+    Proof page: ``docs/proofs/erm.md``.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class MinimisedRisk(Step):
         return code[known].astype(np.float64), codes[known]
 
     def with_features(self, features: RowMap) -> MinimisedRisk:
-        """The same step on features of another map, with the same bounds on rows, so at the same price."""
+        """The same step on features of another map with the same bounds on rows, hence at the same price."""
         if _bounds(features) != _bounds(self.features):
             raise ValueError("features: this step was made for features of other bounds.")
         return MinimisedRisk(self.columns or (), self._declared, features, self._perturbation)
@@ -97,7 +97,7 @@ class MinimisedRisk(Step):
         return self._perturbation.regulariser
 
     def spread(self) -> float:
-        """About the standard deviation of the noise: of b, or of a weight."""
+        """The approximate standard deviation of the noise: of b, or of a weight."""
         return self._perturbation.spread()
 
     def __repr__(self) -> str:

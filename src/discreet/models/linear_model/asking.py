@@ -15,7 +15,7 @@ from discreet.queries import NormalEquations
 
 Floats = npt.NDArray[np.float64]
 
-#: Grids, finest first. A coarser one is taken where the noise would exceed what the samplers draw.
+#: Grids, finest first. A coarser one is used where the noise would exceed what the samplers can draw.
 GRIDS = (15, 12, 9, 6)
 
 
@@ -28,7 +28,7 @@ class Scales:
 
     @classmethod
     def of(cls, columns: tuple[Numeric, ...]) -> Scales:
-        """Those of some columns' declared bounds."""
+        """The scales of some columns' declared bounds."""
         half = np.array([column.width / 2 for column in columns])
         return cls(np.array([float(column.lower) for column in columns]) + half, half)
 

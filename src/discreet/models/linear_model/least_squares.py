@@ -78,7 +78,7 @@ class LeastSquares(LinearPredictor):
     ----------
     fit_intercept : bool
     method : {"sufficient_statistics", "functional"}
-        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise asks for.
+        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise needs.
         *functional*: the functional mechanism (Zhang et al. 2012), which noises the coefficients of the
         objective; it solves without centring, and with a fixed ridge.
     """
@@ -156,16 +156,16 @@ class LeastSquares(LinearPredictor):
         Parameters
         ----------
         level : float
-            The probability with which each of them, alone, covers.
+            The probability with which each interval, taken alone, covers its coefficient.
         sampling : bool
-            With it they cover the coefficients of the population that the rows are a random sample of
-            (errors of equal variance); without it those of these rows, so the noise alone.
+            If true, they cover the coefficients of the population of which the rows are a random sample
+            (errors of equal variance); else those of these very rows, so only the noise counts.
 
         Returns
         -------
         array of shape (n_features, 2)
-            Infinite where nothing is known: if a ridge was added, since it biases, and for
-            ``method="functional"`` and without intercept.
+            Infinite where nothing is known: if a ridge was added, which biases them, for
+            ``method="functional"``, and without an intercept.
 
         Notes
         -----
@@ -221,10 +221,10 @@ class LinearRegression(LeastSquares):
     -------
     One release of `NormalEquations`: count, sums and products of the scaled columns, one vector with one
     noise for its joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and
-    squared in L2, the squares of columns being free. Everything else, the least eigenvalue
-    too, is post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values
-    are clamped to the bounds, NaN counts as the column's fill; n = 0 gives noise, finite. Zero-width columns
-    get coefficient 0. Runs on every engine. Proof page: ``docs/proofs/linear_model.md``.
+    squared in L2, the squares of columns being free. Everything else, including the least eigenvalue, is
+    post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values are
+    clamped to the bounds, NaN counts as the column's fill; n = 0 gives finite noise. Zero-width columns get
+    coefficient 0. Runs on every engine. Proof page: ``docs/proofs/linear_model.md``.
     """
 
 
@@ -237,7 +237,7 @@ class Ridge(LeastSquares):
     ----------
     alpha : float
         The penalty: the sum of squared residuals plus alpha·‖coef_‖² is minimised, in the units of the
-        columns, as in scikit-learn. The ridge that the noise asks for comes on top, where alpha is less.
+        columns, as in scikit-learn. Where the noise needs more ridge, more is added.
     epsilon, delta : number
         The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
 

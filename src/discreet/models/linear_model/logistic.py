@@ -42,7 +42,7 @@ class LogisticRegression(RiskClassifier):
         takes numbers only.
     method : {"objective", "output", "functional"}
         Where the noise goes, as above. ``"functional"`` takes no `alpha` and no `norm`, always fits an
-        intercept, and has ``"exact"`` noise alone.
+        intercept, and has only ``"exact"`` noise.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class LogisticRegression(RiskClassifier):
     class; one vector with one noise for its exact joint sensitivity on the box of the bounds, not the
     published one, which is for ‖x‖ ≤ 1 and counts products twice; it runs on every engine; proof page
     ``docs/proofs/linear_model.md``. Everything else is post-processing. Unit: add/remove, or replace-one,
-    with or without ids. Rows of no declared class are left out; n = 0 and one class give finite
+    with or without ids. Rows without a declared class are left out; n = 0 and one class give finite
     predictions.
     """
 

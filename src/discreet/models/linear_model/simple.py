@@ -33,7 +33,7 @@ COUNT_SHARE = Fraction(1, 10)
 class _Recipe:
     """The feature's place, the scales of feature and target, and what is asked.
 
-    That is the sums; or with pairs of rows their number, where it is private, and the lines.
+    That is the sums; or, with pairs of rows, the number of rows where it is private, and the lines.
     """
 
     place: int
@@ -56,12 +56,12 @@ class SimpleLinearRegression(LinearPredictor):
         *noisy_stats*: the quotient of noised sums, with independent noise on each (NoisyStats of Alabi et
         al. 2022, in the form of sums). On every engine.
         *theil_sen*: the median of the lines through random pairs of rows (DPTheilSenkMatch of the same
-        paper), which outliers hardly move and small data sets suit. It needs rows, which are collected.
+        paper), which outliers hardly move and which suits small data sets. It collects the rows.
     matchings : int
         How many times the rows are paired, for *theil_sen*.
     feature : str or int, optional
-        Which column explains the target, by name or place; needed if there is more than one. The others
-        get coefficient 0.
+        Which column explains the target, by name or position; needed if there is more than one. The
+        others get coefficient 0.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class SimpleLinearRegression(LinearPredictor):
     `LinearRegression`; under replace-one (n public) its L1 sensitivity is 5 in scaled units. Where the
     noised variance is not positive the slope is 0. *theil_sen*: ε/2 for each of two medians; where n is
     private, a tenth of ε buys it first. The pairing is secret noise. Unit: add/remove, or replace-one,
-    with or without ids. NaN counts as the column's fill; n = 0 gives noise, finite.
+    with or without ids. NaN counts as the column's fill; n = 0 gives finite noise.
     Proof page: ``docs/proofs/linear_model.md``.
     """
 
@@ -98,7 +98,7 @@ class SimpleLinearRegression(LinearPredictor):
             if len(facts.features) > 1:
                 raise ValueError(
                     f"feature must be given: X has {len(facts.features)} columns, and a simple regression "
-                    "has one. Give its name or place, as in feature=0."
+                    "has one. Give its name or position, as in feature=0."
                 )
             return 0
         if isinstance(self.feature, str):

@@ -28,7 +28,7 @@ class Solution:
 
 
 def least_noise_eigenvalue(columns: int, noise: float) -> float:
-    """σ·√(d·log(2d²/ρ)): what the noise does to an eigenvalue at most (Wang 2018, Algorithm 2)."""
+    """σ·√(d·log(2d²/ρ)): the most that the noise does to an eigenvalue (Wang 2018, Algorithm 2)."""
     return noise * math.sqrt(columns * math.log(2 * columns**2 / RISK))
 
 
@@ -40,7 +40,7 @@ def centred(matrix: Floats) -> tuple[float, Floats, Floats]:
 
 
 def adaptive(matrix: Floats, noise: float, penalty: Floats) -> Solution:
-    """Least squares with an intercept, and as much ridge as the noise asks for.
+    """Least squares with an intercept, and as much ridge as the noise needs.
 
     AdaSSP (Wang 2018, Algorithm 2): the ridge lifts the least eigenvalue to a bound on what the noise
     can do to it. The eigenvalue is that of the noised matrix itself, so it costs nothing more.

@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 #: target's range there (Alabi et al. 2022, section 5).
 PLACES = (0.25, 0.75)
 LOWEST, HIGHEST = -0.5, 1.5
-#: Medians are drawn on a grid of so many steps.
+#: Medians are drawn on a grid of this many steps.
 STEPS = 2**VALUE_BITS
 #: Rows per bucket that give the most pairs: 0.298 for each row.
 ROWS_PER_BUCKET = 1.8
@@ -52,7 +52,7 @@ def score_sensitivity(unit: Unit, rounds: int) -> int:
 
 @final
 class PairedLines(Step):
-    """Two numbers: where the median line through random pairs of rows stands at ¼ and at ¾ of the range.
+    """Two numbers: the height of the median line through random pairs of rows at ¼ and at ¾ of the range.
 
     Theil–Sen by random matchings (DPTheilSenkMatch of Alabi et al. 2022). In each of `rounds` rounds every
     row is in at most one pair; each pair with different x gives a line. Of all their heights at ¼ a
@@ -99,9 +99,8 @@ class PairedLines(Step):
             for name in rows.names
         ]
         x, y = (codes / np.array(steps, np.float64)).T
-        if isinstance(
-            self._mechanism.epsilon(), float
-        ):  # public rows and no noise: a fixed pairing
+        # public rows and no noise: a fixed pairing
+        if isinstance(self._mechanism.epsilon(), float):
             rounds = [fixed_pairs(len(codes), seed) for seed in range(self._rounds)]
         elif is_matched(self._unit):
             rounds = [random_pairs(len(codes)) for _ in range(self._rounds)]
@@ -131,7 +130,7 @@ def random_pairs(rows: int) -> tuple[Integers, Integers]:
 
 
 def fixed_pairs(rows: int, seed: int) -> tuple[Integers, Integers]:
-    """A matching that is the same for every data set of so many rows."""
+    """A matching that is the same for every data set of this many rows."""
     return _halves(np.random.default_rng(seed).permutation(rows))
 
 
@@ -152,7 +151,7 @@ def thrown_pairs(rows: int, buckets: int) -> tuple[Integers, Integers]:
 
 
 def heights(x: Floats, y: Floats, first: Integers, second: Integers, at: float) -> Integers:
-    """Where the line through each pair stands at x = `at`, as codes of the grid.
+    """The height of the line through each pair at x = `at`, as codes of the grid.
 
     Pairs of equal x have no line.
     """
@@ -166,5 +165,5 @@ def heights(x: Floats, y: Floats, first: Integers, second: Integers, at: float) 
 
 
 def bucket_count(rows: float) -> int:
-    """Buckets for about so many rows."""
+    """How many buckets suit about this many rows."""
     return max(1, min(2**40, math.floor(rows / ROWS_PER_BUCKET)))

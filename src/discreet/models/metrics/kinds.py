@@ -1,4 +1,4 @@
-"""Qualities of a model that are made of sums over rows."""
+"""Metrics of a model that are made of sums over rows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from discreet.unit import REPLACE_ONE, Unit
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-#: A row that is as wrong as can be adds this whole number to the sum of a loss.
+#: The worst possible row adds this whole number to the sum of a loss.
 LOSS_STEPS = 2**VALUE_BITS
 
 
 class Metric(ABC):
-    """A quality that is made of sums: each row adds a vector of whole numbers that sum up to `steps`.
+    """A metric made of sums: each row adds a vector of whole numbers that sum up to `steps`.
 
     Privacy
     -------
-    The vector of a row depends on that row and on the released model alone. Its entries are at least 0
+    The vector of a row depends only on that row and on the released model. Its entries are at least 0
     and sum up to `steps`, so one row moves the sums by `steps` in L1 if it comes or goes, and by
     at most 2·steps if it is replaced. Proof page: ``docs/proofs/model_selection.md``.
     """
 
-    #: Which targets it is for.
+    #: Which kind of target it is for.
     target: ClassVar[Literal["class", "number"]]
     #: Whether more is better.
     is_better_if_larger: ClassVar[bool]
@@ -57,7 +57,7 @@ class Metric(ABC):
         return self
 
     def totals(self, model: Any, X: Any, target: Any, counts: Integers) -> Integers:
-        """The sums over rows, each so many times; `target` holds their classes or numbers."""
+        """The sums over rows, each counted `counts` times; `target` holds their classes or numbers."""
         found, seen = self.asked(model, X), counts > 0
         if found.shape != (len(counts), *self.answers(model)):
             parts = "".join(f", with {count} probabilities" for count in self.answers(model))
@@ -68,7 +68,7 @@ class Metric(ABC):
         return self.sums(model, found[seen], target[seen], counts[seen])
 
     def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
-        """What the model says of rows; a column of predictions is taken as a list of them."""
+        """The model's answers for rows; a column of predictions is taken as a list of them."""
         found = np.asarray(model.predict(X))
         return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
@@ -78,18 +78,18 @@ class Metric(ABC):
 
     @abstractmethod
     def sums(self, model: Any, found: Any, target: Any, counts: Integers) -> Integers:
-        """The sums, from what the model says of rows."""
+        """The sums, from the model's answers for rows."""
 
     @abstractmethod
     def value(self, totals: Floats) -> float:
-        """The quality, from noised sums."""
+        """The metric, from noised sums."""
 
     @abstractmethod
     def error(self, totals: Floats, deviation: float) -> float:
         """The standard deviation of `value`, to first order, if each sum has noise of this deviation."""
 
     def expected_error(self, rows: float, deviation: float) -> float:
-        """`error` for so many rows, spread evenly over the sums."""
+        """`error` for this many rows, spread evenly over the sums."""
         return self.error(np.full(self.size, rows * self.steps / self.size), deviation)
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Metric(ABC):
         """A bound on the standard deviation of `value` over samples of rows, to first order."""
 
     def score(self, value: float) -> float:
-        """What a search makes as large as it can."""
+        """What a search maximises."""
         return value if self.is_better_if_larger else -value
 
     def __repr__(self) -> str:
@@ -113,11 +113,11 @@ class _Share(Metric):
 
     @property
     def largest(self) -> float:
-        """The value of the worst row, or of the best."""
+        """The largest value that a row can have."""
         return 1.0
 
     def _sums(self, parts: Any, counts: Integers) -> Integers:
-        """The sums, from each row's part of `steps`; what is no number counts as wrong as can be."""
+        """The sums, from each row's part of `steps`; what is not a number counts as the worst possible."""
         worst = 0.0 if self.is_better_if_larger else 1.0
         clean = np.clip(np.where(np.isfinite(parts), parts, worst), 0.0, 1.0)
         total = int(np.rint(clean * self.steps).astype(np.int64) @ counts)
@@ -144,13 +144,13 @@ class _Share(Metric):
         # numbers in [0, 1] with mean m have variance at most m(1 - m) (Bhatia & Davis 2000)
         share, weight = self._share(totals)
         rows = weight / self.steps
-        share = (share * rows + 1) / (rows + 2)  # one row more of each kind: never certain
+        share = (share * rows + 1) / (rows + 2)  # one more row of each kind: never certain
         return self.largest * math.sqrt(share * (1 - share) / rows)
 
 
 @final
 class Accuracy(_Share):
-    """The share of rows whose class is predicted.
+    """The share of rows whose class is predicted correctly.
 
     The sums are the numbers of rows predicted right and wrong: one person moves one of them by 1.
     """
@@ -207,7 +207,7 @@ class LogLoss(_Share):
 
 
 class _Distance(_Share):
-    """The mean of a power of the distance of prediction and target."""
+    """The mean of a power of the distance between prediction and target."""
 
     target = "number"
     is_better_if_larger = False
@@ -254,7 +254,7 @@ class MeanAbsoluteError(_Distance):
 
 @final
 class AUC(Metric):
-    """The area under the curve of true against false positives, of two classes.
+    """The area under the ROC curve of two classes: true against false positives.
 
     Two histograms of the probability of the second class (in the order of ``classes_``), one of each
     class's rows; the area is computed from them. Rows in one bin count as ties.
@@ -317,7 +317,7 @@ class AUC(Metric):
         return deviation * math.sqrt(sum(float((s**2).sum()) for s in self._slopes(totals)))
 
     def bounds(self, totals: Floats, width: float) -> tuple[float, float]:
-        # the area is bilinear in both laws, and |p/P - p'/P'| <= 2|p - p'|/P in L1
+        # the area is bilinear in both distributions, and |p/P - p'/P'| <= 2|p - p'|/P in L1
         _, _, first, second = self._halves(totals)
         far = self.bins * width * (1 / first + 1 / second)
         area = self.value(totals)
@@ -345,7 +345,7 @@ METRICS: dict[str, type[Metric]] = {
 
 
 def metric_of(metric: Metric | str) -> Metric:
-    """A metric, by itself or by its name."""
+    """Look up a metric by its name; a metric is returned as it is."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str) and metric in METRICS:
@@ -362,6 +362,6 @@ def _needs_probabilities(metric: Metric, model: Any) -> None:
 
 
 def _places(classes: Any, target: Any) -> Integers:
-    """The place of each row's class among a model's; the last where it has none."""
+    """The position of each row's class among a model's classes; that of the last if it has none."""
     places = {label: place for place, label in enumerate(np.asarray(classes).tolist())}
     return np.array([places.get(label, len(places) - 1) for label in target], np.int64)

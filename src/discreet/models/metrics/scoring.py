@@ -1,4 +1,4 @@
-"""Noised qualities: the step on rows, and the score of a model on its own."""
+"""Noised metrics: the step on rows, and the score of a single model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from discreet.step import CodedRows, Step
 from discreet.unit import Unit
 
 _NAMES = "feature_names_in_"
-#: Rows are predicted so many at a time, always.
+#: Rows are predicted this many at a time, always.
 BLOCK = 256
 
 
@@ -39,8 +39,8 @@ BLOCK = 256
 class ScoredRows(Step):
     """The noised sums of a metric: a model's predictions for rows against their targets.
 
-    Rows are read as their codes and decoded to the middle of their cells. Those of no declared class are
-    left out; for models that are not of this toolkit, those with an undeclared category too.
+    Rows are read as their codes and decoded to the middle of their cells. Those without a declared class are
+    left out; for models that are not of this toolkit, also those with an undeclared category.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ScoredRows(Step):
     model : fitted estimator
         It may be published: learned privately, or from other rows. It predicts each row from its own
         cells, and must have an answer for all cells that the schema allows; rows are given to it in
-        blocks of one size, each at a place that its codes decide.
+        blocks of one size, each at a position that its codes decide.
     features : tuple of str
     target : str
     law : Law
@@ -71,7 +71,7 @@ class ScoredRows(Step):
 
     def run(self, rows: CodedRows) -> Integers:
         columns = [rows.schema.base[name] for name in rows.names]
-        # models of this toolkit take unknown categories; others might raise because of one
+        # models of this toolkit accept unknown categories; others might raise because of one
         first = len(columns) - 1 if isinstance(self.model, PrivateEstimator) else 0
         needed = [j for j in range(first, len(columns)) if not isinstance(columns[j], Numeric)]
         codes = rows.codes[(rows.codes[:, needed] >= 0).all(axis=1)]
@@ -135,7 +135,7 @@ def mixers(count: int) -> tuple[int, ...]:
 
 
 def blocks(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Different rows in blocks of `BLOCK`, each at a place that its own codes decide, and how often each is.
+    """Distinct rows in blocks of `BLOCK`, each at a place that its own codes decide, with their counts.
 
     Places that are left over hold a row of zeros, which counts 0 times. Float64 may round a row's scores
     differently by its place and by the number of rows, but then it does so whatever rows are beside it.
@@ -149,7 +149,7 @@ def blocks(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
         mix += (column + 1) * mixer % MIX_PRIME
     place = mix % MIX_PRIME % BLOCK
     order = np.argsort(place, kind="stable")
-    # which of the rows with its place a row is: that is its block
+    # a row's number among the rows with the same place: that is its block
     number = np.arange(len(order)) - np.searchsorted(place[order], place[order])
     ends = np.cumsum(np.bincount(number))
     for here in np.split(order[np.argsort(number, kind="stable")], ends[:-1]):
@@ -160,7 +160,7 @@ def blocks(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def score_event(metric: Metric, law: Law, unit: Unit) -> events.Event:
-    """What a noised metric is, for the accountant."""
+    """The event of a noised metric, for the accountant."""
     if isinstance(law, NoNoise):
         if not unit.is_public:
             raise ValueError(
@@ -194,7 +194,7 @@ def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, repr=False)
 class Score:
-    """A noised quality of a model.
+    """A noised metric of a model.
 
     Attributes
     ----------
@@ -219,13 +219,13 @@ class Score:
     _law: Law = field(repr=False)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
-        """Where the quality on *these* rows lies, with probability at least `level`."""
+        """Where the metric on *these* rows lies, with probability at least `level`."""
         _checked_level(level)
         width = self._law.half_width(1 - (1 - level) / self.metric.size)
         return NoiseInterval(*self.metric.bounds(self._totals, width), level, "value")
 
     def interval(self, level: float = 0.95) -> NoiseInterval:
-        """About where the quality on rows of the same kind lies: noise and sampling, as if normal."""
+        """Roughly where the metric on rows of the same kind lies: noise and sampling, as if normal."""
         _checked_level(level)
         far = math.hypot(self.stderr, self.metric.sampling(self._totals))
         far *= float(ndtri((1 + level) / 2))
@@ -251,14 +251,14 @@ def private_score(
     *,
     target: str | None = None,
 ) -> Score:
-    """How good a model is on private rows, noised, and charged before a row is read.
+    """Score a model on private rows, with noise; charged before a row is read.
 
     Parameters
     ----------
     model : fitted estimator
         It may be published: learned privately, or from other rows.
     data : PrivateDataset
-        Whose schema declares the model's features and the target.
+        Its schema declares the model's features and the target.
     metric : Metric or str
         ``"accuracy"``, ``"log_loss"``, ``"auc"``, ``"mean_squared_error"``, ``"mean_absolute_error"``.
     budget : Measure or Mechanism

@@ -19,7 +19,7 @@ from discreet.unit import Unit
 
 #: The bisection for ε of a run stops at this relative width,
 _TOLERANCE = Fraction(1, 50)
-#: and begins only if so much more than the pure theorem gives is proved.
+#: and begins only if at least this much more than the pure theorem gives is proved.
 _STEP = Fraction(1, 20)
 #: With a δ, fits may use one of their own unless that leaves them less than this share of ε.
 _LEAST = Fraction(1, 2)
@@ -40,7 +40,7 @@ class SearchBudget:
     fit, score : Measure
         What one fit and one noised score may cost.
     expected_runs : float
-        The mean of the number of runs, which is secret itself.
+        The mean of the number of runs, which itself is secret.
     settings : int
         How many there are.
     run : Event
@@ -61,7 +61,7 @@ class SearchBudget:
 
     @property
     def every_setting(self) -> Measure:
-        """What fitting and scoring each setting once with the same noise, and telling all, would cost."""
+        """What fitting and scoring each setting once with the same noise, and publishing all, would cost."""
         return self._alone(Repeat(self.run, self.settings))
 
     def _alone(self, event: Event) -> Measure:
@@ -108,16 +108,16 @@ def mean_runs(shape: Fraction, gamma: Fraction) -> float:
 @final
 @dataclass(frozen=True)
 class Division:
-    """How ε of a run is divided, and the law of the number of runs: all of it public.
+    """How a run's ε is divided, and the distribution of the number of runs: all of it public.
 
     Attributes
     ----------
     share : Fraction
-        Of a run's ε for the score.
+        The score's share of a run's ε.
     apart : bool
         Whether fit and score see different persons, so that their costs do not add up.
     shape, gamma : Fraction
-        The law of the number of runs.
+        The distribution of the number of runs.
     """
 
     share: Fraction
@@ -135,9 +135,9 @@ class Division:
 def divided(
     total: Measure, selecting: Selecting, unit: Unit, division: Division
 ) -> tuple[Measure, Measure]:
-    """The largest found budgets of fit and score with which the whole search costs at most `total`.
+    """The largest budgets found for fit and score with which the whole search costs at most `total`.
 
-    For pure DP ε/(2 + η) is a run's (Papernot & Steinke 2022, Corollary 3). For (ε, δ) the largest ε of a
+    For pure DP a run gets ε/(2 + η) (Papernot & Steinke 2022, Corollary 3). For (ε, δ) the largest ε of a
     run is found by bisection, with fits that use a δ of their own, δ/E[K], where that can be counted,
     and with pure ones; the result satisfies `total`, as the accountant proves.
 
@@ -200,7 +200,7 @@ def _largest(
 
 @lru_cache(maxsize=1024)
 def _satisfied(event: Event, total: ApproxDP) -> bool:
-    """`satisfies`, remembered: a fit asks for its plan more than once."""
+    """`satisfies` with a cache: a fit asks for its plan more than once."""
     return satisfies(event, total)
 
 

@@ -43,12 +43,12 @@ from discreet.unit import REPLACE_ONE
 
 Self = TypeVar("Self", bound="PrivateSearch")
 F = TypeVar("F", bound=Callable[..., Any])
-#: Rows are dealt to so many parts; some of these validate.
+#: Rows are dealt to this many parts; some of these validate.
 _PARTS = 1024
 
 
 class _TargetOfEstimator:
-    """What the target of a search is: that of its estimator; classes, asked of the class itself."""
+    """The target of a search is that of its estimator; on the class itself it is classes."""
 
     def __get__(self, search: Any, kind: Any = None) -> Any:
         estimator = None if search is None else search.estimator
@@ -56,7 +56,7 @@ class _TargetOfEstimator:
 
 
 def _where_estimator_has(name: str) -> Callable[[F], F]:
-    """A method that is there if the estimator has one of this name."""
+    """A method that exists if the estimator has one of this name."""
 
     def has(search: Any) -> bool:
         return hasattr(getattr(search, "best_estimator_", search.estimator), name)
@@ -87,7 +87,7 @@ class _Recipe:
 @final
 @with_parameters
 class PrivateSearch(PrivateEstimator):
-    """The best setting of a private model: many fits, one charge.
+    """Search for the best setting of a private model: many fits, one charge.
 
     A run draws a setting at random, fits the estimator privately, and scores it with a noised metric. The
     number of runs is random and stays secret, as do all runs but the best: so the whole search costs about
@@ -106,17 +106,17 @@ class PrivateSearch(PrivateEstimator):
     scoring : Metric or str, optional
         Of `discreet.models.metrics`; by default ``"accuracy"`` or ``"mean_squared_error"``.
     validation : number, optional
-        The share of rows that validate and don't train, by a public hash of the row: rows that are equal
-        fall into one part. By default all rows do both. Not under ``dp.REPLACE_ONE``.
+        The share of rows that validate and don't train, by a public hash of the row, so that equal rows
+        fall into the same part. By default all rows do both. Not under ``dp.REPLACE_ONE``.
     runs : number, optional
-        The mean of the number of runs; by default twice that of the settings.
+        The mean number of runs; by default twice the number of settings.
     shape : number
-        η of the law of that number: 1 is geometric; 0 (logarithmic) costs a third less, but one run in
-        five searches or so is all there is.
+        η of the distribution of that number: 1 is geometric; 0 (logarithmic) costs a third less, but about
+        one search in five has a single run.
     weights : sequence of numbers, optional
         How likely each setting is drawn; equally by default.
     score_share : number
-        The part of a run's ε that pays for its score, where it adds to that of the fit.
+        The share of a run's ε that pays for its score, where the costs of fit and score add up.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class PrivateSearch(PrivateEstimator):
     best_params_ : dict
         Its setting.
     best_score_ : float
-        Its noised score, which is biased to the good side, as the best of several is.
+        Its noised score, which is too optimistic, as the best of several always is.
     budget_ : SearchBudget
         How the budget was divided, and what the same runs would cost otherwise.
     classes_ : array
@@ -137,11 +137,11 @@ class PrivateSearch(PrivateEstimator):
     setting, the model and its noised score are released; the number of runs, the other runs and the time
     that the fit takes are not covered and must stay secret. Runs are checked against the plan and can't
     read rows otherwise. With `validation` under add/remove without ids, fit and score see different
-    persons, so their costs do not add up. Predictions must be made row by row; an estimator that hands
-    rows on to another library's model vouches for that one. Generators given as ``random_state``, like those
-    of the process, are seeded anew for each run and put back: what the best model drew doesn't tell which run
-    it was. An integer seed gives all runs the same draws. With ``dp.PUBLIC`` and an infinite budget
-    every setting is tried once. Proof page: ``docs/proofs/model_selection.md``.
+    people, so their costs do not add up. Predictions must be made row by row; an estimator that hands
+    rows on to another library's model vouches for that model. Generators given as ``random_state``, like
+    those of the process, are reseeded for each run and restored afterwards: what the best model drew doesn't
+    tell which run it was. An integer seed gives all runs the same draws. With ``dp.PUBLIC`` and an infinite
+    budget every setting is tried once. Proof page: ``docs/proofs/model_selection.md``.
     """
 
     estimator: Any = field(default=None, kw_only=False)
@@ -161,7 +161,7 @@ class PrivateSearch(PrivateEstimator):
     categories = _declared_by_estimator("categories")
     accept_assumed = property(
         lambda search: bool(getattr(search.estimator, "accept_assumed", False)),
-        doc="Whether a ledger opened for the fit takes events that are assumed to be private.",
+        doc="Whether a ledger opened for the fit accepts events that are assumed to be private.",
     )
 
     @property
@@ -328,6 +328,6 @@ def with_budget(candidate: PrivateEstimator, measure: Any) -> PrivateEstimator:
 
 
 def hashed_share(schema: Schema, share: Fraction) -> Condition:
-    """Holds for about this share of rows, by a public hash of all codes of a row."""
+    """A condition that holds for about this share of rows, by a public hash of all codes of a row."""
     upto = min(max(1, round(share * _PARTS)), _PARTS - 1)
     return Between(Part(order_codes(schema), _PARTS), 0, upto - 1)

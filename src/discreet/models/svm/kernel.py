@@ -36,7 +36,7 @@ class KernelEstimator(RiskEstimator):
     gamma : number, optional
         How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns).
     n_components : int
-        Random directions. The more, the smaller the kernel's error and the larger the noise (as the root
+        Random directions. The more, the smaller the kernel's error and the larger the noise (by the root
         of their number with δ > 0, faster without).
     random_state : int, RandomState or None
         For the directions, which are public.
@@ -56,7 +56,7 @@ class KernelEstimator(RiskEstimator):
         inner = _plain(facts.columns)
         if inner.width > MOST_FEATURES:
             raise ValueError(
-                f"X has {inner.width} features, categories counted; at most {MOST_FEATURES} are taken."
+                f"X has {inner.width} features, counting categories: at most {MOST_FEATURES} are allowed."
             )
         self._sharpness(facts)
         # a plan is the same for all frequencies, so it has none
@@ -130,8 +130,8 @@ class SVC(RiskClassifier, KernelEstimator):
     Privacy
     -------
     One `MinimisedRisk` step on features that depend on one row and public randomness; as private as
-    (epsilon, delta) says, for add/remove and replace-one, with or without ids. Rows of no declared class are
-    left out. Proof page: ``docs/proofs/erm.md``.
+    (epsilon, delta) says, for add/remove and replace-one, with or without ids. Rows without a declared class
+    are left out. Proof page: ``docs/proofs/erm.md``.
     """
 
     width: Any = 0.5

@@ -32,7 +32,7 @@ class LinearSVC(RiskClassifier):
     Privacy
     -------
     One `MinimisedRisk` step, as private as (epsilon, delta) says, for add/remove and replace-one, with or
-    without ids. Rows of no declared class are left out. Proof page: ``docs/proofs/erm.md``.
+    without ids. Rows without a declared class are left out. Proof page: ``docs/proofs/erm.md``.
     """
 
     norm: Any = None

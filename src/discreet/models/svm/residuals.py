@@ -35,12 +35,12 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
     Parameters
     ----------
     epsilon, delta : number
-        The privacy budget of one fit; pure DP if `delta` is 0. Infinite with ``unit=dp.PUBLIC`` alone.
+        The privacy budget of one fit; pure DP if `delta` is 0. Infinite only with ``unit=dp.PUBLIC``.
     target_bounds : pair (lower, upper)
         Public bounds of the target, which is scaled to [-1, 1] by them.
     loss : {"epsilon_insensitive", "huber"}
         Sizes of residuals beyond `margin`, with corners smoothed over ± `width`; or squares of residuals up
-        to `width`, beyond which they grow ever more slowly, and from 2·`width` on in a line.
+        to `width`, beyond which they grow ever more slowly, and linearly from 2·`width` on.
     margin : number
         Residuals below it cost nothing, between 0 and 1; in half-widths of the target's bounds.
     width : number
@@ -72,5 +72,5 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
         self.intercept_ = float(self.intercept_[0]) * half + float(column.lower) + half
 
     def predict(self, X: Any) -> Floats:
-        """The target of each row."""
+        """The predicted target of each row."""
         return np.asarray(self._scores(X))

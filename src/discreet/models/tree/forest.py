@@ -36,7 +36,7 @@ from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
 
-#: Levels of random trees, where nobody says.
+#: Default levels of random trees.
 USUAL_DEPTH = 8
 #: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
 COUNT_WEIGHT = "5/8"
@@ -65,13 +65,13 @@ class RandomForest(PrivateEstimator):
         Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
     share : {"budget", "rows"}, optional
         Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
-        (then `n_estimators` must be a power of two). By default the one with the smaller variance of a
-        leaf's share, from `expected_rows`: the budget, unless leaves hold very few rows.
+        (then `n_estimators` must be a power of two). By default whichever gives a leaf's share the smaller
+        variance for `expected_rows`: the budget, unless leaves hold very few rows.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the defaults above.
     random_state : int, Generator or RandomState, optional
-        For the public structure of the trees alone. Noise never depends on it.
+        Only for the public structure of the trees. Noise never depends on it.
     """
 
     n_estimators: Any = None
@@ -122,7 +122,7 @@ class RandomForest(PrivateEstimator):
         return bool(1 / m + (together / m) ** 2 > trees / m + (alone * trees / m) ** 2)
 
     def _error(self, facts: Facts, trees: int) -> float:
-        """The standard deviation of the noise on a leaf of one of so many trees in a joint vector."""
+        """The standard deviation of the noise on a leaf of one of this many trees in a joint vector."""
         query = Joint(*([self._leaf_query(self._stump(facts)[0], facts)] * trees))
         larger = facts.schema.derive(**dict([self._stump(facts)]))
         known = replace(facts, schema=larger)
@@ -191,7 +191,7 @@ class RandomForest(PrivateEstimator):
 
 
 def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
-    """One tree whose first levels tell the parts of the rows, and below each part its own tree."""
+    """One tree whose first levels split the rows into parts, with a tree of its own below each part."""
     above = len(trees).bit_length() - 1
     depth = len(trees[0]).bit_length()
     splits: list[Any] = []
@@ -215,7 +215,7 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     for that. All that is asked is one joint vector: how many rows of each class are in each leaf
     (Jagannathan, Pillaipakkamnatt & Wright 2009). Leaves are shrunk towards their ancestors; the trees'
     evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled up,
-    because a random tree sees only a part of what the columns tell.
+    because a random tree sees only a part of what the columns show.
 
     Attributes
     ----------
@@ -231,8 +231,8 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     One vector of T histograms: sensitivity T in L1 and √T in L2 under add/remove, 2T and √(2T) under
     replace-one, times `max_rows` (with ``share="rows"``: as for one tree). Event: `DiscreteLaplace`, or
     `Gaussian` with a δ. Trees, depth and defaults come from public facts. No rows, one class, constant
-    columns, NaN (the fill) and unknown categories (left branches, in a fit as in predictions) are
-    no special cases. Proof page: ``docs/proofs/tree.md``.
+    columns, NaN (the fill) and unknown categories (left branches, in a fit as in predictions) are not
+    special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------

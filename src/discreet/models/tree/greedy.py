@@ -36,7 +36,7 @@ from discreet.rational import whole
 
 Floats = npt.NDArray[np.float64]
 
-#: What each level's choices get, against the level above: deeper nodes have fewer rows.
+#: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
 GROWTH = Fraction(3, 2)
 #: The leaves' share of the budget.
 LEAVES = Fraction(1, 5)
@@ -186,7 +186,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     ----------
     criterion : {"gini", "majority"}
         What a split is scored by: Σ n_c²/n, or the largest class count max n_c, summed over its sides.
-        Majority needs half the noise and sees less; it is the better one where ε·rows is small.
+        Majority needs half the noise and sees less; it does better where ε·rows is small.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
     `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
     charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left branches,
-    in a fit as in predictions) are no special cases. Proof page: ``docs/proofs/tree.md``.
+    in a fit as in predictions) are not special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     """A decision tree whose splits are chosen privately, with noised means in its leaves.
 
     As `DecisionTreeClassifier`, with splits scored by S²/n, summed over their sides, S the sum of the target
-    scaled to [-1, 1]: what they take from the variance. Leaves have a noised count and sum.
+    scaled to [-1, 1]: how much they reduce the variance. Leaves have a noised count and sum.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """From noised counts in the leaves of a tree to what each leaf says: shrunk towards its ancestors.
 
 Everything here is post-processing. The counts of a node are the sum of those of its leaves. For classes,
-a node's answer is a mean of its own and its parent's, which counts as many rows as its noise could
+a node's answer is a mean of its own and its parent's, which counts as many rows as the node's noise could
 hide; for numbers it is the posterior mean under a fixed public prior about its parent's. Constants were
-chosen by measurement (``benchmarks/bench_tree.py``) and are flat around their values.
+chosen by measurement (``benchmarks/bench_tree.py``), and results change little around their values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: How many standard deviations of a node's noisy count its parent counts, and how many rows besides.
+#: A parent counts as this many standard deviations of a node's noisy count, plus this many rows.
 PULL, ROWS = 1.0, 1.0
 #: For targets in [-1, 1]: standard deviation of a node's mean about its parent's, variance in a node.
 CHILD_SPREAD, TYPICAL_VARIANCE = 0.2, 0.1
@@ -30,9 +30,9 @@ def levels(leaves: Floats) -> list[Floats]:
 
 
 def class_prior(counts: Floats, noise: float) -> Floats:
-    """The probabilities of classes in all rows, from noised counts: none is taken to be impossible."""
+    """The probabilities of classes over all rows, from noised counts; none is taken to be impossible."""
     seen = np.maximum(counts, 0.0) + ROWS
-    least = min(0.5 * noise, seen.max() / 2)  # a class can't be told from noise below that
+    least = min(0.5 * noise, seen.max() / 2)  # below that, a class can't be told from noise
     seen = np.maximum(seen, least)
     return np.asarray(seen / seen.sum())
 
@@ -72,7 +72,7 @@ def leaf_means(counts: Floats, sums: Floats, noise: tuple[float, float], mean: f
         below = 2 ** (len(numbers) - 1 - level)
         rows = np.maximum(n, 1.0)
         own = np.clip(s / rows, -1.0, 1.0)
-        # delta method for the quotient, and what few rows leave open
+        # delta method for the quotient, plus the variance of a mean of few rows
         spread = (noise[1] ** 2 + (own * noise[0]) ** 2) * below / rows**2 + TYPICAL_VARIANCE / rows
         weight = CHILD_SPREAD**2 / (CHILD_SPREAD**2 + spread)  # normal prior, normal noise
         means = parents + weight * (own - parents)

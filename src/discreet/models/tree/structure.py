@@ -19,7 +19,7 @@ from discreet.schema import Schema
 Integers = npt.NDArray[np.int64]
 Splits = tuple[Split | None, ...]
 
-#: What is assumed of the number of rows where nothing is known of it.
+#: The assumed number of rows where nothing is known about it.
 USUAL_ROWS = 10_000
 #: The most cut points of a column, and of all columns together.
 MOST_CUTS, MOST_CANDIDATES = 31, 1024
@@ -28,9 +28,9 @@ HALVINGS = 8
 
 
 def crowding(column: Numeric) -> float:
-    """How likely values crowd at the end that is nearer to zero, from the bounds alone.
+    """How likely values are to crowd at the end that is nearer to zero, from the bounds alone.
 
-    0 for bounds like -1 and 1, almost 1 for 0 and 100000: amounts that may be large mostly are small.
+    0 for bounds like -1 and 1, almost 1 for 0 and 100000: amounts that may be large are mostly small.
     """
     small, large = sorted((abs(float(column.lower)), abs(float(column.upper))))
     return 1.0 - small / large if large else 0.0
@@ -90,8 +90,8 @@ def random_tree(columns: Mapping[str, Base], depth: int, draw: np.random.Generat
     """A random public tree: at each node a random column, cut at random within the node's box.
 
     Jagannathan, Pillaipakkamnatt & Wright 2009, with cuts of numbers in their declared bounds: even, or,
-    with a probability that `crowding` gives, geometric towards the crowded end; of categories the
-    values that go right are a random half.
+    with a probability that `crowding` gives, geometric towards the crowded end; of categories, a random
+    half goes right.
     """
     box: dict[str, Any] = {}
     for name, column in columns.items():
@@ -143,9 +143,9 @@ def _random_split(
 
 
 def coverage(columns: int, depth: int) -> float:
-    """How much of what the columns tell a random tree is expected to see, between 0 and 1.
+    """The share of the columns' information that a random tree is expected to see, between 0 and 1.
 
-    A column that was cut m times on the way to a leaf is taken to tell m/(m + 1) of what it knows; m is
+    A column that was cut m times on the way to a leaf is taken to show m/(m + 1) of what it knows; m is
     binomial (depth, 1/columns), so 1 - E[1/(m + 1)] = 1 - (1 - (1 - p)^(depth + 1))/((depth + 1)·p).
     """
     p = 1 / max(1, columns)
@@ -153,7 +153,7 @@ def coverage(columns: int, depth: int) -> float:
 
 
 def _strength(epsilon: Any, rows: int) -> float:
-    """ε·rows, from 2: what decides how much structure a table can bear. Beyond ε = 100 rows decide."""
+    """ε·rows, from 2: what decides how much structure a table can bear. Above ε = 100, rows decide."""
     budget = 100.0 if epsilon == math.inf else float(rational(epsilon, "epsilon"))
     return max(2.0, min(budget, 100.0) * rows)
 
@@ -169,14 +169,14 @@ def greedy_depth(epsilon: Any, rows: int) -> int:
 def forest_size(epsilon: Any, rows: int) -> int:
     """How many random trees: a power of two up to 32, with ε·rows at least 50 times as large.
 
-    Each tree's leaves have that many times the noise of one tree's; all rows in the noise of a tree's root
-    must stay visible.
+    Each tree's leaves have that many times the noise of a single tree; the rows of a tree's root must stay
+    visible in its noise.
     """
     return int(2 ** min(5, max(0, math.floor(math.log2(_strength(epsilon, rows) / 50)))))
 
 
 def random_generator(state: Any) -> np.random.Generator:
-    """The generator of the public structure; its seed may be known to everybody."""
+    """The generator of the public structure; everybody may know its seed."""
     if isinstance(state, np.random.Generator):
         return state
     if isinstance(state, np.random.RandomState):
