@@ -56,7 +56,9 @@ def test_tests_of_something_that_is_not_there_would_be_noticed(tmp_path):
 
 def test_tests_of_a_model_are_named_after_its_package():
     modules = {path.stem for path in (CODE / "models").iterdir()} | EVERY_ESTIMATOR
-    for file in (TESTS / "models").glob("test_*.py"):
+    files = list((TESTS / "models").glob("test_*.py"))
+    assert files
+    for file in files:
         name = file.stem.removeprefix("test_")
         assert any(name == own or name.startswith(f"{own}_") for own in modules), file.name
 
