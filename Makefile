@@ -32,8 +32,9 @@ test-all: $(READY) ## the tests, with the slow ones
 
 # What rests on the libraries whose versions move most: frames, scikit-learn, databases.
 OLDEST := .venv-oldest
-OLDEST_TESTS := tests/meta tests/schema tests/queries tests/measures tests/engines/test_engine_types.py \
-	tests/engines/test_engine_persons.py tests/models/test_naive_bayes.py tests/ledger/test_ledger_opening.py
+OLDEST_TESTS := tests/meta tests/test_schema.py tests/test_expressions.py tests/test_rational.py tests/columns \
+	tests/queries tests/measures tests/engines/test_engine_types.py tests/engines/test_engine_persons.py \
+	tests/models/test_naive_bayes.py tests/ledger/test_ledger_opening.py
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt $(READY)
 	@$(PYTHON) -m venv $(OLDEST)

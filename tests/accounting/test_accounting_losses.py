@@ -134,19 +134,27 @@ def test_steps_of_stochastic_gradient_descent_are_never_understated(count: int) 
         check(event, sums, delta, within="0.999")
 
 
+#: Chance and σ of sampled steps, and how many of them leave something to protect.
+SAMPLED = {("0.3", "4"): 10**4, ("0.01", "1"): 10**5, ("1e-3", "0.6"): 10**6, ("1e-5", "2"): 10**8}
+STEPS = [(*step, count) for step in SAMPLED for count in (300, *(10**k for k in range(3, 9)))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [300, *(10**k for k in range(3, 9))])
-@pytest.mark.parametrize(
-    ("chance", "sigma"), [("0.3", "4"), ("0.01", "1"), ("1e-3", "0.6"), ("1e-5", "2")]
-)
-def test_many_sampled_steps_are_never_understated(count: int, chance: str, sigma: str) -> None:
+@pytest.mark.parametrize(("chance", "sigma", "count"), [s for s in STEPS if s[2] <= SAMPLED[s[:2]]])
+def test_many_sampled_steps_are_never_understated(chance: str, sigma: str, count: int) -> None:
     event = events.Repeat(events.Poisson(chance, events.Gaussian(sigma)), count)
+    assert loss_of(event).delta(100) <= 1e-6
     mu_squared = 1 / Fraction(sigma) ** 2
     sums = [[(sampled(mu_squared, Fraction(chance), person_comes=c), count)] for c in (False, True)]
-    if loss_of(event).delta(100) > 1e-6:
-        return  # nothing is left to protect
     for delta in ("1e-3", "1e-12"):
         check(event, sums, delta, within="0.98")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("chance", "sigma", "count"), [s for s in STEPS if s[2] > SAMPLED[s[:2]]])
+def test_too_many_sampled_steps_protect_nobody(chance: str, sigma: str, count: int) -> None:
+    event = events.Repeat(events.Poisson(chance, events.Gaussian(sigma)), count)
+    assert loss_of(event).delta(100) > 1e-6
 
 
 def exact_responses(epsilon: Fraction, count: int, at: Fraction) -> mpmath.mpf:
@@ -380,8 +388,13 @@ def test_discrete_gaussian_noise_is_never_understated(sigma: str) -> None:
         if found:
             below = found * Fraction(999, 1000)
             assert exact_discrete_delta(Fraction(sigma), 1, below) > number(delta)
-    if Fraction(sigma) < 1:
-        return  # the lattice is too wide for the contour
+
+
+@pytest.mark.parametrize(
+    "sigma", ["1", "3.7", "40"]
+)  # below, the lattice is too wide for the contour
+def test_discrete_gaussian_noise_beside_a_gaussian_is_never_understated(sigma: str) -> None:
+    event = events.DiscreteGaussian(sigma)
     beside = events.Compose(events.Repeat(event, 20), events.Gaussian(2))
     moments = [(discrete_normal(Fraction(sigma), 1), 20), (normal(Fraction(1, 4)), 1)]
     check(beside, [moments], "1e-6")

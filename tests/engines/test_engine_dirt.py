@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import fractions
+import itertools
 import math
 import random
 import struct
@@ -123,8 +124,10 @@ def test_arrays_of_random_bits(kind: str) -> None:
         source: Any = {"x": cells, "k": cells}
         if draw.random() < 0.2:
             source = pd.DataFrame(source)
+        rows = [{"x": cell, "k": cell} for cell in cells]
         for query in [dp.Moments("x", by="k"), dp.Sum("x")]:
-            exact_totals(dp.PrivateDataset(source, schema, unit=dp.PUBLIC), query)
+            found = exact_totals(dp.PrivateDataset(source, schema, unit=dp.PUBLIC), query)
+            assert found.tolist() == oracle.totals(query, schema, rows)
 
 
 def test_long_doubles() -> None:
@@ -233,13 +236,19 @@ def failing_sources(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("form", ["duckdb", "polars", "polars function", "truncated"])
-@pytest.mark.parametrize("query", [dp.Sum("x"), dp.Count(), dp.Median("x")])
+@pytest.mark.parametrize(
+    ("query", "form"),
+    [
+        *itertools.product(
+            [dp.Sum("x"), dp.Median("x")], ["duckdb", "polars", "polars function", "truncated"]
+        ),
+        (dp.Count(), "polars function"),  # elsewhere a count need not read the column
+        (dp.Count(), "truncated"),
+    ],
+)
 def test_messages_of_engines_never_reach_the_reader(form: str, query: Any, tmp_path: Path) -> None:
     source = failing_sources(tmp_path)[form]
     dataset = dp.PrivateDataset(source, dp.Schema(x=dp.Real(0, 1)), unit=dp.PUBLIC)
-    if isinstance(query, dp.Count) and form in ("duckdb", "polars"):
-        return  # a count need not read the column
     with pytest.raises(EngineFailed) as caught:
         exact_totals(dataset, query)
     assert caught.value.__cause__ is None

@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -79,20 +80,28 @@ def test_a_damaged_ledger_is_not_backed_up(filled: Ledger, tmp_path: Path) -> No
 
 def test_backups_are_made_while_others_charge(url: str, tmp_path: Path) -> None:
     ledger = Ledger(url, limit=PureDP(100))
-    stop = threading.Event()
+    started, stop = threading.Event(), threading.Event()
 
     def work() -> None:
         while not stop.is_set():
             ledger.charge(DiscreteLaplace(1000))
+            started.set()
 
     thread = threading.Thread(target=work)
     thread.start()
+    assert started.wait(60)
     anchors = [Ledger(url).backup(tmp_path / f"copy{i}.db") for i in range(5)]
     stop.set()
     thread.join()
-    for i, anchor in enumerate(anchors):
-        Ledger(f"sqlite:///{tmp_path}/copy{i}.db", read_only=True).verify(*anchor)
-        ledger.verify(*anchor)
+    for i, (head, number) in enumerate(anchors):
+        copy = Ledger(f"sqlite:///{tmp_path}/copy{i}.db", read_only=True)
+        assert copy.head == (head, number)
+        charges = len(copy.entries()) - 1  # the first one opens the ledger
+        assert copy.spent() == PureDP(Fraction(charges, 1000))
+        copy.verify(head, number)
+        ledger.verify(head, number)
+    numbers = [number for _, number in anchors]
+    assert 0 < numbers[0] <= sorted(numbers)[-1] <= ledger.head[1]
 
 
 def test_a_ledger_on_a_server_is_backed_up_to_a_file(postgres_server, tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
-"""Many threads, many processes, forks, and processes that are killed."""
+"""Threads, copies, pickles and forks of a ledger in a file, and ledgers that go with their process."""
 
 from __future__ import annotations
 
 import copy
-import multiprocessing
 import os
 import pickle
-import random
-import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import joblib
@@ -22,63 +18,7 @@ from discreet.events import DiscreteLaplace
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.measures import ApproxDP, PureDP
 
-fork = multiprocessing.get_context("fork")
-
 PAIR = ApproxDP(1, 1e-6)
-
-
-def _charge_until_refused(url: str, scale: int, acknowledged: Path) -> None:
-    """Charge as often as possible; write down every entry that was acknowledged, on the disk."""
-    ledger = Ledger(url)
-    file = os.open(acknowledged, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    while True:
-        try:
-            entry = ledger.charge(DiscreteLaplace(scale))
-        except BudgetExceeded:
-            os._exit(7)
-        os.write(file, f"{entry.number} {entry.hash}\n".encode())
-        os.fsync(file)
-
-
-def test_killed_processes_lose_no_entry_and_pass_no_limit(url: str, tmp_path: Path) -> None:
-    room = 3000
-    ledger = Ledger(url, limit=PureDP(2))  # room for 3000 charges of 1/1500
-    files = [tmp_path / f"worker{i}" for i in range(24)]
-    arguments = [(url, room // 2, file) for file in files]
-    workers = [fork.Process(target=_charge_until_refused, args=each) for each in arguments]
-    for worker in workers[:16]:
-        worker.start()
-    chance = random.Random(20240229)
-    waiting, killed = workers[16:], 0
-    time.sleep(0.1)
-    for victim in chance.sample(workers[:16], 8):
-        time.sleep(chance.uniform(0.01, 0.1))
-        if victim.exitcode is None:
-            os.kill(victim.pid, signal.SIGKILL)
-            killed += 1
-        waiting.pop().start()  # somebody else takes its place
-    for worker in workers:
-        worker.join(timeout=60)
-    assert {worker.exitcode for worker in workers} == {7, -signal.SIGKILL}
-    assert sum(worker.exitcode == -signal.SIGKILL for worker in workers) == killed
-    assert killed >= 6
-
-    entries = ledger.entries()
-    assert ledger.spent() == PureDP(2)
-    assert len(entries) == 1 + room
-    by_number = {entry.number: entry.hash for entry in entries}
-    seen: set[int] = set()
-    for file in files:
-        for line in file.read_bytes().decode().splitlines(keepends=True):
-            if line.endswith("\n"):
-                number, hash_ = line.split()
-                assert by_number[int(number)] == hash_
-                assert int(number) not in seen
-                seen.add(int(number))
-    # at most one entry of each killed process was booked but not acknowledged
-    assert room - killed <= len(seen) <= room
-    ledger.verify()
-    Ledger(url).verify(*ledger.head)
 
 
 def test_threads_share_a_ledger() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import pickle
 import threading
 
+import joblib
 import pytest
 
 from discreet.events import DiscreteLaplace
@@ -98,4 +100,17 @@ def test_forks_while_threads_charge(url: str) -> None:
         thread.join()
     assert codes == [0] * 6
     assert sum(entry.note == "child" for entry in ledger.entries()) == 30
+    ledger.verify()
+
+
+def test_joblib_workers_and_pickles_share_the_ledger(url: str) -> None:
+    ledger = Ledger(url, limit=PureDP(1))
+    again = pickle.loads(pickle.dumps(ledger.account("team", PureDP(0.5))))
+    again.charge(DiscreteLaplace(100))
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        entries = joblib.Parallel()(
+            joblib.delayed(ledger.charge)(DiscreteLaplace(100), note=str(i)) for i in range(4)
+        )
+    assert sorted(entry.number for entry in entries) == [3, 4, 5, 6]
+    assert ledger.spent() == PureDP(0.05)
     ledger.verify()

@@ -119,8 +119,13 @@ def test_a_process_with_the_old_code_may_still_be_writing(old: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journal, "write_entry", without)
         ledger.charge(DiscreteLaplace(20))
-    ledger.charge(DiscreteLaplace(20))
+    entry = ledger.charge(DiscreteLaplace(20))
     ledger.verify()
+    *_, theirs, ours = ledger.entries()
+    assert (theirs.who, theirs.token) == ("bob@old", "")
+    assert ours == entry
+    assert ours.token
+    assert ledger.spent() == ApproxDP("0.55", "1e-7")
 
 
 def test_a_new_file_and_a_migrated_one_have_the_same_tables(old: str) -> None:

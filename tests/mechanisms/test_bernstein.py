@@ -261,7 +261,9 @@ def test_bad_arguments():
 
 def test_the_guide_runs():
     page = Path(__file__).parents[2] / "docs" / "guides" / "bernstein.md"
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
         names: dict[str, object] = {}
         exec(compile(block, "bernstein.md", "exec"), names)
         assert np.isfinite(names["curve"](0.3))

@@ -33,5 +33,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_links_lead_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text("utf-8")):
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text("utf-8"))
+    assert links
+    for link in links:
         assert (PAGE.parent / link).exists(), link

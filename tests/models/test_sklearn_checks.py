@@ -33,8 +33,16 @@ def test_no_estimator_is_forgotten() -> None:
     assert [kind.__name__ for kind in estimator_classes() if kind not in shown] == []
 
 
+def unexplained(failing: dict[str, str]) -> list[str]:
+    """Checks that are said to fail without a reason, or that are none."""
+    return [c for c, reason in failing.items() if not c.startswith("check_") or len(reason) <= 20]
+
+
 def test_every_failure_has_a_reason() -> None:
+    assert unexplained({"check_fit": "slow", "fit": "this is no check, whatever it says"}) == [
+        "check_fit",
+        "fit",
+    ]
+    assert CHECKED
     for _, failing in CHECKED:
-        for check, reason in failing.items():
-            assert check.startswith("check_")
-            assert len(reason) > 20
+        assert not unexplained(failing)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "membership.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "membership.md"
 
 
 def test_the_blocks_of_the_guide_run_and_print_what_it_says(capsys):

@@ -1,18 +1,18 @@
-"""Many processes at one PostgreSQL server; processes, backends and the server itself die."""
+"""Processes that are killed, of a ledger in a file and of one on a server; backends and servers that die."""
 
 from __future__ import annotations
 
 import itertools
 import multiprocessing
 import os
-import pickle
 import random
 import signal
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-import joblib
 import pytest
 
 from discreet.events import DiscreteLaplace
@@ -23,10 +23,39 @@ fork = multiprocessing.get_context("fork")
 _names = itertools.count()
 
 
-@pytest.fixture
-def url(spare_postgres_server) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where a ledger is kept, for how many charges it has room, and what dies beside its processes."""
+
+    url: str
+    room: int
+    disasters: tuple[Callable[[], None], ...] = ()
+
+
+def _server_url(server) -> str:
+    return f"{server.url()}?ledger=study_{next(_names)}"
+
+
+def _server_disasters(server) -> tuple[Callable[[], None], ...]:
+    def kill_a_backend() -> None:  # the server ends all others and recovers by itself
+        os.kill(random.Random(1).choice(_backends(server)), signal.SIGKILL)
+        server.wait()
+
+    def crash() -> None:
+        server.stop("immediate")
+        time.sleep(0.3)
+        server.start()
+
+    return kill_a_backend, crash, lambda: server.restart("fast")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, url: str) -> Place:
     """A ledger that doesn't exist yet."""
-    return f"{spare_postgres_server.url()}?ledger=study_{next(_names)}"
+    if request.param == "sqlite":
+        return Place(url, 3000)
+    server = request.getfixturevalue("spare_postgres_server")
+    return Place(_server_url(server), 1200, _server_disasters(server))
 
 
 def _charge_until_refused(url: str, scale: int, acknowledged: Path) -> None:
@@ -61,31 +90,31 @@ def _backends(server) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def test_nothing_that_dies_loses_an_entry_or_passes_the_limit(
-    url: str, spare_postgres_server, tmp_path: Path
-) -> None:
-    server, room = spare_postgres_server, 1200
-    ledger = Ledger(url, limit=PureDP(2))
-    files = [tmp_path / f"worker{i}" for i in range(24)]
+def _acknowledged(files: list[Path]) -> list[tuple[int, str, str]]:
+    """Number, hash and token of what was written down whole."""
+    lines = [line for file in files for line in file.read_text().splitlines(keepends=True)]
+    parts = [line.split() for line in lines if line.endswith("\n")]
+    return [(int(number), hash_, token) for number, hash_, token in parts]
+
+
+def test_nothing_that_dies_loses_an_entry_or_passes_the_limit(place: Place, tmp_path: Path) -> None:
+    ledger = Ledger(place.url, limit=PureDP(2))
+    scale, files = place.room // 2, [tmp_path / f"worker{i}" for i in range(24)]
     workers = [
-        fork.Process(target=_charge_until_refused, args=(url, room // 2, file)) for file in files
+        fork.Process(target=_charge_until_refused, args=(place.url, scale, file)) for file in files
     ]
     for worker in workers[:16]:
         worker.start()
     chance = random.Random(20240229)
-    waiting, killed = workers[16:], 0
-    victims = chance.sample(workers[:16], 8)
+    waiting, victims = workers[16:], chance.sample(workers[:16], 8)
 
-    def kill_some(count: int) -> int:
-        done = 0
+    def kill_some(count: int) -> None:
         for _ in range(count):
             victim = victims.pop()
             time.sleep(chance.uniform(0.01, 0.1))
             if victim.exitcode is None:
                 os.kill(victim.pid, signal.SIGKILL)
-                done += 1
             waiting.pop().start()  # somebody else takes its place
-        return done
 
     def progress(beyond: int) -> int:
         deadline = time.monotonic() + 60
@@ -95,48 +124,36 @@ def test_nothing_that_dies_loses_an_entry_or_passes_the_limit(
         return count
 
     count = progress(100)
-    killed += kill_some(3)
-    # a backend dies: the server ends all others and recovers by itself
-    os.kill(chance.choice(_backends(server)), signal.SIGKILL)
-    server.wait()
-    count = progress(count + 50)
-    killed += kill_some(3)
-    # the server crashes, and is started again
-    server.stop("immediate")
-    time.sleep(0.3)
-    server.start()
-    count = progress(count + 50)
-    killed += kill_some(2)
-    server.restart("fast")
-    assert progress(count + 50) < room
+    for disaster in place.disasters:
+        kill_some(2)
+        disaster()
+        count = progress(count + 50)
+        assert count < place.room
+    kill_some(len(victims))
     for worker in workers:
         worker.join(timeout=120)
     problems = [path.read_text() for path in tmp_path.glob("*.error")]
     assert problems == []
-    assert {worker.exitcode for worker in workers} == {7, -signal.SIGKILL}
+    codes = [worker.exitcode for worker in workers]
+    killed = codes.count(-signal.SIGKILL)
+    assert set(codes) == {7, -signal.SIGKILL}
     assert killed >= 6
 
     entries = ledger.entries()
     assert ledger.spent() == PureDP(2)
-    assert len(entries) == 1 + room
-    by_number = {entry.number: (entry.hash, entry.token) for entry in entries}
-    seen: set[int] = set()
-    for file in files:
-        for line in file.read_bytes().decode().splitlines(keepends=True):
-            if line.endswith("\n"):
-                number, hash_, token = line.split()
-                assert by_number[int(number)] == (hash_, token)
-                assert int(number) not in seen
-                seen.add(int(number))
+    assert len(entries) == 1 + place.room
+    seen = _acknowledged(files)
+    assert len(set(seen)) == len(seen)
+    assert set(seen) <= {(entry.number, entry.hash, entry.token) for entry in entries}
     # at most one entry of each killed process was booked but not acknowledged
-    assert room - killed <= len(seen) <= room
+    assert place.room - killed <= len(seen) <= place.room
     ledger.verify()
-    Ledger(url).verify(*ledger.head)
+    Ledger(place.url).verify(*ledger.head)
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_the_server_restarts_between_charges(url: str, spare_postgres_server, mode: str) -> None:
-    ledger = Ledger(url, limit=PureDP(1))
+def test_the_server_restarts_between_charges(spare_postgres_server, mode: str) -> None:
+    ledger = Ledger(_server_url(spare_postgres_server), limit=PureDP(1))
     ledger.charge(DiscreteLaplace(10))
     spare_postgres_server.restart(mode)
     ledger.charge(DiscreteLaplace(10))
@@ -145,8 +162,8 @@ def test_the_server_restarts_between_charges(url: str, spare_postgres_server, mo
     ledger.verify()
 
 
-def test_a_charge_waits_while_the_server_restarts(url: str, spare_postgres_server) -> None:
-    ledger = Ledger(url, limit=PureDP(1))
+def test_a_charge_waits_while_the_server_restarts(spare_postgres_server) -> None:
+    ledger = Ledger(_server_url(spare_postgres_server), limit=PureDP(1))
     spare_postgres_server.stop()
     starter = threading.Timer(0.5, spare_postgres_server.start)
     starter.start()
@@ -157,10 +174,10 @@ def test_a_charge_waits_while_the_server_restarts(url: str, spare_postgres_serve
     ledger.verify()
 
 
-def test_a_backend_is_ended_in_the_middle_of_a_charge(url, spare_postgres_server, monkeypatch):
+def test_a_backend_is_ended_in_the_middle_of_a_charge(spare_postgres_server, monkeypatch):
     from discreet.ledger import journal
 
-    ledger = Ledger(url, limit=PureDP(1))
+    ledger = Ledger(_server_url(spare_postgres_server), limit=PureDP(1))
     ended, original = [], journal.run
 
     def interrupted(connection, statement, **values):
@@ -174,17 +191,4 @@ def test_a_backend_is_ended_in_the_middle_of_a_charge(url, spare_postgres_server
     assert ledger.charge(DiscreteLaplace(10)).number == 1
     assert ended
     assert ledger.spent() == PureDP(0.1)
-    ledger.verify()
-
-
-def test_joblib_workers_and_pickles_share_the_ledger(url: str) -> None:
-    ledger = Ledger(url, limit=PureDP(1))
-    again = pickle.loads(pickle.dumps(ledger.account("team", PureDP(0.5))))
-    again.charge(DiscreteLaplace(100))
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        entries = joblib.Parallel()(
-            joblib.delayed(ledger.charge)(DiscreteLaplace(100), note=str(i)) for i in range(4)
-        )
-    assert sorted(entry.number for entry in entries) == [3, 4, 5, 6]
-    assert ledger.spent() == PureDP(0.05)
     ledger.verify()

@@ -191,9 +191,11 @@ def test_reports_follow_the_channel(coarse, epsilon):
         keep = expected > 0
         assert counts[~keep].sum() == 0
         assert chisquare(counts[keep], expected[keep]).pvalue > 1e-4, mechanism
-        if len(wrong_rows[value]) == len(rows[value]):
-            other = np.array([float(p) for p in wrong_rows[value]]) * n
-            assert chisquare(counts[keep], other[keep]).pvalue < 1e-4, mechanism
+        if len(wrong_rows[value]) < len(rows[value]):  # a narrower window: some reports can't be
+            assert counts[len(wrong_rows[value]) :].sum() > 0, mechanism
+            continue
+        other = np.array([float(p) for p in wrong_rows[value]]) * n
+        assert chisquare(counts[keep], other[keep]).pvalue < 1e-4, mechanism
 
 
 def test_hashes_are_pairwise_independent_and_cells_are_told_by_response():
