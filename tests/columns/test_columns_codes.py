@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.coding import PRODUCT_BITS, VALUE_BITS
-<<<<<<< HEAD:tests/schema/test_codes.py
 from discreet.coding.chunks import Chunk
 from discreet.engines.arrays import Arrays
-=======
-from discreet.engines.arrays import Arrays, Chunk
 from payment import check_own_words
->>>>>>> part-t:tests/columns/test_columns_codes.py
 
 
 def codes(schema: dp.Schema, name: str, **columns: list[Any]) -> list[int]:
