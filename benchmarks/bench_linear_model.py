@@ -112,12 +112,14 @@ def other_designs(train: Any, test: Any) -> None:
             squared = ((1 + radius_squared) ** 2 + 1 + radius_squared**2) / 2
         v = np.column_stack([np.ones(len(rows)), rows])
         exact = v.T @ v
-        law = Gaussian(epsilon, delta).law(Sensitivity(1, int(np.ceil(squared * size**2))))
+        distribution = Gaussian(epsilon, delta).distribution(
+            Sensitivity(1, int(np.ceil(squared * size**2)))
+        )
         found = []
         for _ in range(10 * REPEATS):  # these differences are small
-            upper = np.triu(noise.rounded_gaussian(law.sigma, (7, 7)) / size)  # type: ignore[attr-defined]
+            upper = np.triu(noise.rounded_gaussian(distribution.sigma, (7, 7)) / size)  # type: ignore[attr-defined]
             matrix = exact + upper + np.triu(upper, 1).T
-            line = adaptive(matrix, law.expected_error() / size, np.zeros(5))
+            line = adaptive(matrix, distribution.expected_error() / size, np.zeros(5))
             guess = np.clip(line.intercept + scaled_test[:, :5] @ line.slopes, -1, 1)
             residual = scaled_test[:, 5] - guess
             found.append(1 - residual @ residual / (np.var(scaled_test[:, 5]) * len(residual)))

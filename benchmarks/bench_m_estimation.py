@@ -173,7 +173,7 @@ def half(counts: Any, at_least: float) -> Any:
     return HONEST(counts, at_least / 2)
 
 
-HONEST = m_estimation.kept
+HONEST = m_estimation.keep_cells
 
 
 def post_processing() -> None:
@@ -187,11 +187,11 @@ def post_processing() -> None:
             ("simplex", soft),
             ("negative to 0", clipped),
         ):
-            m_estimation.kept = rule
+            m_estimation.keep_cells = rule
             for what in ("histogram, logistic", "histogram, tree"):
                 found = mean_scores(makers(schema, 30_000)[what], splits)
                 shown(f"{len(names)} columns, {title}", what.split(", ")[1], found)
-    m_estimation.kept = HONEST
+    m_estimation.keep_cells = HONEST
 
 
 def main(arguments: Sequence[str] = ()) -> int:

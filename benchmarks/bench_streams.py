@@ -53,9 +53,9 @@ def write(folder: Path, rows: int) -> None:
 
 def by_hand(folder: Path) -> Callable[[], list[int]]:
     """Counts, sums and squares as SQL that gives the same integers, on a connection like ours."""
-    from discreet.engines.parquet import limited_connection
+    from discreet.engines.parquet import connect_with_limits
 
-    connection = limited_connection()
+    connection = connect_with_limits()
     code = (
         "2 * floor((CASE WHEN {0} IS NULL OR isnan({0}) THEN 1.0 ELSE least(greatest({0}, -3.0), 5.0) END "
         "+ 3.0::DOUBLE) * 4096.0::DOUBLE)::BIGINT - 32768"

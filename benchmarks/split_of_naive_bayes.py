@@ -13,7 +13,7 @@ import numpy as np
 from peers import DATA, adult
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from discreet.models.posterior import class_moments, repaired_counts
+from discreet.models.posterior import class_moments, repair_counts
 
 #: Weights of the count, of u and of 1 - u².
 SPLITS = [
@@ -44,7 +44,7 @@ def accuracy(
     spread = 2**0.5 * scale
     columns = np.ones(x.shape[1])
     noise = (spread / count, spread / first * columns, spread / rest * columns)
-    counts = repaired_counts(noisy, noise[0])
+    counts = repair_counts(noisy, noise[0])
     means, variances = class_moments(counts, sums, noisy[:, None] - rests, noise, 4.0**-14)
     scores = np.log(counts / counts.sum()) - 0.5 * np.log(variances).sum(axis=1)
     far = ((x_test[:, None, :] - means) ** 2 / variances).sum(axis=2)

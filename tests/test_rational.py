@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.rational import (
     above,
+    as_integer,
     float_above,
     float_below,
     logarithm,
@@ -22,7 +23,6 @@ from discreet.rational import (
     probability,
     rational,
     square_root_above,
-    whole,
 )
 
 FRACTIONS = st.builds(
@@ -62,9 +62,9 @@ def test_ranges_are_named() -> None:
         with pytest.raises(ValueError, match="thing"):
             check(bad, "thing")
     with pytest.raises(ValueError, match="thing"):
-        whole(0, "thing", least=1)
+        as_integer(0, "thing", least=1)
     with pytest.raises(TypeError, match="thing"):
-        whole(1.0, "thing")
+        as_integer(1.0, "thing")
 
 
 @given(FRACTIONS)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
-from discreet.coding import CodedQuery, Condition, Engine, Keep
+from discreet.coding import CodedQuery, Condition, Engine, PersonLimit
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
@@ -19,7 +19,7 @@ from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
 from discreet.progress import hide_bars
 from discreet.queries import Budget, Prepared, Query, check_budget
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
 from discreet.selection import Selection
@@ -90,7 +90,7 @@ class PrivateDataset:
         self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
         if rows is not None:
-            self._rows = whole(rows, "rows")
+            self._rows = as_integer(rows, "rows")
             if self.unit.relation is ADD_REMOVE:
                 raise ValueError(
                     "rows must not be declared under dp.ADD_REMOVE: there the number of rows is private."
@@ -149,7 +149,7 @@ class PrivateDataset:
         if isinstance(asked, Step):
             return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
         prepared = self._prepare(asked, budget)
-        guess = self.rows if rows is None else whole(rows, "rows")
+        guess = self.rows if rows is None else as_integer(rows, "rows")
         error = prepared.expected_error
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
@@ -194,7 +194,9 @@ class PrivateDataset:
         names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
         keep = None
         if self.unit.id_column is not None:
-            keep = Keep(self.unit.id_column, self.unit.rows_per_person, order_codes(self.schema))
+            keep = PersonLimit(
+                self.unit.id_column, self.unit.rows_per_person, order_codes(self.schema)
+            )
         query = CodedQuery((), (), None, (), keep)
         codes = tuple(self.schema.code(name) for name in names)
         return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))

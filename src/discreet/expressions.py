@@ -46,10 +46,10 @@ class Expression(ABC):
         """The test on integer codes that this stands for."""
 
     def __and__(self, other: Expression) -> Expression:
-        return _Joined("and", (self, _checked(other)))
+        return _Joined("and", (self, _check(other)))
 
     def __or__(self, other: Expression) -> Expression:
-        return _Joined("or", (self, _checked(other)))
+        return _Joined("or", (self, _check(other)))
 
     def __invert__(self) -> Expression:
         return _Not(self)
@@ -61,7 +61,7 @@ class Expression(ABC):
         )
 
 
-def _checked(other: object) -> Expression:
+def _check(other: object) -> Expression:
     if not isinstance(other, Expression):
         raise TypeError(f"where: can't join a condition with {type(other).__name__}.")
     return other
@@ -140,7 +140,7 @@ class _Comparison(Expression):
                 return NoneOf(_range(code, at, at)) if whole else AllOf(())
 
     def __str__(self) -> str:
-        return f"{_shown(self.column)} {self.sign} {self.constant!r}"
+        return f"{_show(self.column)} {self.sign} {self.constant!r}"
 
 
 @dataclass(frozen=True)
@@ -158,10 +158,10 @@ class _Membership(Expression):
         return OneOf(column.code(self.column, schema), members)
 
     def __str__(self) -> str:
-        return f"{_shown(self.column)} in {list(self.values)!r}"
+        return f"{_show(self.column)} in {list(self.values)!r}"
 
 
-def _shown(name: str) -> str:
+def _show(name: str) -> str:
     return name if name.isidentifier() and not iskeyword(name) else f"col({name!r})"
 
 
@@ -288,7 +288,7 @@ def _build(node: ast.expr) -> Expression:
             parts = [_pair(a, op, b) for a, op, b in zip(sides, ops, right, strict=False)]
             return parts[0] if len(parts) == 1 else _Joined("and", tuple(parts))
         case _:
-            raise _refused(node)
+            raise _refusal(node)
 
 
 def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Expression:
@@ -305,7 +305,7 @@ def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Expression:
         inside = _Membership(name, tuple(_constant(item) for item in right.elts))
         return inside if isinstance(op, ast.In) else _Not(inside)
     if type(op) not in _SIGNS:
-        raise _refused(left)
+        raise _refusal(left)
     sign = _SIGNS[type(op)]
     return _Comparison(name, _FLIPPED[sign] if flip else sign, _constant(right))
 
@@ -329,10 +329,10 @@ def _constant(node: ast.expr) -> Any:
         ):
             return -value
         case _:
-            raise _refused(node)
+            raise _refusal(node)
 
 
-def _refused(node: ast.AST) -> ValueError:
+def _refusal(node: ast.AST) -> ValueError:
     return ValueError(
         f"where: {ast.unparse(node)!r} is not part of the language: it has comparisons of columns with "
         "constants, in, and, or, not."

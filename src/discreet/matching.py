@@ -14,7 +14,7 @@ class ColumnMismatch(TypeError):
     """A column's name or type does not match the schema. It tells nothing about a cell."""
 
 
-def needed_columns(schema: Schema, unit: Unit) -> list[str]:
+def list_needed(schema: Schema, unit: Unit) -> list[str]:
     """The names that a table must have."""
     return list(dict.fromkeys([*schema.base, *([unit.id_column] if unit.id_column else [])]))
 
@@ -23,7 +23,7 @@ def check_names(
     present: Sequence[Any], schema: Schema, unit: Unit, place: str = "the table"
 ) -> None:
     """Check that each needed column stands in a table, and once."""
-    needed = needed_columns(schema, unit)
+    needed = list_needed(schema, unit)
     names = [name for name in present if isinstance(name, str)]
     for name in needed:
         if name not in names:
@@ -75,7 +75,7 @@ def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
         allowed, wanted = {"number", "boolean", "object"}, "numbers or booleans"
     if kind not in allowed:
         raise ColumnMismatch(
-            f"column {name!r} is declared as {wanted}, but its type in the table is {_shown(dtype)}: "
+            f"column {name!r} is declared as {wanted}, but its type in the table is {_type_name(dtype)}: "
             "change the declaration, or the column's type, to match."
         )
 
@@ -83,9 +83,11 @@ def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
 def check_id_kind(name: str, kind: str, dtype: Any) -> None:
     """Check the type of the id column."""
     if kind not in {"number", "boolean", "text", "object"}:
-        raise ColumnMismatch(f"id column {name!r} must hold numbers or text, not {_shown(dtype)}.")
+        raise ColumnMismatch(
+            f"id column {name!r} must hold numbers or text, not {_type_name(dtype)}."
+        )
 
 
-def _shown(dtype: Any) -> str:
+def _type_name(dtype: Any) -> str:
     """The name of a type, without categories or other details that may come from cells."""
     return type(dtype).__name__.removesuffix("DType")

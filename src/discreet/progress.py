@@ -25,7 +25,7 @@ def is_wanted() -> bool:
 
 
 @contextmanager
-def shown(title: str, share: Callable[[], float]) -> Iterator[None]:
+def show(title: str, share: Callable[[], float]) -> Iterator[None]:
     """Inside the block, show `share()` (0 to 1; negative: not known) every now and then."""
     if not is_wanted():
         yield

@@ -16,7 +16,7 @@ Number = int | float | str | Fraction | Decimal
 
 #: Powers of ten, and digits above and below a fraction's line, up to which numbers are taken: room for any
 #: cost and for what a ledger wrote, and none for mischief. Python itself writes out no more than 4300.
-LARGEST_POWER, MOST_DIGITS = 1000, 4000
+LARGEST_POWER, MAX_DIGITS = 1000, 4000
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
 
 
@@ -31,12 +31,12 @@ def rational(value: object, name: str) -> Fraction:
         raise TypeError(f"{name} must be a number, not {type(value).__name__}.")
     if isinstance(value, numbers.Integral):
         number = int(value)
-        if number.bit_length() > 3 * MOST_DIGITS:
+        if number.bit_length() > 3 * MAX_DIGITS:
             raise ValueError(_too_long(name))
         return Fraction(number)
     text = str(value).strip()
     exponent = _EXPONENT.search(text)
-    if max(map(len, text.split("/"))) > MOST_DIGITS or (
+    if max(map(len, text.split("/"))) > MAX_DIGITS or (
         exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > LARGEST_POWER)
     ):
         raise ValueError(_too_long(name))
@@ -48,7 +48,7 @@ def rational(value: object, name: str) -> Fraction:
 
 def _too_long(name: str) -> str:
     return (
-        f"{name} must have at most {MOST_DIGITS} digits, and an exponent of at most {LARGEST_POWER}: "
+        f"{name} must have at most {MAX_DIGITS} digits, and an exponent of at most {LARGEST_POWER}: "
         "give a shorter number."
     )
 
@@ -84,7 +84,7 @@ def probability(value: object, name: str) -> Fraction:
     return number
 
 
-def whole(value: object, name: str, *, least: int = 0) -> int:
+def as_integer(value: object, name: str, *, least: int = 0) -> int:
     """An integer, at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {type(value).__name__}.")

@@ -60,18 +60,18 @@ class Release:
         head = f"{self.query!r}  {self.measure!r}{mark}"
         if self.labels is None or not hasattr(self.value, "shape") or self.value.ndim != 1:
             error = "" if not isinstance(self.stderr, float) else f" ± {self.stderr:.4g}"
-            return f"{head}\n  {_shown(self.value)}{error}"
+            return f"{head}\n  {_show(self.value)}{error}"
         lines = []
         for index, label in enumerate(self.labels[:40]):
             error = "" if self.stderr is None else f" ± {self.stderr[index]:.4g}"
             name = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-            lines.append(f"  {name}: {_shown(self.value[index])}{error}")
+            lines.append(f"  {name}: {_show(self.value[index])}{error}")
         if len(self.labels) > 40:
             lines.append(f"  ... and {len(self.labels) - 40} more")
         return "\n".join([head, *lines])
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -100,5 +100,5 @@ class Plan:
         return self._error(rows)
 
     def __repr__(self) -> str:
-        error = "" if self.stderr is None else f", stderr={_shown(self.stderr)}"
+        error = "" if self.stderr is None else f", stderr={_show(self.stderr)}"
         return f"Plan({self.asked!r}, {self.measure!r}, {self.event!r}{error})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["ADD_REMOVE", "PUBLIC", "REPLACE_ONE", "Relation", "Unit", "as_unit"]
 
@@ -63,7 +63,7 @@ class Unit:
         if self.id_column is not None and not isinstance(self.id_column, str):
             raise TypeError("id_column must be the name of a column.")
         if self.max_rows is not None:
-            whole(self.max_rows, "max_rows", least=1)
+            as_integer(self.max_rows, "max_rows", least=1)
         if self.id_column is not None and self.max_rows is None:
             raise ValueError(
                 "max_rows must be given with id_column: say how many rows of one person may count, "

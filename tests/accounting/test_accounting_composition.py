@@ -109,11 +109,11 @@ def test_advanced_composition_is_never_worse_than_adding_up() -> None:
     assert accounting.advanced(PureDP(3), 4, 1).epsilon >= 0
 
 
-def chain(law: list[list[mpmath.mpf]], epsilon: Fraction) -> mpmath.mpf:
+def chain(distribution: list[list[mpmath.mpf]], epsilon: Fraction) -> mpmath.mpf:
     e = mpmath.exp(number(epsilon))
     return max(
         mpmath.fsum(max(mpmath.mpf(0), a - e * b) for a, b in zip(x, y, strict=True))
-        for x, y in itertools.permutations(law, 2)
+        for x, y in itertools.permutations(distribution, 2)
     )
 
 

@@ -16,7 +16,7 @@ from discreet.accounting import curves
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PrivacyLoss, PureDP, Renyi
 from discreet.measures.gaussian import gaussian_delta
 
-Law = dict[int, mpmath.mpf]
+Distribution = dict[int, mpmath.mpf]
 
 
 @pytest.fixture(autouse=True)
@@ -30,31 +30,31 @@ def number(value: Fraction | float) -> mpmath.mpf:
     return mpmath.mpf(value.numerator) / value.denominator
 
 
-def normalised(weights: Law) -> Law:
+def normalised(weights: Distribution) -> Distribution:
     total = mpmath.fsum(weights.values())
     return {k: w / total for k, w in weights.items()}
 
 
-def laplace(scale: float, shift: int, width: int = 700) -> Law:
+def laplace(scale: float, shift: int, width: int = 700) -> Distribution:
     return normalised(
         {k: mpmath.exp(-abs(k - shift) / number(scale)) for k in range(-width, width)}
     )
 
 
-def discrete_gaussian(sigma: float, shift: int) -> Law:
+def discrete_gaussian(sigma: float, shift: int) -> Distribution:
     width = int(40 * sigma) + 10
     return normalised(
         {k: mpmath.exp(-(((k - shift) / number(sigma)) ** 2) / 2) for k in range(-width, width)}
     )
 
 
-def hockey_stick(p: Law, q: Law, epsilon: Fraction | float) -> mpmath.mpf:
+def hockey_stick(p: Distribution, q: Distribution, epsilon: Fraction | float) -> mpmath.mpf:
     e = mpmath.exp(number(epsilon))
     zero = mpmath.mpf(0)
     return mpmath.fsum(max(zero, a - e * q.get(k, zero)) for k, a in p.items())
 
 
-def renyi(p: Law, q: Law, order: float) -> mpmath.mpf:
+def renyi(p: Distribution, q: Distribution, order: float) -> mpmath.mpf:
     a = number(order)
     return mpmath.log(mpmath.fsum(x**a * q[k] ** (1 - a) for k, x in p.items())) / (a - 1)
 

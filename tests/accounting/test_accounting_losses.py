@@ -406,9 +406,9 @@ def test_many_discrete_gaussian_answers_are_never_understated() -> None:
     k = np.arange(-60, 61, dtype=np.longdouble)
     one = np.exp(-(k**2) / (2 * np.longdouble(3.7) ** 2))
     one /= one.sum()
-    law = one
+    distribution = one
     for _ in range(count - 1):
-        law = np.convolve(law, one)
+        distribution = np.convolve(distribution, one)
     total = np.arange(-60 * count, 60 * count + 1)
     losses = (count - 2 * total) / (2 * np.longdouble(3.7) ** 2)
     for delta in ("1e-3", "1e-9"):
@@ -418,7 +418,7 @@ def test_many_discrete_gaussian_answers_are_never_understated() -> None:
         for factor, within in ((1.0, True), (0.999, False)):
             epsilon = np.longdouble(float(found.epsilon)) * factor
             kept = losses > epsilon
-            exact = np.sum(law[kept] * -np.expm1(epsilon - losses[kept]))
+            exact = np.sum(distribution[kept] * -np.expm1(epsilon - losses[kept]))
             assert (exact <= np.longdouble(delta)) == within
 
 

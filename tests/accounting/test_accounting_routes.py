@@ -27,7 +27,7 @@ from discreet.measures import (
 )
 from discreet.measures.loss import TooManyLosses
 
-Law = dict[int, mpmath.mpf]
+Distribution = dict[int, mpmath.mpf]
 CHANCES = ["1e-6", "0.01", "0.3", "0.9"]
 
 
@@ -42,16 +42,16 @@ def number(value: Fraction | float | str) -> mpmath.mpf:
     return mpmath.mpf(value.numerator) / value.denominator
 
 
-def hockey_stick(p: Law, q: Law, epsilon: Fraction | float) -> mpmath.mpf:
+def hockey_stick(p: Distribution, q: Distribution, epsilon: Fraction | float) -> mpmath.mpf:
     e = mpmath.exp(number(epsilon))
     return mpmath.fsum(max(mpmath.mpf(0), a - e * q[k]) for k, a in p.items())
 
 
-def both(p: Law, q: Law, epsilon: Fraction | float) -> mpmath.mpf:
+def both(p: Distribution, q: Distribution, epsilon: Fraction | float) -> mpmath.mpf:
     return max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
 
 
-def divergence(p: Law, q: Law, order: float) -> mpmath.mpf:
+def divergence(p: Distribution, q: Distribution, order: float) -> mpmath.mpf:
     a = number(order)
     return max(
         mpmath.log(mpmath.fsum(x[k] ** a * y[k] ** (1 - a) for k in x)) / (a - 1)
@@ -59,13 +59,13 @@ def divergence(p: Law, q: Law, order: float) -> mpmath.mpf:
     )
 
 
-def laplace(scale: str, shift: int) -> Law:
+def laplace(scale: str, shift: int) -> Distribution:
     weights = {k: mpmath.exp(-abs(k - shift) / number(scale)) for k in range(-400, 400)}
     total = mpmath.fsum(weights.values())
     return {k: w / total for k, w in weights.items()}
 
 
-def sampled(chance: str, p: Law, q: Law) -> Law:
+def sampled(chance: str, p: Distribution, q: Distribution) -> Distribution:
     """The law of the answer with a person who is in the sample with this probability."""
     c = number(chance)
     return {k: c * p[k] + (1 - c) * q[k] for k in p}
@@ -347,18 +347,18 @@ def test_the_best_of_many_runs(shape: str, gamma: str) -> None:
     event = events.RepeatAndSelect(run, shape, gamma)
     keep = mpmath.exp(mpmath.mpf("0.8"))
 
-    def best(value: int) -> Law:
+    def best(value: int) -> Distribution:
         weights = [keep if out == value else mpmath.mpf(1) for out in range(3)]
         below = [mpmath.fsum(weights[:out]) / mpmath.fsum(weights) for out in range(4)]
         chances = [runs_generating(Fraction(shape), Fraction(gamma), x) for x in below]
         return {out: chances[out + 1] - chances[out] for out in range(3)}
 
-    laws = [best(value) for value in range(3)]
+    distributions = [best(value) for value in range(3)]
     pure = accounting.cost(event, PureDP).epsilon
     assert pure == (2 + Fraction(shape)) * Fraction("0.8")
     curve = accounting.cost(event, Renyi).curve
-    for p in laws:
-        for q in laws:
+    for p in distributions:
+        for q in distributions:
             assert max(mpmath.log(p[k] / q[k]) for k in p) <= number(pure)
             for order in (1.1, 1.5, 2.0, 8.0, 64.0):
                 assert divergence(p, q, order) <= curve[order]

@@ -15,7 +15,7 @@ from discreet.audit.one_run import (
     Guesses,
     OneRunAudit,
     _gaussian,
-    _tabulated,
+    _tabulate,
     _too_much,
     audit_in_one_run,
     guess,
@@ -146,12 +146,12 @@ def test_the_published_bound_is_exceeded_where_it_is_large():
     heights = np.array([0.0, jump, jump]) + 1 - jump * (1 - weights[0])
     each = heights * weights / [1, 2, 1]  # the probability of one output with k right guesses
     bits = list(itertools.product((0, 1), repeat=2))
-    law = np.array(
+    distribution = np.array(
         [[each[sum(a == b for a, b in zip(s, t, strict=True))] for t in bits] for s in bits]
     )
-    assert law.sum(axis=1) == pytest.approx(1)
+    assert distribution.sum(axis=1) == pytest.approx(1)
     for i, j in [(0, 1), (0, 2), (1, 3), (2, 3)]:
-        for p, q in ((law[i], law[j]), (law[j], law[i])):
+        for p, q in ((distribution[i], distribution[j]), (distribution[j], distribution[i])):
             assert np.maximum(p - math.exp(epsilon) * q, 0).sum() <= delta + 1e-12
     chance = 1 - each[0]
     assert published_p_value(Guesses(2, 2, 1), ApproxDP(epsilon, delta)) < chance - 1e-3
@@ -193,7 +193,7 @@ def test_zcdp_is_weaker_than_the_gaussian_that_has_it():
 
 
 def test_tabulated_curves_lie_just_below_the_true_one():
-    table, true = _tabulated(GaussianDP(1)), _gaussian(1.0)
+    table, true = _tabulate(GaussianDP(1)), _gaussian(1.0)
     for x in np.random.default_rng(0).random(3000) ** 3:
         assert table(x) <= true(x) * (1 + 1e-9)
         assert table(x) >= true(x) * (1 - 5e-3) - 1e-9

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet import events, noise, testing
-from discreet.accounting.thresholds import least_threshold, threshold_delta
+from discreet.accounting.thresholds import minimum_threshold, threshold_delta
 from discreet.engines import open_engine
 from discreet.noise import entropy
 
@@ -88,7 +88,7 @@ def test_a_tiny_delta_never_passes_for_none():
     assert threshold_delta(Fraction(1), 5000, 1, 1) > 0
     assert not dp.accounting.satisfies(event, dp.ApproxDP(1, 0))
     with pytest.raises(ValueError, match="delta"):
-        least_threshold(Fraction(1), Fraction(1, 10**400), 1, 1)
+        minimum_threshold(Fraction(1), Fraction(1, 10**400), 1, 1)
 
 
 def test_noise_drawn_in_the_middle_of_a_draw_leaves_no_used_words():

@@ -20,7 +20,7 @@ from discreet import events
 from discreet.engines.arrays import Arrays
 from discreet.engines.code_cache import CodeCache
 from discreet.engines.frames import Frames
-from discreet.engines.turns import DUCKDB_RELATIONS, Turn, shared_turn
+from discreet.engines.turns import DUCKDB_RELATIONS, Turn, share_turn
 from discreet.engines.wrappers import RowCache
 from discreet.ledger import PaidPlan
 from discreet.selection import Selection
@@ -149,7 +149,7 @@ def test_kept_codes_serve_the_query_that_they_were_made_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also while other threads make room for their own."""
-    monkeypatch.setattr("discreet.engines.code_cache.MOST_CODES", 3)
+    monkeypatch.setattr("discreet.engines.code_cache.MAX_CODES", 3)
     engine = Arrays(table())
     kept = CodeCache(engine)
     coded = [query.coded(SCHEMA, dp.Unit()) for query in QUERIES]
@@ -276,7 +276,7 @@ def test_a_forked_child_finds_every_turn_free(most: int) -> None:
     turns, inside, done = [Turn(most), DUCKDB_RELATIONS], threading.Barrier(3), threading.Event()
 
     def hold() -> None:
-        with turns[0].take(), shared_turn("a connection").take():
+        with turns[0].take(), share_turn("a connection").take():
             inside.wait(20)
             done.wait(60)
 
@@ -285,8 +285,8 @@ def test_a_forked_child_finds_every_turn_free(most: int) -> None:
             inside.wait(20)
             done.wait(60)
 
-    kept = shared_turn("a connection")
-    assert shared_turn("a connection") is kept
+    kept = share_turn("a connection")
+    assert share_turn("a connection") is kept
     threads = [threading.Thread(target=act) for act in (hold, hold_relations)]
     for thread in threads:
         thread.start()

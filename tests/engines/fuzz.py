@@ -344,7 +344,7 @@ CHOICES: list[Callable[[Any], Any]] = [
     lambda scores: mechanisms.Exponential(dp.PureDP(1)).run(scores, WEIGHTS, 1),
     lambda scores: len(mechanisms.SparseVector(1, cutoff=9).run(scores, 5)) and None,
     lambda scores: mechanisms.Staircase(1).run(scores[0]),
-    lambda scores: [law.run(mechanisms.permute_and_flip.checked_scores(scores)) for law in testing.LAWS],
+    lambda scores: [distribution.run(mechanisms.permute_and_flip.checked_scores(scores)) for distribution in testing.DISTRIBUTIONS],
 ]  # fmt: skip
 
 
@@ -367,7 +367,7 @@ def mechanism_differences(draw: random.Random) -> list[Any]:
 
 def fitted(example: testing.Example, X: Any, y: Any) -> Any:
     """What can be told of a fit: the types of all that was learned, and the form of predictions."""
-    model = example.made(
+    model = example.build(
         epsilon=1, delta=example_delta(example), schema=examples.schema_for(example, 2)
     )
     model.fit(X, y)

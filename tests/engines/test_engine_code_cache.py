@@ -66,7 +66,7 @@ def test_the_same_integers(rows: int) -> None:
 
 
 def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.engines.code_cache.MOST_CODES", 2)
+    monkeypatch.setattr("discreet.engines.code_cache.MAX_CODES", 2)
     engine = Arrays(table(200))
     kept = CodeCache(engine)
     for start in range(12):  # equal numbers of objects, none of them the same for long
@@ -85,7 +85,7 @@ def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
     assert not isinstance(with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9), CodeCache)
     assert not isinstance(with_cache(Frames(pl.LazyFrame(table(9), strict=False)), 9), CodeCache)
-    monkeypatch.setattr("discreet.engines.code_cache.MOST_KEPT", 100)
+    monkeypatch.setattr("discreet.engines.code_cache.MAX_KEPT", 100)
     kept, coded = CodeCache(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
     assert np.array_equal(kept.totals(coded), engine.totals(coded))
     assert not kept._codes.leaves

@@ -187,7 +187,7 @@ def test_marginals_of_persons(tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [2**24, 0])
 def test_tallies_are_counts(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As an array, and value by value."""
-    monkeypatch.setattr(tallies, "MOST_CELLS", most)
+    monkeypatch.setattr(tallies, "MAX_CELLS", most)
     monkeypatch.setattr(arrays, "CHUNK", 100)
     draw = np.random.default_rng(0)
     rows = {"x": draw.choice([-1.0, 0.0, 0.5, 3.0], 450), "k": draw.choice(["a", "b", "z"], 450)}

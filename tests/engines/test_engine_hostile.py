@@ -19,7 +19,7 @@ import tables
 from hostile import HOSTILE, hostile, text_array
 
 import discreet as dp
-from discreet.engines.base import EngineFailed, quietly
+from discreet.engines.base import EngineFailed, withhold_errors
 from discreet.testing import exact_keys, exact_totals
 
 SCHEMA = dp.Schema(
@@ -77,11 +77,11 @@ def test_an_engine_that_panics_shows_nothing() -> None:
         return act
 
     with pytest.raises(EngineFailed, match="PanicError") as caught:
-        quietly(fail(PanicError("secret 4711")))
+        withhold_errors(fail(PanicError("secret 4711")))
     assert "4711" not in str(caught.value)
     for error in (KeyboardInterrupt(), SystemExit()):
         with pytest.raises(type(error)):
-            quietly(fail(error))
+            withhold_errors(fail(error))
 
 
 CLEAN = [b"a", b"b", b"ab", b"a", b"c", None]

@@ -67,8 +67,8 @@ def test_chunks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     coded = query.coded(SCHEMA, dp.Unit())
     whole = Arrays(table).totals(coded)
     monkeypatch.setattr("discreet.coding.chunks.CHUNK", 1000)
-    monkeypatch.setattr(products, "LEAST_TILE_ROWS", 7)
-    monkeypatch.setattr(products, "MOST_TILE_ROWS", 7)
+    monkeypatch.setattr(products, "MIN_TILE_ROWS", 7)
+    monkeypatch.setattr(products, "MAX_TILE_ROWS", 7)
     assert np.array_equal(Arrays(table).totals(coded), whole)
 
 

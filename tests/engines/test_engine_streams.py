@@ -159,13 +159,13 @@ def test_the_bar_is_shown_when_asked_for_alone(
     monkeypatch.setattr(progress, "PACE", 0.01)
     for switch, is_shown in {"0": False, "1": True, "": False}.items():
         monkeypatch.setenv(progress.SWITCH, switch)
-        with progress.shown("reading", lambda: 0.5):
+        with progress.show("reading", lambda: 0.5):
             time.sleep(0.1)
         written = capsys.readouterr()
         assert ("50%" in written.err) is is_shown
         assert written.out == ""
     monkeypatch.setenv(progress.SWITCH, "1")
-    with progress.shown("reading", lambda: 1 / 0):
+    with progress.show("reading", lambda: 1 / 0):
         time.sleep(0.05)
     assert "Error" not in capsys.readouterr().err
 

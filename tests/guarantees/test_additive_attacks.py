@@ -18,42 +18,46 @@ from discreet.coding import Sensitivity
 from discreet.guarantees.additive.attacks import discrete_gaussian_law, plus
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.measures.convert import gaussian_delta
-from discreet.mechanisms import DiscreteGaussianLaw, GaussianLaw, LaplaceLaw
+from discreet.mechanisms import (
+    DiscreteGaussianDistribution,
+    GaussianDistribution,
+    LaplaceDistribution,
+)
 
 
-def weakened(law):
+def weakened(distribution):
     """The same law with a fifth less noise."""
-    field = "scale" if isinstance(law, LaplaceLaw) else "sigma"
-    return replace(law, **{field: getattr(law, field) * Fraction(4, 5)})
+    field = "scale" if isinstance(distribution, LaplaceDistribution) else "sigma"
+    return replace(distribution, **{field: getattr(distribution, field) * Fraction(4, 5)})
 
 
 CASES = [
-    (LaplaceLaw(Fraction(2)), 1, PureDP),
-    (LaplaceLaw(Fraction(1)), 1, PureDP),
-    (LaplaceLaw(Fraction(7)), 5, PureDP),
-    (GaussianLaw(Fraction(1)), 1, GaussianDP),
-    (GaussianLaw(Fraction(9)), 5, GaussianDP),
+    (LaplaceDistribution(Fraction(2)), 1, PureDP),
+    (LaplaceDistribution(Fraction(1)), 1, PureDP),
+    (LaplaceDistribution(Fraction(7)), 5, PureDP),
+    (GaussianDistribution(Fraction(1)), 1, GaussianDP),
+    (GaussianDistribution(Fraction(9)), 5, GaussianDP),
 ]
 
 
-@pytest.mark.parametrize(("law", "shift", "measure"), CASES, ids=str)
-def test_a_fifth_less_noise_is_caught(law, shift, measure):
-    claim = accounting.cost(law.event(Sensitivity(shift, shift**2)), measure)
+@pytest.mark.parametrize(("distribution", "shift", "measure"), CASES, ids=str)
+def test_a_fifth_less_noise_is_caught(distribution, shift, measure):
+    claim = accounting.cost(distribution.event(Sensitivity(shift, shift**2)), measure)
     with testing.fixed_noise(7):
-        assert audit(plus(weakened(law)), (0, shift), claim, trials=200_000).is_violated
-        assert not audit(plus(law), (0, shift), claim, trials=200_000).is_violated
+        assert audit(plus(weakened(distribution)), (0, shift), claim, trials=200_000).is_violated
+        assert not audit(plus(distribution), (0, shift), claim, trials=200_000).is_violated
 
 
 def test_a_weakened_discrete_gaussian_is_caught_by_its_exact_curve():
     """Its zCDP claim has slack for one threshold, so the weakened copy is judged by its law."""
-    law = DiscreteGaussianLaw(Fraction(2))
-    claim = accounting.cost(law.event(Sensitivity(1, 1)), ZCDP)
+    distribution = DiscreteGaussianDistribution(Fraction(2))
+    claim = accounting.cost(distribution.event(Sensitivity(1, 1)), ZCDP)
 
     def result(sigma):
         return exact(*(discrete_gaussian_law(float(sigma), at) for at in (0, 1)), claim)
 
-    assert not result(law.sigma).is_violated
-    assert result(weakened(law).sigma).floor > 1.5 * float(claim.rho)
+    assert not result(distribution.sigma).is_violated
+    assert result(weakened(distribution).sigma).floor > 1.5 * float(claim.rho)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_a_weakened_discrete_gaussian_is_caught_by_its_exact_curve():
     [(1.0, 1e-5, 1, 1.035), (8.0, 1e-5, 2, 1.69), (4.0, 0.05, 1, 1.77)],
 )
 def test_the_analytic_formula_is_false_for_the_discrete_gaussian(epsilon, target, shift, ratio):
-    analytic = mechanisms.Gaussian(epsilon, target).law(Sensitivity(shift, shift**2))
+    analytic = mechanisms.Gaussian(epsilon, target).distribution(Sensitivity(shift, shift**2))
     assert gaussian_delta(Fraction(shift**2) / analytic.sigma**2, epsilon) <= target
 
     def delta(sigma):
@@ -69,22 +73,26 @@ def test_the_analytic_formula_is_false_for_the_discrete_gaussian(epsilon, target
         return hockey_stick(p, q, epsilon)
 
     assert delta(analytic.sigma) / target == pytest.approx(ratio, rel=0.01)
-    ours = mechanisms.DiscreteGaussian(epsilon, target).law(Sensitivity(shift, shift**2))
+    ours = mechanisms.DiscreteGaussian(epsilon, target).distribution(Sensitivity(shift, shift**2))
     assert delta(ours.sigma) <= target
     assert math.isfinite(float(ours.sigma))
 
 
-NOISY = [law for law in testing.LAWS if not isinstance(law, mechanisms.NoNoise)]
+NOISY = [
+    distribution
+    for distribution in testing.DISTRIBUTIONS
+    if not isinstance(distribution, mechanisms.NoNoise)
+]
 
 
-@pytest.mark.parametrize("law", NOISY, ids=str)
-def test_error_and_width_of_a_law_are_those_of_its_draws(law):
+@pytest.mark.parametrize("distribution", NOISY, ids=str)
+def test_error_and_width_of_a_law_are_those_of_its_draws(distribution):
     with testing.fixed_noise(11):
-        draws = law.run(np.zeros(400_000, np.int64))
+        draws = distribution.run(np.zeros(400_000, np.int64))
     deviation = float(np.std(draws))
-    assert deviation == pytest.approx(law.expected_error(), rel=0.01)
+    assert deviation == pytest.approx(distribution.expected_error(), rel=0.01)
     for level in (0.5, 0.9, 0.99):
-        width = law.half_width(level)
+        width = distribution.half_width(level)
         covered = float(np.mean(abs(draws) <= width))
         narrower = float(np.mean(abs(draws) <= width - 1))
         assert covered >= level - 0.003

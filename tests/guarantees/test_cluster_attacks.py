@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.guarantees import fits
 from discreet.guarantees.cluster import attacks as clusters
-from discreet.mechanisms import GaussianLaw, LaplaceLaw
+from discreet.mechanisms import GaussianDistribution, LaplaceDistribution
 from discreet.models.cluster import KMeans
 from discreet.models.cluster.blocks import SIZE
 from discreet.models.decomposition import PCA
@@ -22,10 +22,10 @@ def caught(case: Any) -> bool:
     return case.run(0.99).is_violated
 
 
-def weakened(law: Any, factor: int = 2) -> Any:
-    if isinstance(law, LaplaceLaw):
-        return LaplaceLaw(law.scale / factor)
-    return GaussianLaw(law.sigma / factor)
+def weakened(distribution: Any, factor: int = 2) -> Any:
+    if isinstance(distribution, LaplaceDistribution):
+        return LaplaceDistribution(distribution.scale / factor)
+    return GaussianDistribution(distribution.sigma / factor)
 
 
 def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
@@ -38,42 +38,52 @@ def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
 def test_a_round_of_k_means(relation: dp.Relation, delta: float) -> None:
     query, budget = lloyd_round(relation, delta)
     assert not caught(fits.case("as it is", query, budget, relation))
-    law = weakened(fits.law_of(query, budget, dp.Unit(relation)), 3)
-    assert caught(fits.case("a third of the noise", query, budget, relation, law=law))
+    distribution = weakened(fits.law_of(query, budget, dp.Unit(relation)), 3)
+    assert caught(
+        fits.case("a third of the noise", query, budget, relation, distribution=distribution)
+    )
 
 
 def test_sums_priced_as_if_each_were_alone() -> None:
     """One column's sensitivity for all of them: the mistake of counting x and y as one query."""
     query, budget = lloyd_round(dp.ADD_REMOVE, 0.0)
-    alone = LaplaceLaw(Fraction(2**20) / Fraction(budget.epsilon))
-    assert caught(fits.case("each alone", query, budget, dp.ADD_REMOVE, law=alone))
+    alone = LaplaceDistribution(Fraction(2**20) / Fraction(budget.epsilon))
+    assert caught(fits.case("each alone", query, budget, dp.ADD_REMOVE, distribution=alone))
 
 
 def test_a_noiseless_start() -> None:
     query = clusters.lloyd_parts(KMeans(2, epsilon=4, schema=fits.SCHEMA), dp.ADD_REMOVE)[0][1]
-    law = LaplaceLaw(Fraction(1, 2**20))
-    assert caught(fits.case("no noise", query, dp.PureDP("6/5"), dp.ADD_REMOVE, law=law))
+    distribution = LaplaceDistribution(Fraction(1, 2**20))
+    assert caught(
+        fits.case("no noise", query, dp.PureDP("6/5"), dp.ADD_REMOVE, distribution=distribution)
+    )
 
 
 def test_blocks() -> None:
     budget = dp.PureDP(2)
     assert not caught(clusters.blocks_case(dp.ADD_REMOVE, budget))
-    third = LaplaceLaw(Fraction(2 * SIZE, 2) / 3)  # two coordinates, ε = 2
-    assert caught(clusters.blocks_case(dp.ADD_REMOVE, budget, law=third))
+    third = LaplaceDistribution(Fraction(2 * SIZE, 2) / 3)  # two coordinates, ε = 2
+    assert caught(clusters.blocks_case(dp.ADD_REMOVE, budget, distribution=third))
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 def test_components(delta: float) -> None:
     model = PCA(1, epsilon=2.0, delta=delta, schema=fits.SCHEMA)
     query, budget = model._query(fits.facts(dp.ADD_REMOVE)), model._how()
-    law = weakened(fits.law_of(query, budget, dp.Unit()), 2)
-    assert caught(fits.case("half of the noise", query, budget, dp.ADD_REMOVE, law=law))
+    distribution = weakened(fits.law_of(query, budget, dp.Unit()), 2)
+    assert caught(
+        fits.case("half of the noise", query, budget, dp.ADD_REMOVE, distribution=distribution)
+    )
 
 
 def test_scaling() -> None:
     query = StandardScaler(epsilon=2.0, schema=fits.SCHEMA)._query(fits.facts(dp.ADD_REMOVE))
-    law = weakened(fits.law_of(query, dp.PureDP(2), dp.Unit()), 2)
-    assert caught(fits.case("half of the noise", query, dp.PureDP(2), dp.ADD_REMOVE, law=law))
+    distribution = weakened(fits.law_of(query, dp.PureDP(2), dp.Unit()), 2)
+    assert caught(
+        fits.case(
+            "half of the noise", query, dp.PureDP(2), dp.ADD_REMOVE, distribution=distribution
+        )
+    )
 
 
 def test_a_plan_that_costs_more_than_is_charged_is_seen() -> None:

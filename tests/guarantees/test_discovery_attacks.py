@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet import noise, testing
-from discreet.accounting.thresholds import least_threshold, threshold_delta
+from discreet.accounting.thresholds import minimum_threshold, threshold_delta
 from discreet.audit import audit
 from discreet.engines import open_engine
 
@@ -58,7 +58,7 @@ def test_the_mass_at_the_threshold_is_counted():
 @pytest.mark.parametrize(("rows", "groups"), [(1, 1), (5, 2)])
 def test_the_threshold_is_the_least_that_keeps_delta(delta, rows, groups):
     scale, wanted = Fraction(5, 2), Fraction(delta)
-    threshold = least_threshold(scale, wanted, rows, groups)
+    threshold = minimum_threshold(scale, wanted, rows, groups)
     assert threshold_delta(scale, threshold, rows, groups) <= wanted
     if threshold > rows + 1:
         assert threshold_delta(scale, threshold - 1, rows, groups) > wanted
@@ -87,7 +87,7 @@ def test_the_worst_number_of_keys_is_one_or_the_most(scale):
 def test_thresholds_for_many_rows_per_person_are_found_at_once():
     start = time.process_time()
     for rows in (10**4, 10**7, 10**400):
-        threshold = least_threshold(Fraction(5), Fraction(1, 10**6), rows, rows)
+        threshold = minimum_threshold(Fraction(5), Fraction(1, 10**6), rows, rows)
         assert threshold > rows
         assert threshold_delta(Fraction(5), threshold, rows, rows) <= Fraction(1, 10**6)
     assert threshold_delta(Fraction(1, 10**400), 7, 3, 2) > 0

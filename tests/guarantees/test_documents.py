@@ -26,7 +26,7 @@ from discreet.guarantees.survey import claims as survey_claims
 from discreet.guarantees.thesis import attacks_proved as thesis_proved
 from discreet.guarantees.thesis import broken as thesis
 from discreet.guarantees.thesis import claims as thesis_claims
-from discreet.guarantees.told import Told
+from discreet.guarantees.told import ScoreOnly
 from discreet.guarantees.wavelet_masks import attacks as wavelet_masks
 from discreet.guarantees.wavelet_masks import broken as wavelet
 from discreet.guarantees.wavelet_masks import claims as wavelet_claims
@@ -146,7 +146,7 @@ def test_attack_on_all_bands_spares_noise_that_is_large_enough(factor, caught):
         return (second - first) / scale
 
     result = audit(
-        Told(mask, score), pair, epsilon, trials=20_000, rounding=1e-6, confidence=1 - 1e-6
+        ScoreOnly(mask, score), pair, epsilon, trials=20_000, rounding=1e-6, confidence=1 - 1e-6
     )
     assert result.is_violated is caught
 
@@ -161,7 +161,9 @@ def test_kmeans_with_a_fixed_domain_costs_one_and_a_half():
     mechanism = partial(
         report.kmeans, epsilon=2.0, start=start, rounds=1, domain=1.0, transcript=True
     )
-    told = Told(mechanism, lambda found: (np.abs(found[:, 1]) - np.abs(found[:, 1] - 1)).sum(1))
+    told = ScoreOnly(
+        mechanism, lambda found: (np.abs(found[:, 1]) - np.abs(found[:, 1] - 1)).sum(1)
+    )
     pair = points, points[:-1]
     result = audit(told, pair, 3.0, trials=60_000, rounding=1e-6, confidence=1 - 1e-6)
     assert not result.is_violated
@@ -200,7 +202,7 @@ def test_counts_of_attributes_need_a_share_for_each(attributes, caught):
         first, second = (np.abs(3 * found - counts).sum((1, 2)) for counts in both)
         return (second - first) / attributes
 
-    told = Told(frequencies, score)
+    told = ScoreOnly(frequencies, score)
     found = audit(told, (rows, rows[:-1]), 1.0, trials=20_000, rounding=1e-6, confidence=1 - 1e-6)
     assert found.is_violated is caught
 
@@ -241,13 +243,15 @@ def test_objective_perturbation_is_stationary():
 
 
 def test_objective_law_is_that_of_the_draws():
-    law = survey_attacks._objective_law(1.0, 1.0, epsilon=1.0, strength=2.0)
+    distribution = survey_attacks._objective_law(1.0, 1.0, epsilon=1.0, strength=2.0)
     label = np.array([1.0])
     drawn = survey.objective_perturbation(
         np.ones((1, 1)), label, 100_000, epsilon=1.0, strength=2.0
     )
     for edge in (-0.5, 0.0, 0.1, 0.6):
-        assert (drawn < edge).mean() == pytest.approx(float(law(np.array(edge))), abs=0.007)
+        assert (drawn < edge).mean() == pytest.approx(
+            float(distribution(np.array(edge))), abs=0.007
+        )
 
 
 def test_objective_noise_off_the_grid_is_not_caught():
@@ -269,11 +273,11 @@ def test_smoothed_hinge_without_its_correction_is_caught():
     width, strength, epsilon = 0.5, 0.1, 0.5
     noise = draws.laplace_law(0.0, 2 / epsilon)
     edges = np.linspace(-3, 3, 2001)
-    laws = []
+    distributions = []
     for x in (1.0, 0.0):
         push = -(x * survey_proved._smoothed_slope(x * edges, width) + strength * edges)
-        laws.append(np.diff(np.concatenate([[0.0], 1 - noise(push), [1.0]])))
-    assert exact(laws[0], laws[1], epsilon, error=1e-15).is_violated
+        distributions.append(np.diff(np.concatenate([[0.0], 1 - noise(push), [1.0]])))
+    assert exact(distributions[0], distributions[1], epsilon, error=1e-15).is_violated
 
 
 @pytest.mark.parametrize(("sigma", "caught"), [(0.0, True), (0.1, True), (30.0, False)])

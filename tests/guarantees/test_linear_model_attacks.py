@@ -52,14 +52,14 @@ def test_noise_for_too_small_a_sensitivity_is_caught(query: Any, measure: Any, u
 def test_one_draw_for_all_sums_is_caught() -> None:
     """Differences of two sums then carry no noise at all."""
     query, unit = NormalEquations(["x"], "y", square=False), regression.UNITS[0]
-    law = Laplace(1).law(query.sensitivity(regression.SCHEMA, unit))
+    distribution = Laplace(1).distribution(query.sensitivity(regression.SCHEMA, unit))
 
     def shared(rows: Any, trials: int) -> Any:
         totals = regression.totals(query, rows, unit)
-        return totals + law.run(np.zeros((trials, 1), np.int64))
+        return totals + distribution.run(np.zeros((trials, 1), np.int64))
 
     def apart(rows: Any, trials: int) -> Any:
-        return law.run(np.tile(regression.totals(query, rows, unit), (trials, 1)))
+        return distribution.run(np.tile(regression.totals(query, rows, unit), (trials, 1)))
 
     pair = regression.table(), regression.table((-1.0, 0.0, 2.0, "b"))
     assert Case("shared", shared, pair, 1.0, 4000).run(0.99).is_violated

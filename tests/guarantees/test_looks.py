@@ -187,7 +187,7 @@ def test_one_changed_operator_asks_for_a_look_at_its_dossier(dossier, modules):
     [
         ("door", "discreet.dataset:PrivateDataset.run"),
         ("schema", "discreet.unit:Unit.rows_per_person"),
-        ("accounting", "discreet.accounting.counts:_PureCount.leaf"),
+        ("accounting", "discreet.accounting.counts:_PureAccountant.leaf"),
         ("accounting", "discreet.accounting.costs:_GaussianRoute.holds"),
         ("measures", "discreet.measures.gaussian:gaussian_delta"),
         ("ledger", "discreet.ledger.journal:write_entry"),

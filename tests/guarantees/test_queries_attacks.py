@@ -11,7 +11,7 @@ import discreet as dp
 from discreet import testing
 from discreet.audit import audit, exact
 from discreet.guarantees.queries import attacks as queries
-from discreet.mechanisms import Exponential, Laplace, LaplaceLaw
+from discreet.mechanisms import Exponential, Laplace, LaplaceDistribution
 from discreet.queries import Additive
 
 UNITS = [dp.Unit(dp.ADD_REMOVE), dp.Unit(dp.REPLACE_ONE)]
@@ -37,8 +37,8 @@ def test_only_a_count_of_all_rows_whose_number_is_public_has_no_noise():
 def test_noise_for_a_fifth_of_the_sensitivity_is_caught(query, unit):
     sensitivity = query.sensitivity(queries.SCHEMA, unit)
     found = queries.farthest(query, unit)
-    law = LaplaceLaw(Laplace(1).law(sensitivity).scale / 5)
-    run = queries.told_apart(law, found.here, found.there)
+    distribution = LaplaceDistribution(Laplace(1).distribution(sensitivity).scale / 5)
+    run = queries.told_apart(distribution, found.here, found.there)
     with testing.fixed_noise(3):
         assert audit(run, (found.here, found.there), 1.0, trials=10_000).is_violated
 
@@ -50,11 +50,11 @@ def test_a_quantile_that_believes_in_too_little_is_caught(query, unit, monkeypat
     pairs = list(queries.quantile_pairs(unit))
 
     def floor():
-        laws = [
+        distributions = [
             [queries.quantile_law(query, Exponential(dp.PureDP(1)), t, unit) for t in pair]
             for pair in pairs
         ]
-        return max(exact(p, q, 1.0).floor for p, q in laws)
+        return max(exact(p, q, 1.0).floor for p, q in distributions)
 
     right = floor()
     monkeypatch.setattr(dp.Quantile, "rank_sensitivity", lambda *args: Fraction(honest(*args), 4))

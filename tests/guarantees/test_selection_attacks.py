@@ -59,19 +59,21 @@ def test_a_sparse_vector_without_noise_on_answers():
 
     with testing.fixed_noise(3):
         assert audit(run, ((0, 1), (1, 0)), claim, trials=2000).floor > 2 * float(claim.epsilon)
-    laws = [sparse_vector_law(answers, 1, float(scale), 0.0, 1) for answers in ((0, 1), (1, 0))]
-    assert compared(laws, claim).floor == math.inf
+    distributions = [
+        sparse_vector_law(answers, 1, float(scale), 0.0, 1) for answers in ((0, 1), (1, 0))
+    ]
+    assert compared(distributions, claim).floor == math.inf
 
 
 def test_the_law_of_a_sparse_vector_is_that_of_its_draws():
     """The exact law that attacks use, against the real stream."""
     mechanism, answers, trials = SparseVector(1, 2), (0, 2, 1), 6000
     s1, s2 = (float(scale) for scale in mechanism.scales())
-    law = sparse_vector_law(answers, 1, s1, s2, 2)
-    assert sum(law.values()) == pytest.approx(1)
+    distribution = sparse_vector_law(answers, 1, s1, s2, 2)
+    assert sum(distribution.values()) == pytest.approx(1)
     with testing.fixed_noise(8):
         seen = [tuple(map(int, mechanism.run(answers, 1))) for _ in range(trials)]
-    for told, chance in law.items():
+    for told, chance in distribution.items():
         error = math.sqrt(chance * (1 - chance) / trials)
         assert abs(seen.count(told) / trials - chance) < 4.5 * error + 1e-9, told
     other = sparse_vector_law(answers, 1, s1 * 2, s2, 2)  # and a wrong law is noticed
@@ -97,13 +99,15 @@ def test_the_best_of_a_fixed_number_of_runs(monkeypatch):
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(1, 6), (3, 10)])
 def test_stairs_narrower_than_the_sensitivity(epsilon, sensitivity):
     mechanism = Staircase(epsilon)
-    law = mechanism.noise(sensitivity)
-    narrow = replace(law, width=sensitivity // 2, step=min(law.step, sensitivity // 2))
+    distribution = mechanism.noise(sensitivity)
+    narrow = replace(
+        distribution, width=sensitivity // 2, step=min(distribution.step, sensitivity // 2)
+    )
     claim = accounting.cost(mechanism.event(sensitivity), PureDP)
     with testing.fixed_noise(5):
         floors = [
             audit(drawn(one), (0, sensitivity), claim, trials=200_000).floor
-            for one in (law, narrow)
+            for one in (distribution, narrow)
         ]
     assert 0.9 * float(claim.epsilon) < floors[0] <= claim.epsilon < floors[1] / 1.1
 

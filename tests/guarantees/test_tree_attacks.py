@@ -39,7 +39,11 @@ def test_a_replaced_row_charged_as_an_added_one_is_caught() -> None:
     added = query.sensitivity(SCHEMA, Unit(dp.ADD_REMOVE))
     with testing.fixed_noise(2):
         weak = vector_case(
-            "charged as add/remove", query, dp.PureDP(1), dp.REPLACE_ONE, Laplace(1).law(added)
+            "charged as add/remove",
+            query,
+            dp.PureDP(1),
+            dp.REPLACE_ONE,
+            Laplace(1).distribution(added),
         ).run(0.99)
         sound = vector_case("charged as it is", query, dp.PureDP(1), dp.REPLACE_ONE).run(0.99)
     assert weak.verdict == "violated"

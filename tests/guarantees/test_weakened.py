@@ -20,13 +20,13 @@ from discreet.ledger.filters import PureFilter, RenyiFilter, ZCDPFilter
 from discreet.mechanisms import (
     Bernstein,
     Exponential,
-    GaussianLaw,
-    LaplaceLaw,
+    GaussianDistribution,
+    LaplaceDistribution,
     Memoised,
     NoNoise,
     PriestleyChao,
     ReportNoisyMax,
-    StaircaseNoise,
+    StaircaseDistribution,
     best_of,
     permute_and_flip,
 )
@@ -54,18 +54,22 @@ from discreet.unit import PUBLIC
 
 def half_the_laplace_noise(patch):
     patch.setattr(
-        LaplaceLaw, "run", lambda law, t: t + noise.discrete_laplace(law.scale / 2, t.shape)
+        LaplaceDistribution,
+        "run",
+        lambda distribution, t: t + noise.discrete_laplace(distribution.scale / 2, t.shape),
     )
 
 
 def half_the_gaussian_noise(patch):
     patch.setattr(
-        GaussianLaw, "run", lambda law, t: t + noise.rounded_gaussian(law.sigma / 2, t.shape)
+        GaussianDistribution,
+        "run",
+        lambda distribution, t: t + noise.rounded_gaussian(distribution.sigma / 2, t.shape),
     )
 
 
 def half_the_sensitivity(patch):
-    honest = Query._moved
+    honest = Query._sensitivity_from_extent
 
     def moved(query, *rest):
         right = honest(query, *rest)
@@ -80,8 +84,10 @@ def half_the_rank_sensitivity(patch):
 
 
 def narrow_stairs(patch):
-    honest = StaircaseNoise.draw
-    patch.setattr(StaircaseNoise, "draw", lambda law, size: honest(law, size) // 2)
+    honest = StaircaseDistribution.draw
+    patch.setattr(
+        StaircaseDistribution, "draw", lambda distribution, size: honest(distribution, size) // 2
+    )
 
 
 def flips_of_half_the_scale(patch):
@@ -155,8 +161,8 @@ def answers_with_a_quarter_of_the_noise(patch):
 
         def begin(prepared, *rest, honest=kind.__init__):
             honest(prepared, *rest)
-            if isinstance(prepared._law, LaplaceLaw):
-                prepared._law = LaplaceLaw(prepared._law.scale / 4)
+            if isinstance(prepared._law, LaplaceDistribution):
+                prepared._law = LaplaceDistribution(prepared._law.scale / 4)
 
         patch.setattr(kind, "__init__", begin)
 
@@ -165,10 +171,10 @@ def blocks_with_a_tenth_of_the_noise(patch):
     honest = BlockCentres.run
 
     def run(step, rows):
-        if not isinstance(step.law, LaplaceLaw):
+        if not isinstance(step.distribution, LaplaceDistribution):
             return honest(step, rows)
-        law = LaplaceLaw(step.law.scale / 10)
-        return honest(BlockCentres(step.columns, step.starts, step.blocks, law), rows)
+        distribution = LaplaceDistribution(step.distribution.scale / 10)
+        return honest(BlockCentres(step.columns, step.starts, step.blocks, distribution), rows)
 
     patch.setattr(BlockCentres, "run", run)
 
@@ -207,7 +213,7 @@ def runs_that_go_on_where_the_last_one_ended(patch):
 
 def a_threshold_one_too_low(patch):
     patch.setattr(
-        discovery_query, "least_threshold", lambda *args: thresholds.least_threshold(*args) - 1
+        discovery_query, "least_threshold", lambda *args: thresholds.minimum_threshold(*args) - 1
     )
 
 
@@ -217,7 +223,7 @@ def a_threshold_without_its_mass(patch):
 
 
 def noise_for_one_node(patch):
-    patch.setattr(Bernstein, "law", lambda m, s: m.noise.law(_one_node(m, s)))
+    patch.setattr(Bernstein, "distribution", lambda m, s: m.noise.distribution(_one_node(m, s)))
 
 
 def _one_node(mechanism, sensitivity):
@@ -293,7 +299,9 @@ def reports_without_a_second_blur(patch):
 
 def a_fifth_of_the_laplace_noise(patch):
     patch.setattr(
-        LaplaceLaw, "run", lambda law, t: t + noise.discrete_laplace(law.scale / 5, t.shape)
+        LaplaceDistribution,
+        "run",
+        lambda distribution, t: t + noise.discrete_laplace(distribution.scale / 5, t.shape),
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import accounting, events
-from discreet.accounting.thresholds import least_threshold
+from discreet.accounting.thresholds import minimum_threshold
 from discreet.events import Event, event_from_dict, walk
 from discreet.measures import (
     ZCDP,
@@ -29,7 +29,7 @@ from discreet.measures import (
 )
 from discreet.measures.loss import identity
 
-Law = list[mpmath.mpf]
+Distribution = list[mpmath.mpf]
 ORDERS = (1.5, 2.0, 8.0, 64.0, math.inf)
 SCALES = st.fractions("1/20", 50, max_denominator=20)
 SQUARES = st.integers(0, 20)
@@ -149,7 +149,7 @@ def test_every_event_is_covered() -> None:
 def test_json_round_trip(name: str) -> None:
     @settings(max_examples=40)
     @given(EVENTS[name])
-    def law(event: Event) -> None:
+    def distribution(event: Event) -> None:
         data = json.loads(json.dumps(event.to_dict(), allow_nan=False))
         back = event_from_dict(data)
         assert back == event
@@ -157,14 +157,14 @@ def test_json_round_trip(name: str) -> None:
         assert repr(back) == repr(event)
         assert json.dumps(back.to_dict()) == json.dumps(event.to_dict())
 
-    law()
+    distribution()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_understood_whole_is_refused(name: str) -> None:
     @settings(max_examples=5)
     @given(EVENTS[name])
-    def law(event: Event) -> None:
+    def distribution(event: Event) -> None:
         data = event.to_dict()
         for version in (0, 2, None, "1"):
             with pytest.raises(ValueError, match="version"):
@@ -177,7 +177,7 @@ def test_what_is_not_understood_whole_is_refused(name: str) -> None:
         with pytest.raises(ValueError, match="Mystery"):
             event_from_dict({**data, "event": "Mystery"})
 
-    law()
+    distribution()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -186,7 +186,7 @@ def test_repeating_costs_as_often(name: str) -> None:
 
     @settings(max_examples=25)
     @given(EVENTS[name], st.integers(0, 7))
-    def law(event: Event, count: int) -> None:
+    def distribution(event: Event, count: int) -> None:
         repeated, listed = events.Repeat(event, count), events.Compose(*[event] * count)
         for kind in KINDS:
             one = known(event, kind)
@@ -206,7 +206,7 @@ def test_repeating_costs_as_often(name: str) -> None:
                     else:
                         assert found == (math.inf if count else 0)
 
-    law()
+    distribution()
     assert bool(compared) == (name not in PAIR_ALONE)
 
 
@@ -214,7 +214,7 @@ def test_repeating_costs_as_often(name: str) -> None:
 def test_order_does_not_matter(name: str) -> None:
     @settings(max_examples=20)
     @given(EVENTS[name], LEAF, LEAF)
-    def law(first: Event, second: Event, third: Event) -> None:
+    def distribution(first: Event, second: Event, third: Event) -> None:
         forwards, backwards = (
             events.Compose(first, second, third), events.Compose(third, events.Compose(second, first)),
         )  # fmt: skip
@@ -231,7 +231,7 @@ def test_order_does_not_matter(name: str) -> None:
         for kind in (*KINDS, Renyi):
             assert known(sideways[0], kind) == known(sideways[1], kind)
 
-    law()
+    distribution()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -240,7 +240,7 @@ def test_adding_events_never_costs_less(name: str) -> None:
 
     @settings(max_examples=20)
     @given(EVENTS[name], LEAF)
-    def law(event: Event, more: Event) -> None:
+    def distribution(event: Event, more: Event) -> None:
         both = events.Compose(event, more)
         for kind in (*KINDS, Renyi):
             alone, together = known(event, kind), known(both, kind)
@@ -248,7 +248,7 @@ def test_adding_events_never_costs_less(name: str) -> None:
                 compared.add(kind)
                 assert alone <= together
 
-    law()
+    distribution()
     assert bool(compared) == (name not in PAIR_ALONE)
 
 
@@ -267,7 +267,7 @@ FAMILIES: dict[str, Callable[[Fraction], Event]] = {
     "LaplaceObjective": lambda s: events.LaplaceObjective(s, 2, "1/9"),
     "GaussianObjective": lambda s: events.GaussianObjective(s, "1/10000", "1/9", 1),
     "KeyThreshold": lambda s: events.KeyThreshold(
-        s, 1, least_threshold(s, Fraction(1, 10**6), 1, 1)
+        s, 1, minimum_threshold(s, Fraction(1, 10**6), 1, 1)
     ),
     "Assumed": lambda s: events.Assumed(events.Gaussian(s), "real arithmetic"),
     "Compose": lambda s: events.Compose(events.DiscreteLaplace(s), events.Gaussian(s)),
@@ -288,7 +288,7 @@ def test_more_noise_never_costs_more(name: str) -> None:
         st.fractions("1/4", 40, max_denominator=20),
         st.fractions("101/100", 10, max_denominator=100),
     )
-    def law(scale: Fraction, factor: Fraction) -> None:
+    def distribution(scale: Fraction, factor: Fraction) -> None:
         less, more = make(scale), make(scale * factor)
         for kind in KINDS:
             a, b = known(less, kind), known(more, kind)
@@ -302,7 +302,7 @@ def test_more_noise_never_costs_more(name: str) -> None:
         pairs = [accounting.epsilon_at(event, "1e-5").epsilon for event in (less, more)]
         assert pairs[1] <= pairs[0] * (1 + Fraction(1, 10**6))
 
-    law()
+    distribution()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -311,7 +311,7 @@ def test_sampling_never_costs_more(name: str) -> None:
 
     @settings(max_examples=15)
     @given(EVENTS[name], st.sampled_from(["1e-3", "0.3"]))
-    def law(event: Event, chance: str) -> None:
+    def distribution(event: Event, chance: str) -> None:
         for kind in (PureDP, Renyi):
             whole, part = known(event, kind), known(events.Poisson(chance, event), kind)
             if whole is not None and part is not None and kind is PureDP:
@@ -320,26 +320,26 @@ def test_sampling_never_costs_more(name: str) -> None:
         pair = events.External(ApproxDP(1, Fraction(1, 10**6)), "elsewhere")
         assert accounting.satisfies(events.Poisson(chance, pair), ApproxDP(1, Fraction(1, 10**6)))
 
-    law()
+    distribution()
     assert bool(compared) == (name not in PAIR_ALONE)
 
 
-def laplace(scale: Fraction, shift: int) -> Law:
+def laplace(scale: Fraction, shift: int) -> Distribution:
     weights = [mpmath.exp(-abs(k - shift) / number(scale)) for k in range(-250, 250)]
     return [w / mpmath.fsum(weights) for w in weights]
 
 
-def response(epsilon: Fraction, k: int, value: int) -> Law:
+def response(epsilon: Fraction, k: int, value: int) -> Distribution:
     weights = [mpmath.exp(number(epsilon)) if out == value else mpmath.mpf(1) for out in range(k)]
     return [w / mpmath.fsum(weights) for w in weights]
 
 
-def gaussian(sigma: Fraction, shift: int) -> Law:
+def gaussian(sigma: Fraction, shift: int) -> Distribution:
     weights = [mpmath.exp(-(((k - shift) / number(sigma)) ** 2) / 2) for k in range(-150, 150)]
     return [w / mpmath.fsum(weights) for w in weights]
 
 
-PAIRS: dict[str, Callable[[], tuple[Event, Law, Law]]] = {
+PAIRS: dict[str, Callable[[], tuple[Event, Distribution, Distribution]]] = {
     "laplace": lambda: (
         events.DiscreteLaplace(3, 1),
         laplace(Fraction(3), 0),

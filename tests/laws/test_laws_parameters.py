@@ -15,7 +15,7 @@ import pytest
 from discreet import events, mechanisms, noise
 from discreet.coding import Sensitivity
 from discreet.events import Event, walk
-from discreet.mechanisms import Law
+from discreet.mechanisms import Distribution
 from discreet.testing import registry
 
 #: Where each sampler gets its exact parameter, and the place of it among the arguments.
@@ -101,11 +101,16 @@ def _noise_parameters(event: Event) -> set[Fraction]:
 
 
 @pytest.mark.parametrize(
-    "law", [law for law in registry.LAWS if not isinstance(law, mechanisms.NoNoise)]
+    "distribution",
+    [
+        distribution
+        for distribution in registry.DISTRIBUTIONS
+        if not isinstance(distribution, mechanisms.NoNoise)
+    ],
 )
-def test_each_law_draws_what_it_charges(law: Law, drawn: list[Fraction]) -> None:
-    event = law.event(Sensitivity(3, 5))
-    law.run(np.zeros(2, np.int64))
+def test_each_law_draws_what_it_charges(distribution: Distribution, drawn: list[Fraction]) -> None:
+    event = distribution.event(Sensitivity(3, 5))
+    distribution.run(np.zeros(2, np.int64))
     assert drawn[0] in _noise_parameters(event)
 
 
@@ -113,9 +118,9 @@ def test_each_law_draws_what_it_charges(law: Law, drawn: list[Fraction]) -> None
 def test_each_additive_mechanism_draws_what_it_charges(
     mechanism: mechanisms.AdditiveMechanism, drawn: list[Fraction]
 ) -> None:
-    law = mechanism.law(Sensitivity(3, 5))
-    law.run(np.zeros(2, np.int64))
-    assert drawn[0] in _noise_parameters(law.event(Sensitivity(3, 5)))
+    distribution = mechanism.distribution(Sensitivity(3, 5))
+    distribution.run(np.zeros(2, np.int64))
+    assert drawn[0] in _noise_parameters(distribution.event(Sensitivity(3, 5)))
 
 
 def test_each_selection_draws_what_it_charges(drawn: list[Fraction]) -> None:

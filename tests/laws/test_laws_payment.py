@@ -216,13 +216,13 @@ def test_noise_that_can_not_be_drawn_has_no_law() -> None:
             made = type(mechanism)(rho=size)
         for moved in (1, 2**40, 2**70):
             sums = Sensitivity(moved, moved**2)
-            law = answer_or_refusal(lambda: [made.law(sums)], None)  # noqa: B023
-            if law is None:
+            distribution = answer_or_refusal(lambda: [made.distribution(sums)], None)  # noqa: B023
+            if distribution is None:
                 refused += 1
                 continue
             drawn += 1
-            assert is_finite(law[0].run(np.zeros(3, np.int64)))
-            assert is_finite([law[0].expected_error(), law[0].half_width(0.95)])
+            assert is_finite(distribution[0].run(np.zeros(3, np.int64)))
+            assert is_finite([distribution[0].expected_error(), distribution[0].half_width(0.95)])
     assert drawn > refused > 0
 
 

@@ -29,7 +29,7 @@ from discreet.events import (
 from discreet.ledger import BudgetExceeded, Ledger
 from discreet.ledger.amounts import (
     Amounts,
-    added,
+    add_amounts,
     amount_from_text,
     float_above,
     float_below,
@@ -102,7 +102,7 @@ def test_basic_adds_deltas_and_refuses_on_delta_alone() -> None:
     ledger.charge(Gaussian(5), ApproxDP(1, 6e-7))
     with pytest.raises(BudgetExceeded) as refused:
         ledger.charge(Gaussian(5), ApproxDP(1, 5e-7))
-    assert refused.value.asked == ApproxDP(1, 5e-7)
+    assert refused.value.ask == ApproxDP(1, 5e-7)
     assert refused.value.left == ApproxDP(99, "4e-7")
     assert refused.value.account == "/"
     assert "ApproxDP(epsilon=1, delta=5e-07)" in str(refused.value)
@@ -232,7 +232,7 @@ def test_refusals_can_be_pickled(limit, composition) -> None:
         Ledger(limit=limit, composition=composition).charge(DiscreteLaplace("0.01"))
     again = pickle.loads(pickle.dumps(refused.value))
     assert str(again) == str(refused.value)
-    assert (again.asked, again.left) == (refused.value.asked, refused.value.left)
+    assert (again.ask, again.left) == (refused.value.ask, refused.value.left)
 
 
 # -- what isn't taken --------------------------------------------------------------------------
@@ -400,8 +400,8 @@ def _run(filter_: Filter, caps: Amounts, prices: list[Amounts]) -> tuple[Amounts
     totals: Amounts = dict.fromkeys(filter_.names, Fraction(0))
     accepted = []
     for price in prices:
-        if filter_.fits(added(totals, price), caps):
-            totals = added(totals, price)
+        if filter_.fits(add_amounts(totals, price), caps):
+            totals = add_amounts(totals, price)
             accepted.append(price)
     return totals, accepted
 
@@ -462,13 +462,13 @@ def test_the_ledger_decides_as_its_filter_does(limit, composition, events) -> No
             }
         except NoBound:
             continue
-        wanted = filter_.fits(added(totals, price), filter_.caps(limit))
+        wanted = filter_.fits(add_amounts(totals, price), filter_.caps(limit))
         try:
             ledger.charge(event, measure)
         except BudgetExceeded:
             assert not wanted
         else:
             assert wanted
-            totals = added(totals, price)
+            totals = add_amounts(totals, price)
     assert ledger.spent() == filter_.measure(totals)
     ledger.verify()

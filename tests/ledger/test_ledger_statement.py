@@ -20,7 +20,7 @@ from discreet.events import (
 )
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.chain import who
-from discreet.ledger.statement import described
+from discreet.ledger.statement import describe
 from discreet.measures import ZCDP, ApproxDP, PureDP, Renyi, measure_from_dict
 from discreet.unit import REPLACE_ONE, Unit
 
@@ -146,7 +146,7 @@ def test_repr_shows_limit_and_fill_and_nothing_else(ledger: Ledger) -> None:
 
 def test_long_events_are_shortened() -> None:
     many = Parallel([DiscreteLaplace(Fraction(1, 3))] * 5)
-    assert described(many).endswith("5 in all], reach=1)")
+    assert describe(many).endswith("5 in all], reach=1)")
     ledger = Ledger(limit=PureDP(100))
     ledger.charge(Compose(many, many))
     assert max(map(len, str(ledger.statement()).splitlines())) < 200

@@ -257,7 +257,7 @@ def test_every_way_to_a_pair_is_above_the_hockey_stick_divergence(seed: int) -> 
     """Random pairs of laws on few outcomes: each measure is exact for them, each edge is above δ(ε)."""
     draw = random.Random(seed)
     weights = [[mpmath.mpf(draw.uniform(0.05, 1)) for _ in range(5)] for _ in range(2)]
-    p, q = ([w / sum(law) for w in law] for law in weights)
+    p, q = ([w / sum(distribution) for w in distribution] for distribution in weights)
     both = [(p, q), (q, p)]
     pure = max(mpmath.log(a / b) for x, y in both for a, b in zip(x, y, strict=True))
 

@@ -49,7 +49,7 @@ def test_every_measure_is_covered() -> None:
 @pytest.mark.parametrize("kind", STORABLE)
 def test_order_is_partial(kind: type[Measure]) -> None:
     @given(MEASURES[kind], MEASURES[kind], MEASURES[kind])
-    def law(a: Measure, b: Measure, c: Measure) -> None:
+    def distribution(a: Measure, b: Measure, c: Measure) -> None:
         assert a <= a
         assert a >= a
         assert not a < a
@@ -61,13 +61,13 @@ def test_order_is_partial(kind: type[Measure]) -> None:
         assert (a < b) == (a <= b and a != b)
         assert (a > b) == (b < a)
 
-    law()
+    distribution()
 
 
 @pytest.mark.parametrize("kind", STORABLE)
 def test_sum_is_commutative_monotone_and_repeats(kind: type[Measure]) -> None:
     @given(MEASURES[kind], MEASURES[kind], st.integers(0, 5))
-    def law(a, b, count) -> None:
+    def distribution(a, b, count) -> None:
         assert a + b == b + a
         assert a <= a + b
         total = a.times(0)
@@ -83,7 +83,7 @@ def test_sum_is_commutative_monotone_and_repeats(kind: type[Measure]) -> None:
         else:
             assert a.times(count) == total
 
-    law()
+    distribution()
 
 
 def test_sums_of_pairs_are_associative_and_exact() -> None:
@@ -99,11 +99,11 @@ def test_sums_of_pairs_are_associative_and_exact() -> None:
 @pytest.mark.parametrize("kind", STORABLE)
 def test_json_round_trip(kind: type[Measure]) -> None:
     @given(MEASURES[kind])
-    def law(a: Measure) -> None:
+    def distribution(a: Measure) -> None:
         text = json.dumps(a.to_dict(), allow_nan=False)
         assert measure_from_dict(json.loads(text)) == a
 
-    law()
+    distribution()
 
 
 def test_kinds_do_not_compare_or_add() -> None:

@@ -11,27 +11,27 @@ import pytest
 from discreet import mechanisms, testing
 from discreet.coding import Sensitivity
 from discreet.mechanisms import (
-    DiscreteGaussianLaw,
-    GaussianLaw,
-    LaplaceLaw,
+    DiscreteGaussianDistribution,
+    GaussianDistribution,
+    LaplaceDistribution,
     NoNoise,
-    StaircaseNoise,
+    StaircaseDistribution,
 )
 
 ONE = Sensitivity(1, 1)
 NOISES = [
-    LaplaceLaw(Fraction(3)),
-    GaussianLaw(Fraction(5, 2)),
-    DiscreteGaussianLaw(Fraction(5, 2)),
-    StaircaseNoise(Fraction(2), 6, 2),
+    LaplaceDistribution(Fraction(3)),
+    GaussianDistribution(Fraction(5, 2)),
+    DiscreteGaussianDistribution(Fraction(5, 2)),
+    StaircaseDistribution(Fraction(2), 6, 2),
 ]
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(1, 3.185703), (3, 1.223157), (8, 0.543075)])
 def test_golden_analytic_sigma(epsilon, sigma):
     """Balle & Wang 2018, Theorem 8, solved in mpmath with 30 digits."""
-    law = mechanisms.Gaussian(epsilon, "1e-4").law(ONE)
-    assert float(law.sigma) == pytest.approx(sigma, abs=5e-7)
+    distribution = mechanisms.Gaussian(epsilon, "1e-4").distribution(ONE)
+    assert float(distribution.sigma) == pytest.approx(sigma, abs=5e-7)
     with mpmath.workdps(30):
 
         def excess(s):
@@ -41,7 +41,7 @@ def test_golden_analytic_sigma(epsilon, sigma):
 
         root = mpmath.findroot(excess, (sigma * 0.99, sigma * 1.01), solver="anderson")
     assert float(root) == pytest.approx(sigma, abs=5e-7)
-    assert float(law.sigma) == pytest.approx(float(root), rel=1e-9)
+    assert float(distribution.sigma) == pytest.approx(float(root), rel=1e-9)
 
 
 def test_the_classic_formula_is_right_until_it_is_not():
@@ -69,7 +69,7 @@ def test_the_classic_formula_is_right_until_it_is_not():
             low, high = (low, middle) if delta(middle, target) > float(target) else (middle, high)
         assert high == pytest.approx(first, abs=0.05)
     # ours holds where it fails
-    assert float(mechanisms.Gaussian(8, "1e-4").law(ONE).sigma) > 0.542952
+    assert float(mechanisms.Gaussian(8, "1e-4").distribution(ONE).sigma) > 0.542952
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
@@ -79,7 +79,7 @@ def test_tails_and_widths_are_those_of_draws(noise):
     with testing.fixed_noise(5):
         draws = (
             noise.draw(size)
-            if isinstance(noise, StaircaseNoise)
+            if isinstance(noise, StaircaseDistribution)
             else noise.run(np.zeros(size, int))
         )
     sizes = np.abs(draws).reshape(trials, bins)
@@ -102,20 +102,23 @@ def test_one_bin_agrees_with_the_law_itself(noise):
 def test_the_inverse_gives_the_width():
     for width, bins, moved in ((5, 1, 1), (18, 100, 2), (300, 10, 7)):
         epsilon = mechanisms.epsilon_for_width(width, "0.05", sensitivity=moved, bins=bins)
-        assert mechanisms.simultaneous_width(LaplaceLaw(moved / epsilon), "0.05", bins) <= width
-        less = LaplaceLaw(moved / (epsilon * Fraction(999, 1000)))
+        assert (
+            mechanisms.simultaneous_width(LaplaceDistribution(moved / epsilon), "0.05", bins)
+            <= width
+        )
+        less = LaplaceDistribution(moved / (epsilon * Fraction(999, 1000)))
         assert mechanisms.simultaneous_width(less, "0.05", bins) > width
         sigma = mechanisms.sigma_for_width(width, "0.05", bins=bins)
-        assert mechanisms.simultaneous_width(GaussianLaw(sigma), "0.05", bins) <= width
-        more = GaussianLaw(sigma * Fraction(1001, 1000))
+        assert mechanisms.simultaneous_width(GaussianDistribution(sigma), "0.05", bins) <= width
+        more = GaussianDistribution(sigma * Fraction(1001, 1000))
         assert mechanisms.simultaneous_width(more, "0.05", bins) > width
 
 
 def test_tiny_risks_keep_their_digits():
-    law = LaplaceLaw(Fraction(1))
-    width = mechanisms.simultaneous_width(law, "1e-30", 1000)
-    assert mechanisms.tail_probability(law, width) <= 1e-33
-    assert mechanisms.tail_probability(law, width - 1) > 0.99e-33
+    distribution = LaplaceDistribution(Fraction(1))
+    width = mechanisms.simultaneous_width(distribution, "1e-30", 1000)
+    assert mechanisms.tail_probability(distribution, width) <= 1e-33
+    assert mechanisms.tail_probability(distribution, width - 1) > 0.99e-33
 
 
 def test_bad_arguments():
@@ -129,7 +132,7 @@ def test_bad_arguments():
     with pytest.raises(TypeError, match="NoNoise"):
         mechanisms.tail_probability(NoNoise(), 1)
     with pytest.raises(ValueError, match="sigma"):
-        mechanisms.tail_probability(DiscreteGaussianLaw(Fraction(10**6)), 1)
+        mechanisms.tail_probability(DiscreteGaussianDistribution(Fraction(10**6)), 1)
     for delta in (0, 1):
         with pytest.raises(ValueError, match="delta"):
             mechanisms.published_gaussian_sigma(1, delta)

@@ -15,7 +15,7 @@ from discreet.mechanisms import BestOf
 from discreet.mechanisms.best_of import truncated_negative_binomial
 
 
-def law(shape, gamma, most):
+def distribution(shape, gamma, most):
     """P(K = k) for k = 1..most by the definition (Papernot & Steinke 2022, Definition 1)."""
     if shape == 0:
         k = np.arange(1, most + 1)
@@ -36,7 +36,7 @@ def test_the_number_of_runs_follows_its_law_and_not_a_near_one(shape):
     counts = np.bincount(np.minimum(draws, most), minlength=most + 1)[1:]
 
     def pvalue(eta):
-        expected = law(eta, gamma, most) * trials
+        expected = distribution(eta, gamma, most) * trials
         keep = expected > 5
         masses = [*expected[keep], trials - expected[keep].sum()]
         seen = [*counts[keep], counts[~keep].sum()]
@@ -46,11 +46,11 @@ def test_the_number_of_runs_follows_its_law_and_not_a_near_one(shape):
     assert pvalue(right) > 1e-3
     assert pvalue(right + 0.4) < 1e-6
     runner = BestOf(events.DiscreteLaplace(1), shape, "1/4")
-    mean = float(law(right, gamma, 2000) @ np.arange(1, 2001))
+    mean = float(distribution(right, gamma, 2000) @ np.arange(1, 2001))
     assert runner.expected_runs() == pytest.approx(mean, rel=1e-6)
     assert np.mean(draws) == pytest.approx(mean, rel=0.06)
     assert runner.expected_error() == pytest.approx(
-        float(law(right, gamma, 2000) @ (1 / np.arange(2.0, 2002))), rel=1e-6
+        float(distribution(right, gamma, 2000) @ (1 / np.arange(2.0, 2002))), rel=1e-6
     )
 
 

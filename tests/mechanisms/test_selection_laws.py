@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from discreet import accounting, events, mechanisms, testing
 from discreet.measures import ZCDP, PureDP
 from discreet.mechanisms import PermuteAndFlip, ReportNoisyMax
-from discreet.mechanisms.permute_and_flip import checked_scores
+from discreet.mechanisms.permute_and_flip import check_scores
 
 
 def flip_by_orders(scores, scale):
@@ -47,7 +47,7 @@ def noisy_max_law(scores, scale, reach=400):
     return found
 
 
-LAWS = {
+DISTRIBUTIONS = {
     PermuteAndFlip: flip_by_orders,
     ReportNoisyMax: noisy_max_law,
 }
@@ -59,29 +59,33 @@ def neighbours(scores, sensitivity, monotone):
         yield tuple(np.add(scores, move))
 
 
-def largest_loss(law, scale, sensitivity, monotone):
+def largest_loss(distribution, scale, sensitivity, monotone):
     worst = 0.0
     for scores in itertools.product(range(4), repeat=3):
-        here = law(scores, scale)
+        here = distribution(scores, scale)
         for other in neighbours(scores, sensitivity, monotone):
-            there = law(other, scale)
+            there = distribution(other, scale)
             worst = max(worst, float(np.abs(np.log(here / there)).max()))
     return worst
 
 
-@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_no_neighbour_costs_more_than_epsilon(kind, monotone):
     """All score vectors of three candidates below 4 and all their neighbours, summed exactly."""
-    law = LAWS[kind] if kind is PermuteAndFlip else lambda s, scale: noisy_max_law(s, scale, 60)
+    distribution = (
+        DISTRIBUTIONS[kind]
+        if kind is PermuteAndFlip
+        else lambda s, scale: noisy_max_law(s, scale, 60)
+    )
     event = kind("0.9", monotone=monotone).event(1)
     assert accounting.cost(event, PureDP) == PureDP("0.9")
-    found = largest_loss(law, float(event.scale), 1, monotone)
+    found = largest_loss(distribution, float(event.scale), 1, monotone)
     assert found <= 0.9 + 1e-9
     assert found > 0.7 * 0.9  # it isn't wasted either
     # the scale of monotone scores isn't enough for others
     if monotone:
-        assert largest_loss(law, float(event.scale), 1, False) > 0.9 * 1.3
+        assert largest_loss(distribution, float(event.scale), 1, False) > 0.9 * 1.3
 
 
 @pytest.mark.parametrize("scores", [(0, 0), (0, 3, 1), (5, 5, 4, 0), (-3, 2, 2, 2, 1)])
@@ -103,13 +107,13 @@ def counts(kind, scores, epsilon, trials):
     return np.bincount(draws, minlength=len(scores))
 
 
-@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
 def test_draws_follow_the_law_and_not_a_near_one(kind):
     scores, trials = (0, 2, 2, 1), 20_000
     with testing.fixed_noise(3):
         found = counts(kind, scores, 1, trials)
-    right = LAWS[kind](scores, 2.0) * trials
-    wrong = LAWS[kind](scores, 1.6) * trials
+    right = DISTRIBUTIONS[kind](scores, 2.0) * trials
+    wrong = DISTRIBUTIONS[kind](scores, 1.6) * trials
     assert chisquare(found, right, sum_check=False).pvalue > 1e-3
     assert chisquare(found, wrong, sum_check=False).pvalue < 1e-6
 
@@ -121,7 +125,7 @@ def test_equal_scores_are_chosen_evenly():
     assert chisquare(found).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
 def test_the_promised_error_holds(kind):
     rng = np.random.default_rng(0)  # public scores, not noise
     for size, level in ((2, 0.9), (4, 0.95), (6, 0.6)):
@@ -130,12 +134,12 @@ def test_the_promised_error_holds(kind):
         scale = float(mechanism.event(1).scale)
         for _ in range(10):
             scores = rng.integers(0, 30, size)
-            law = (
+            distribution = (
                 mechanism.probabilities(scores)
                 if kind is PermuteAndFlip
                 else noisy_max_law(list(map(int, scores)), scale)
             )
-            assert law[scores < scores.max() - promised].sum() <= 1 - level + 1e-9
+            assert distribution[scores < scores.max() - promised].sum() <= 1 - level + 1e-9
     assert kind(1).expected_error(1) == 0
 
 
@@ -156,7 +160,7 @@ def test_events_and_their_costs():
     assert ReportNoisyMax(1, monotone=True).event(2) == events.NoisyMax(2, 2, True)
 
 
-@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
 def test_bad_arguments(kind):
     for epsilon in (0, -1, math.inf):
         with pytest.raises(ValueError, match="epsilon"):
@@ -169,7 +173,7 @@ def test_bad_arguments(kind):
     assert "epsilon=1" in repr(kind(1))
 
 
-@pytest.mark.parametrize("kind", LAWS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
 def test_extreme_scores_do_not_overflow(kind):
     large = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max])
     assert kind(1).run(large) == 1
@@ -185,8 +189,8 @@ def test_scores_of_any_size_are_taken():
     for one, other in itertools.product([s * size for size in SIZES for s in (1, -1)], repeat=2):
         wanted = 0 if one > other else 1
         for scores in ([one, other], (one, other), np.array([one, other], object)):
-            assert checked_scores(scores).dtype == np.int64
-            first, second = checked_scores(scores).tolist()
+            assert check_scores(scores).dtype == np.int64
+            first, second = check_scores(scores).tolist()
             if abs(first - second) > 2000:
                 assert PermuteAndFlip(1).run(scores) == wanted
                 assert ReportNoisyMax(1).run(scores) == wanted
@@ -199,7 +203,7 @@ def test_scores_of_any_size_are_taken():
 
 def test_clamped_scores_of_neighbours_stay_neighbours():
     sizes = [s * size + d for size in SIZES for s in (1, -1) for d in (-1, 0, 1)]
-    found = checked_scores(sizes).tolist()
+    found = check_scores(sizes).tolist()
     for (one, at), (other, there) in itertools.combinations(zip(sizes, found, strict=True), 2):
         assert abs(at - there) <= abs(one - other)
         assert (at - there) * (one - other) >= 0

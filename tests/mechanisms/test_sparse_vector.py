@@ -51,7 +51,7 @@ def probability(answers, threshold, event, decisions):
     return float(weight.sum())
 
 
-def law(answers, threshold, event):
+def distribution(answers, threshold, event):
     return {
         decisions: probability(answers, threshold, event, decisions)
         for decisions in outcomes(len(answers), event.cutoff)
@@ -62,10 +62,10 @@ def largest_loss(event, monotone, length=3):
     worst = 0.0
     moves = [(0, 1)] * length if monotone else [(-1, 0, 1)] * length
     for answers in itertools.product((-14, 0, 14), repeat=length):
-        here = law(answers, 1, event)
+        here = distribution(answers, 1, event)
         assert sum(here.values()) == pytest.approx(1)
         for move in itertools.product(*moves):
-            there = law(tuple(np.add(answers, move)), 1, event)
+            there = distribution(tuple(np.add(answers, move)), 1, event)
             worst = max(worst, *(abs(math.log(here[d] / there[d])) for d in here))
     return worst
 
@@ -91,8 +91,8 @@ def test_decisions_follow_the_law_and_not_a_near_one(cutoff):
     mechanism = SparseVector(2, cutoff)
     with testing.fixed_noise(5):
         found = Counter(tuple(mechanism.run(answers, 1)) for _ in range(trials))
-    right = law(answers, 1, mechanism.event())
-    wrong = law(answers, 1, SparseVector("2.6", cutoff).event())
+    right = distribution(answers, 1, mechanism.event())
+    wrong = distribution(answers, 1, SparseVector("2.6", cutoff).event())
     keys = [key for key in right if right[key] * trials > 5]
     rest = trials - sum(found[key] for key in keys)
 

@@ -11,10 +11,10 @@ from scipy.stats import chisquare
 
 from discreet import accounting, events, mechanisms, testing
 from discreet.measures import PureDP
-from discreet.mechanisms import LaplaceLaw, Staircase, StaircaseNoise
+from discreet.mechanisms import LaplaceDistribution, Staircase, StaircaseDistribution
 
 
-def law(epsilon, width, step, reach):
+def distribution(epsilon, width, step, reach):
     """P(k) for \\|k\\| <= reach, normalised by summation over a longer range."""
     k = np.arange(-(reach + 60 * width), reach + 60 * width + 1)
     stair, offset = np.divmod(np.abs(k), width)
@@ -27,7 +27,7 @@ def law(epsilon, width, step, reach):
 )
 def test_no_shift_costs_more_than_its_stairs(epsilon, width, step):
     e = float(Fraction(epsilon))
-    mass = law(e, width, step, 12 * width)
+    mass = distribution(e, width, step, 12 * width)
     for shift in range(2 * width + 2):
         loss = np.abs(np.log(mass[shift:] / mass[: len(mass) - shift])).max()
         event = events.Staircase(epsilon, width, step, shift)
@@ -38,7 +38,7 @@ def test_no_shift_costs_more_than_its_stairs(epsilon, width, step):
 
 def test_two_coordinates_cost_twice():
     """Why it isn't for vectors: each coordinate moves by 1, the L1 sensitivity is 2, the loss 2ε."""
-    mass = law(1.0, 2, 1, 24)
+    mass = distribution(1.0, 2, 1, 24)
     loss = np.abs(np.log(mass[1:] / mass[:-1])).max()
     assert 2 * loss > 1.9
 
@@ -47,14 +47,14 @@ def test_two_coordinates_cost_twice():
     ("epsilon", "width", "step"), [(1, 4, 1), (2, 7, 3), ("1/2", 3, 3), (1, 1, 1)]
 )
 def test_draws_follow_the_law_and_not_a_near_one(epsilon, width, step):
-    noise, trials, reach = StaircaseNoise(Fraction(epsilon), width, step), 40_000, 6 * width
+    noise, trials, reach = StaircaseDistribution(Fraction(epsilon), width, step), 40_000, 6 * width
     with testing.fixed_noise(9):
         draws = noise.draw(trials)
     inside = draws[np.abs(draws) <= reach]
     counts = np.bincount(inside + reach, minlength=2 * reach + 1)
 
     def pvalue(e):
-        expected = law(e, width, step, reach) * trials
+        expected = distribution(e, width, step, reach) * trials
         keep = expected > 5
         seen = [*counts[keep], trials - counts[keep].sum()]
         masses = [*expected[keep], trials - expected[keep].sum()]
@@ -64,7 +64,7 @@ def test_draws_follow_the_law_and_not_a_near_one(epsilon, width, step):
     assert pvalue(e) > 1e-3
     assert pvalue(e * 0.85) < 1e-6
     assert draws.std() == pytest.approx(noise.deviation(), rel=0.03)
-    exact = law(e, width, step, 40 * width)
+    exact = distribution(e, width, step, 40 * width)
     k = np.arange(-40 * width, 40 * width + 1)
     assert noise.deviation() == pytest.approx(math.sqrt(exact @ k**2), rel=1e-6)
     for t in (0, 1, width - 1, width, 2 * width + 1):
@@ -74,7 +74,7 @@ def test_draws_follow_the_law_and_not_a_near_one(epsilon, width, step):
 def test_it_is_discrete_laplace_noise_at_sensitivity_one():
     for epsilon in ("1/3", "2"):
         noise = Staircase(epsilon).noise(1)
-        laplace = LaplaceLaw(1 / Fraction(epsilon))
+        laplace = LaplaceDistribution(1 / Fraction(epsilon))
         assert noise.deviation() == pytest.approx(laplace.expected_error())
         assert noise.tail(3) == pytest.approx(mechanisms.tail_probability(laplace, 3))
 
@@ -83,7 +83,7 @@ def test_it_is_discrete_laplace_noise_at_sensitivity_one():
 @pytest.mark.parametrize("sensitivity", [2, 10, 1000])
 def test_it_is_better_than_laplace_noise(epsilon, sensitivity):
     ours = Staircase(epsilon).expected_error(sensitivity)
-    laplace = LaplaceLaw(sensitivity / Fraction(epsilon)).expected_error()
+    laplace = LaplaceDistribution(sensitivity / Fraction(epsilon)).expected_error()
     assert ours <= laplace * (1 + 1e-9)
     if Fraction(epsilon) >= 8 and sensitivity >= 10:
         assert ours < 0.4 * laplace
@@ -93,12 +93,15 @@ def test_the_step_is_the_best_one():
     for epsilon, width in ((1, 9), (4, 12)):
         chosen = Staircase(epsilon).noise(width)
         tried = [
-            StaircaseNoise(Fraction(epsilon), width, r).deviation() for r in range(1, width + 1)
+            StaircaseDistribution(Fraction(epsilon), width, r).deviation()
+            for r in range(1, width + 1)
         ]
         assert chosen.deviation() == min(tried)
     # for large ε the variance is about (γ² + e^-ε/γ)·Δ²/3 with γ = step/width: least at γ³ = e^-ε/2
-    law = Staircase(9).noise(100_000)
-    assert law.step / law.width == pytest.approx((math.exp(-9) / 2) ** (1 / 3), rel=0.02)
+    distribution = Staircase(9).noise(100_000)
+    assert distribution.step / distribution.width == pytest.approx(
+        (math.exp(-9) / 2) ** (1 / 3), rel=0.02
+    )
 
 
 def test_event_and_arguments():

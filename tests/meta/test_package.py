@@ -108,7 +108,7 @@ def test_claim_names_are_different_and_unknown_ones_raise():
 def test_every_event_mechanism_law_and_query_has_an_example():
     assert testing.missing(events.Event, testing.EVENTS) == []
     assert testing.missing(mechanisms.AdditiveMechanism, testing.MECHANISMS) == []
-    assert testing.missing(mechanisms.Law, testing.LAWS) == []
+    assert testing.missing(mechanisms.Distribution, testing.DISTRIBUTIONS) == []
     assert testing.missing(Query, testing.QUERIES + testing.DISCOVERIES + testing.SEVERAL) == []
 
 
@@ -118,8 +118,8 @@ def test_a_forgotten_one_would_be_noticed():
 
 def test_every_additive_law_has_a_claim():
     told = {function for claim in guarantees.all_claims() for function in claim.functions}
-    for law in testing.LAWS:
-        if isinstance(law, mechanisms.NoNoise):
+    for distribution in testing.DISTRIBUTIONS:
+        if isinstance(distribution, mechanisms.NoNoise):
             continue
         assert f"{type(law).__module__}.{type(law).__name__}.run" in told
 

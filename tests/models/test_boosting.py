@@ -16,8 +16,8 @@ from sklearn.metrics import roc_auc_score
 
 import discreet as dp
 from discreet.models.boosting import AdditiveBoostingClassifier, AdditiveBoostingRegressor
-from discreet.models.boosting.classifier import calibrated
-from discreet.models.boosting.layout import cells_joined, joined
+from discreet.models.boosting.classifier import calibrate
+from discreet.models.boosting.layout import cells_joined, join_cells
 from discreet.testing import fixed_noise
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -76,10 +76,10 @@ def test_probabilities_are_calibrated() -> None:
 def test_the_calibrated_share_balances_clipped_residuals() -> None:
     scores = np.linspace(-8, 8, 33)
     q = 1 / (1 + np.exp(-scores))
-    p = calibrated(scores)
+    p = calibrate(scores)
     left = p * np.minimum(1 - q, 0.5) - (1 - p) * np.minimum(q, 0.5)
     assert np.allclose(left, 0, atol=1e-12)
-    assert np.allclose(p + calibrated(-scores), 1)
+    assert np.allclose(p + calibrate(-scores), 1)
     assert (np.diff(p) > 0).all()
 
 
@@ -217,15 +217,15 @@ def test_joined_cells_hold_enough_rows() -> None:
     for _ in range(50):
         counts = draw.integers(0, 300, draw.integers(2, 60)) + draw.normal(0, 5, 1)
         noise = float(draw.choice([0.0, 5.0, 50.0]))
-        kept = joined(counts, noise)
+        kept = join_cells(counts, noise)
         places = cells_joined(kept, len(counts))
         sums = np.bincount(places, counts)
         assert places[0] == 0
         assert len(sums) == len(kept) + 1 >= 2
         if len(kept) > 1:
             assert sums.min() >= max(0.01 * counts.sum(), 8 * noise) - 1e-6
-    assert joined(np.zeros(5), 1.0)  # one cut always stays
-    assert joined(np.full(4, -3.0), 1.0)
+    assert join_cells(np.zeros(5), 1.0)  # one cut always stays
+    assert join_cells(np.full(4, -3.0), 1.0)
 
 
 @pytest.mark.parametrize("kind", [AdditiveBoostingClassifier, AdditiveBoostingRegressor])

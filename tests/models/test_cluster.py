@@ -16,8 +16,8 @@ from sklearn import cluster
 import discreet as dp
 from discreet import accounting
 from discreet.models.cluster import KMeans, elbow
-from discreet.models.cluster.box import Box, nearest, spread, weighted_centres
-from discreet.models.cluster.lloyd import count_weight, moved
+from discreet.models.cluster.box import Box, cluster_weighted, nearest, spread
+from discreet.models.cluster.lloyd import count_weight, move_centres
 from discreet.models.cluster.starts import GridStart, Space
 from discreet.models.facts import Facts
 from discreet.testing import exact_totals, fixed_noise
@@ -159,7 +159,7 @@ def test_cells_have_their_rows_about_their_middles() -> None:
         middles = start.cells(space)[axis][2]
         box = Box.of((space.columns[axis],))
         edges = np.concatenate([[0], np.cumsum(there)])
-        scaled = box.scaled(cells[:, None])[:, 0]
+        scaled = box.scale(cells[:, None])[:, 0]
         for cell in range(len(there)):
             inside = scaled[edges[cell] : edges[cell + 1]]
             assert inside.mean() == pytest.approx(middles[cell], abs=3e-3)
@@ -197,16 +197,16 @@ def test_a_round_moves_centres_as_far_as_noise_allows() -> None:
     draw = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [0.5, 0.5], [-0.9, 0.9]])
     answer = np.array([[100.0, 50.0, -50.0], [1e6, 9e5, 9e5], [-3.0, 40.0, 40.0]])
-    quiet = moved(centres, answer, np.full((3, 3), 1e-9), draw)
+    quiet = move_centres(centres, answer, np.full((3, 3), 1e-9), draw)
     assert quiet[0] == pytest.approx([0.5, -0.5])
     assert quiet[1] == pytest.approx([0.9, 0.9])
     assert np.linalg.norm(quiet[2] - quiet[1]) <= 0.2 + 1e-9  # without rows: beside the fullest
-    loud = moved(centres, answer, np.full((3, 3), 1e3), draw)
+    loud = move_centres(centres, answer, np.full((3, 3), 1e3), draw)
     assert abs(loud[1] - [0.9, 0.9]).max() < 1e-4  # a million rows still speak
     assert np.linalg.norm(loud[0] - loud[1]) <= 0.2 + 1e-9
-    nothing = moved(centres, answer, np.full((3, 3), 1e9), draw)
+    nothing = move_centres(centres, answer, np.full((3, 3), 1e9), draw)
     assert (nothing == centres).all()
-    far = moved(centres, answer * [1, 100, 100], np.full((3, 3), 1.0), draw)
+    far = move_centres(centres, answer * [1, 100, 100], np.full((3, 3), 1.0), draw)
     assert (abs(far) <= 1).all()
 
 
@@ -341,7 +341,7 @@ def test_weighted_centres_against_repeated_points() -> None:
     draw = np.random.default_rng(0)
     points = blobs(40, 2) * 2 - 1
     weights = draw.integers(1, 9, 40).astype(float)
-    found = weighted_centres(points, weights, 4, np.random.default_rng(1))
+    found = cluster_weighted(points, weights, 4, np.random.default_rng(1))
     inertia = (nearest(points, found)[1] * weights).sum()
     repeated = np.repeat(points, weights.astype(int), axis=0)
     best = cluster.KMeans(4, n_init=20, random_state=0).fit(repeated).inertia_

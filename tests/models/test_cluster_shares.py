@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from discreet.models.scale import finest
 
 import discreet as dp
 from discreet import accounting, events
@@ -13,7 +14,6 @@ from discreet.coding import Sensitivity
 from discreet.measures import ZCDP
 from discreet.mechanisms import Gaussian, mechanism_for
 from discreet.models.facts import Facts
-from discreet.models.scaled import finest
 from discreet.models.shares import split, together
 
 
@@ -29,11 +29,15 @@ def test_gaussian_shares_cost_the_whole(epsilon: float, delta: float) -> None:
     target = dp.ApproxDP(epsilon, delta)
     moved = [Sensitivity(3, 5), Sensitivity(700, 70_000), Sensitivity(1, 1)]
     parts = split(target, [1, 2, 5])
-    laws = [mechanism_for(part, s).law(s) for part, s in zip(parts, moved, strict=True)]
-    event = together(law.event(s) for law, s in zip(laws, moved, strict=True))
+    distributions = [
+        mechanism_for(part, s).distribution(s) for part, s in zip(parts, moved, strict=True)
+    ]
+    event = together(
+        distribution.event(s) for distribution, s in zip(distributions, moved, strict=True)
+    )
     assert accounting.satisfies(event, target)
     assert not accounting.satisfies(event, dp.ApproxDP(epsilon * 0.9999, delta))
-    alone = Gaussian(epsilon, delta).law(moved[0]).sigma
+    alone = Gaussian(epsilon, delta).distribution(moved[0]).sigma
     assert float(split_sigma(target, moved[0])) == pytest.approx(float(alone), rel=1e-6)
 
 
@@ -41,7 +45,7 @@ def split_sigma(target: dp.ApproxDP, moved: Sensitivity) -> Fraction:
     """All to one part: as much noise as one answer needs."""
     (part,) = split(target, [4])
     assert isinstance(part, ZCDP)
-    return mechanism_for(part, moved).law(moved).sigma  # type: ignore[attr-defined, no-any-return]
+    return mechanism_for(part, moved).distribution(moved).sigma  # type: ignore[attr-defined, no-any-return]
 
 
 def test_public_rows_and_wrong_measures() -> None:
@@ -64,8 +68,10 @@ def test_the_finest_grid_that_leaves_room() -> None:
         query = finest(facts, dp.PureDP(epsilon), "all")
         assert query.bits == bits
         moved = query.sensitivity(schema, dp.Unit())
-        mechanism_for(dp.PureDP(epsilon), moved).law(moved)  # raises where noise does not fit
+        mechanism_for(dp.PureDP(epsilon), moved).distribution(
+            moved
+        )  # raises where noise does not fit
         finer = Sensitivity(4 * moved.l1, 16 * moved.l2_squared)
         if bits < 15:
             with pytest.raises(ValueError, match="noise of a scale"):
-                mechanism_for(dp.PureDP(epsilon), finer).law(finer)
+                mechanism_for(dp.PureDP(epsilon), finer).distribution(finer)

@@ -26,7 +26,7 @@ every = pytest.mark.parametrize("example", ESTIMATORS, ids=str)
 
 def fitted(example: Example, rows: int = 200, **options: Any) -> Any:
     table = table_for(example, rows)
-    estimator = example.made(schema=schema_for(example), **options)
+    estimator = example.build(schema=schema_for(example), **options)
     return estimator.fit(features(table), table.get("y"))
 
 
@@ -49,7 +49,7 @@ def test_a_fit_costs_exactly_its_budget(example: Example) -> None:
 def test_the_plan_is_what_is_charged(example: Example) -> None:
     for delta in (0, 1e-6):
         estimator = fitted(example, epsilon=2, delta=delta)
-        fresh = example.made(schema=schema_for(example), epsilon=2, delta=delta)
+        fresh = example.build(schema=schema_for(example), epsilon=2, delta=delta)
         plan = fresh.plan(rows=200)
         assert plan.event == estimator.privacy_.event
         assert plan.measure == estimator.privacy_.measure
@@ -72,7 +72,7 @@ def test_the_record_of_a_fit(example: Example) -> None:
     with testing.fixed_noise(1):
         assert not fitted(example).privacy_.is_private
     table = table_for(example, 50)
-    free = example.made(unit=dp.PUBLIC, epsilon=math.inf).fit(features(table), table.get("y"))
+    free = example.build(unit=dp.PUBLIC, epsilon=math.inf).fit(features(table), table.get("y"))
     assert not free.privacy_.is_private
     assert free.privacy_.entry is None
     assert free.privacy_.event == Compose()
@@ -84,14 +84,14 @@ def test_the_domain_is_declared_or_refused(example: Example) -> None:
     table = table_for(example, 20)
     x, y = features(table), table.get("y")
     with pytest.raises(ValueError, match="must be declared"):
-        example.made().fit(x, y)
+        example.build().fit(x, y)
     with pytest.raises(ValueError, match=r"only with unit=dp.PUBLIC"):
-        example.made(schema=schema_for(example), epsilon=math.inf).fit(x, y)
+        example.build(schema=schema_for(example), epsilon=math.inf).fit(x, y)
     for epsilon in (0, -1, "much"):
         with pytest.raises(ValueError, match="epsilon must be"):
-            example.made(schema=schema_for(example), epsilon=epsilon).fit(x, y)
+            example.build(schema=schema_for(example), epsilon=epsilon).fit(x, y)
     with pytest.raises(ValueError, match="features"):
-        example.made(schema=schema_for(example, width=5)).fit(x, y)
+        example.build(schema=schema_for(example, width=5)).fit(x, y)
 
 
 @every
@@ -100,7 +100,7 @@ def test_a_private_data_set_brings_everything(example: Example) -> None:
     unit, accept = dp.Unit(dp.REPLACE_ONE), example.accept_assumed
     ledger = dp.Ledger(limit=dp.PureDP(3), unit=unit, accept_assumed=accept)
     data = dp.PrivateDataset(table, schema, ledger=ledger)
-    estimator = example.made(epsilon=1).fit(data)
+    estimator = example.build(epsilon=1).fit(data)
     assert estimator.privacy_.unit == dp.Unit(dp.REPLACE_ONE)
     assert not estimator.privacy_.note
     assert list(estimator.feature_names_in_) == ["x0", "x1", "x2"]
@@ -109,11 +109,11 @@ def test_a_private_data_set_brings_everything(example: Example) -> None:
     assert estimator.plan(data).event == estimator.privacy_.event
     for again in ({"schema": schema}, {"unit": dp.REPLACE_ONE}, {"ledger": ledger}):
         with pytest.raises(ValueError, match="must not be given with a PrivateDataset"):
-            example.made(**again).fit(data)
+            example.build(**again).fit(data)
     with pytest.raises(ValueError, match="y must not be given"):
-        example.made().fit(data, np.zeros(100))
+        example.build().fit(data, np.zeros(100))
     with pytest.raises(ValueError, match="groups must not be given"):
-        example.made().fit(data, groups=np.zeros(100))
+        example.build().fit(data, groups=np.zeros(100))
 
 
 @every
@@ -122,14 +122,14 @@ def test_groups_and_max_rows_belong_together(example: Example) -> None:
     x, y, schema = features(table), table.get("y"), schema_for(example)
     unit = dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=2)
     with pytest.raises(ValueError, match="groups must be given"):
-        example.made(schema=schema, unit=unit).fit(x, y)
+        example.build(schema=schema, unit=unit).fit(x, y)
     with pytest.raises(ValueError, match="groups needs a unit"):
-        example.made(schema=schema).fit(x, y, groups=np.arange(60))
+        example.build(schema=schema).fit(x, y, groups=np.arange(60))
     with pytest.raises(ValueError, match="same number of rows"):
-        example.made(schema=schema, unit=unit).fit(x, y, groups=np.arange(59))
-    estimator = example.made(schema=schema, unit=unit).fit(x, y, groups=np.arange(60) // 3)
+        example.build(schema=schema, unit=unit).fit(x, y, groups=np.arange(59))
+    estimator = example.build(schema=schema, unit=unit).fit(x, y, groups=np.arange(60) // 3)
     assert estimator.privacy_.unit == unit
-    assert estimator.privacy_.event == example.made(schema=schema, unit=unit).plan(rows=60).event
+    assert estimator.privacy_.event == example.build(schema=schema, unit=unit).plan(rows=60).event
 
 
 @every
@@ -139,8 +139,8 @@ def test_one_person_with_many_rows_counts_as_max_rows(example: Example) -> None:
     unit = dp.Unit(dp.PUBLIC, "who", 1)
     ids = np.arange(30)
     x, y = features(table), table.get("y")
-    one = example.made(schema=schema, unit=unit, epsilon=math.inf).fit(x, y, groups=ids)
-    twice = example.made(schema=schema, unit=unit, epsilon=math.inf).fit(
+    one = example.build(schema=schema, unit=unit, epsilon=math.inf).fit(x, y, groups=ids)
+    twice = example.build(schema=schema, unit=unit, epsilon=math.inf).fit(
         np.concatenate([x, x]), None if y is None else np.concatenate([y, y]), groups=[*ids, *ids]
     )
     assert np.array_equal(answers(one, x), answers(twice, x))
@@ -151,9 +151,9 @@ def test_frames_name_their_target(example: Example) -> None:
     table, schema = table_for(example, 100), schema_for(example)
     frame = pd.DataFrame(table)
     frame["unused"] = "text that is never read"
-    by_name = example.made(schema=schema, unit=dp.PUBLIC, epsilon=math.inf).fit(frame)
+    by_name = example.build(schema=schema, unit=dp.PUBLIC, epsilon=math.inf).fit(frame)
     only = frame[["x0", "x1", "x2"]]
-    apart = example.made(schema=schema, unit=dp.PUBLIC, epsilon=math.inf).fit(only, table.get("y"))
+    apart = example.build(schema=schema, unit=dp.PUBLIC, epsilon=math.inf).fit(only, table.get("y"))
     assert np.array_equal(answers(by_name, only), answers(apart, only))
     assert list(by_name.feature_names_in_) == ["x0", "x1", "x2"]
     with pytest.raises(ValueError, match="feature names should match"):
@@ -163,7 +163,7 @@ def test_frames_name_their_target(example: Example) -> None:
 @every
 def test_parameters_are_never_written_to(example: Example) -> None:
     schema = schema_for(example)
-    estimator = example.made(schema=schema, epsilon=2)
+    estimator = example.build(schema=schema, epsilon=2)
     before = {name: id(value) for name, value in estimator.get_params().items()}
     table = table_for(example, 50)
     estimator.fit(features(table), table.get("y"))
@@ -174,7 +174,7 @@ def test_parameters_are_never_written_to(example: Example) -> None:
 @every
 def test_clone_and_copy_keep_the_ledger(example: Example) -> None:
     ledger = dp.Ledger(limit=dp.PureDP(1))
-    estimator = example.made(schema=schema_for(example), ledger=ledger, epsilon="1/2")
+    estimator = example.build(schema=schema_for(example), ledger=ledger, epsilon="1/2")
     for other in (clone(estimator), copy.deepcopy(estimator)):
         assert other.ledger is ledger
         assert other.schema == estimator.schema
@@ -193,7 +193,7 @@ def test_pickles(example: Example) -> None:
 def test_pipeline_and_grid_search(example: Example) -> None:
     table = table_for(example, 120)
     x, y = features(table), table.get("y")
-    base = example.made(schema=schema_for(example))
+    base = example.build(schema=schema_for(example))
     pipeline = make_pipeline(FunctionTransformer(), base).fit(x, y)
     assert len(answers(pipeline, x)) == 120
     search = GridSearchCV(
@@ -233,14 +233,14 @@ def test_bounds_are_numbers_or_one_for_each_feature() -> None:
             domain = {"classes": [0, 1]}
         elif example.target == "number":
             domain = {"target_bounds": (0, 2)}
-        wide = example.made(bounds=(0, 1), **domain)
-        each = example.made(bounds=([0, 0, 0], [1, 1, 1]), **domain)
+        wide = example.build(bounds=(0, 1), **domain)
+        each = example.build(bounds=([0, 0, 0], [1, 1, 1]), **domain)
         assert each.plan().event == wide.plan(n_features=3).event
         assert wide.fit(x, y).privacy_.event == each.fit(x, y).privacy_.event
         with pytest.raises(ValueError, match="n_features must be given"):
             clone(wide).plan()
         for bounds in ((0,), 3, ([0, 0], [1, 1])):
             with pytest.raises(ValueError, match="bounds must"):
-                example.made(bounds=bounds, **domain).fit(x, y)
+                example.build(bounds=bounds, **domain).fit(x, y)
         with pytest.raises(ValueError, match="must not both be given"):
-            example.made(bounds=(0, 1), schema=schema_for(example)).fit(x, y)
+            example.build(bounds=(0, 1), schema=schema_for(example)).fit(x, y)

@@ -13,7 +13,7 @@ from sklearn import decomposition
 
 import discreet as dp
 from discreet import accounting, events
-from discreet.models.decomposition import PCA, signed
+from discreet.models.decomposition import PCA, fix_signs
 from discreet.testing import fixed_noise
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult_train.csv.gz"
@@ -47,9 +47,9 @@ def test_without_noise_it_is_the_plain_one() -> None:
 
 def test_signs_are_canonical() -> None:
     vectors = np.array([[0.1, -0.9, 0.3], [-0.5, 0.5, 0.5], [0.0, 0.0, 0.0]])
-    assert (signed(vectors)[0] == -vectors[0]).all()
-    assert (signed(vectors)[1] == -vectors[1]).all()  # the first of equals decides
-    assert (signed(-vectors) == signed(vectors)).all()
+    assert (fix_signs(vectors)[0] == -vectors[0]).all()
+    assert (fix_signs(vectors)[1] == -vectors[1]).all()  # the first of equals decides
+    assert (fix_signs(-vectors) == fix_signs(vectors)).all()
     for _ in range(5):
         found = PCA(bounds=BOUNDS, epsilon=1).fit(rows()).components_
         assert (found[np.arange(3), abs(found).argmax(axis=1)] > 0).all()

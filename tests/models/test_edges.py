@@ -15,7 +15,7 @@ every = pytest.mark.parametrize("example", ESTIMATORS, ids=str)
 
 
 def check(example: Example, x: Any, y: Any, schema: dp.Schema, **options: Any) -> None:
-    estimator = example.made(schema=schema, **options).fit(x, y)
+    estimator = example.build(schema=schema, **options).fit(x, y)
     width = len([name for name in schema.base if name != "y"])
     asked = features(table_for(example, 7, width=width, seed=9)).astype(object)
     asked[0] = None
@@ -94,7 +94,9 @@ def test_five_hundred_columns(example: Example, epsilon: float) -> None:
     table = table_for(example, 40, width=500)
     if example.refuses:
         with pytest.raises(ValueError, match=example.refuses):
-            example.made(schema=schema_for(example, width=500)).fit(features(table), table.get("y"))
+            example.build(schema=schema_for(example, width=500)).fit(
+                features(table), table.get("y")
+            )
         return
     check(example, features(table), table.get("y"), schema_for(example, width=500), epsilon=epsilon)
 

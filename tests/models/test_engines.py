@@ -46,7 +46,7 @@ def fitted(example: Example, source: Any, delta: float, unit: Any = dp.Unit()) -
     ledger = dp.Ledger(limit=limit, unit=unit, accept_assumed=example.accept_assumed)
     data = dp.PrivateDataset(source, schema_for(example), ledger=ledger)
     with fixed_noise(11):
-        return example.made(epsilon=1, delta=delta).fit(data)
+        return example.build(epsilon=1, delta=delta).fit(data)
 
 
 @every
@@ -106,5 +106,5 @@ def test_other_noise_gives_other_models(example: Example) -> None:
     source = tables.arrays(table, kinds)
     data = dp.PrivateDataset(source, schema_for(example), ledger=dp.Ledger(limit=dp.PureDP(1)))
     with fixed_noise(12):
-        other = example.made(epsilon=1).fit(data)
+        other = example.build(epsilon=1).fit(data)
     assert learned(other) != learned(fitted(example, source, 0))

@@ -28,7 +28,7 @@ from discreet.models.erm import (
 )
 from discreet.models.erm.features import ONE
 from discreet.models.erm.objective import WEIGHT_STEP, Objective
-from discreet.models.erm.solver import minimise, most_steps
+from discreet.models.erm.solver import maximum_steps, minimise
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.svm import LinearSVC, LinearSVR
 from discreet.testing import fixed_noise
@@ -210,8 +210,8 @@ class Counted(Objective):
         COUNTED.append(1)
         return super().gradient(weights)
 
-    def thinned(self, every: int) -> Objective:
-        return Objective(*(getattr(self, name) for name in Objective.__dataclass_fields__)).thinned(
+    def thin(self, every: int) -> Objective:
+        return Objective(*(getattr(self, name) for name in Objective.__dataclass_fields__)).thin(
             every
         )
 
@@ -244,7 +244,7 @@ def test_the_solver_meets_its_tolerance(loss: Loss, ridge: Fraction, kind: str) 
         tilt = [int(v) for v in draw.integers(-scale, scale + 1, loss.outputs * 3)]
         objective = Counted(x, t, loss, ridge, tilt, Fraction(1, 16))
         weights = minimise(objective, task.tolerance)
-        assert len(COUNTED) < 1000 < most_steps(objective, task.tolerance)
+        assert len(COUNTED) < 1000 < maximum_steps(objective, task.tolerance)
         assert np.linalg.norm(objective.gradient(weights)) <= task.tolerance
         assert np.isfinite([float(w) for w in weights]).all()
     assert task.tolerance < 1e-3

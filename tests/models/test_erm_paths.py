@@ -14,7 +14,7 @@ from scipy import stats
 import discreet as dp
 from discreet import events
 from discreet.accounting.objective import objective_delta
-from discreet.coding import VALUE_BITS, CodedQuery, Keep
+from discreet.coding import VALUE_BITS, CodedQuery, PersonLimit
 from discreet.coding.clipping import clip_rows
 from discreet.engines.arrays import Arrays
 from discreet.measures.gaussian import gaussian_delta
@@ -115,7 +115,7 @@ def test_collected_rows_are_each_codes_own_values(most: int | None) -> None:
         a=dp.Real(-1, 1), b=dp.Integer(-50, 50), c=dp.Categorical("v", "u"), d=dp.Real(0, 1)
     )
     codes = tuple(schema.code(name) for name in "dcba")
-    keep = None if most is None else Keep("id", most, order_codes(schema))
+    keep = None if most is None else PersonLimit("id", most, order_codes(schema))
     query = CodedQuery((), (), None, (), keep)
     engine = Arrays(table)
     found = engine.rows(query, codes)

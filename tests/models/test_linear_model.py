@@ -16,9 +16,9 @@ from discreet.events import DiscreteLaplace, Gaussian
 from discreet.models.linear_model import LinearRegression, LogisticRegression, Ridge
 from discreet.models.linear_model.solving import (
     adaptive,
-    centred,
+    centre,
     functional,
-    least_noise_eigenvalue,
+    noise_eigenvalue,
 )
 from discreet.testing import fixed_noise
 
@@ -109,11 +109,11 @@ def test_the_ridge_is_that_of_adassp() -> None:
     options: dict[str, Any] = {"bounds": BOUNDS, "target_bounds": (-20, 10)}
     with fixed_noise(3):
         poor = LinearRegression(epsilon=0.5, **options).fit(x, y)
-    _, means, about = centred(poor._equations)
+    _, means, about = centre(poor._equations)
     spread = poor.noise_ * (1 + (means[:-1] ** 2).max())
     least = np.linalg.eigvalsh(about[:-1, :-1])[0]
     assert poor.ridge_ > 0
-    assert np.isclose(poor.ridge_ + least, least_noise_eigenvalue(3, spread))
+    assert np.isclose(poor.ridge_ + least, noise_eigenvalue(3, spread))
     left = about[:-1, :-1] + poor.ridge_ * np.eye(3)
     slopes = poor.coef_ * (np.subtract(*BOUNDS[::-1]) / 2) / 15
     assert np.allclose(left @ slopes, about[:-1, -1])

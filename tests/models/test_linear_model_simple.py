@@ -18,9 +18,9 @@ from discreet.models.linear_model.theil_sen import (
     PairedLines,
     bucket_count,
     heights,
+    pair_randomly,
     random_pairs,
     score_sensitivity,
-    thrown_pairs,
 )
 from discreet.testing import fixed_noise
 
@@ -182,7 +182,7 @@ def test_added_rows_move_scores_by_two_each_for_each_round(unit: dp.Unit, added:
 
 
 def pairs_of(bucket: Any, rank: Any) -> Any:
-    """`thrown_pairs` with coins that are given: the two of lowest rank in each bucket."""
+    """`pair_randomly` with coins that are given: the two of lowest rank in each bucket."""
     pairs = []
     for value in np.unique(bucket):
         inside = np.flatnonzero(bucket == value)
@@ -200,7 +200,7 @@ def test_thrown_pairs_are_the_two_lowest_of_each_bucket(monkeypatch: pytest.Monk
         bucket, rank = draw.integers(0, 7, rows), draw.permutation(rows)
         monkeypatch.setattr(theil_sen.noise, "uniform_below", lambda *_, b=bucket: b)
         monkeypatch.setattr(theil_sen.noise, "random_words", lambda _, r=rank: r)
-        found = thrown_pairs(rows, 7)
+        found = pair_randomly(rows, 7)
         expected = pairs_of(bucket, rank)
         assert np.array_equal(np.stack(found), expected)
 
@@ -230,7 +230,7 @@ def test_buckets() -> None:
     assert bucket_count(-50) == 1
     assert bucket_count(1800) == 1000
     with fixed_noise(0):
-        first, _ = thrown_pairs(100_000, bucket_count(100_000))
+        first, _ = pair_randomly(100_000, bucket_count(100_000))
     assert 0.29 < len(first) / 100_000 < 0.305
 
 

@@ -24,8 +24,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import discreet as dp
 from discreet import events
 from discreet.models import naive_bayes
-from discreet.models.cells import axis_of, even_cuts, usual_bins
-from discreet.models.m_estimation import MOST_CELLS, HistogramMEstimator, kept, means
+from discreet.models.cells import axis_of, default_bins, even_cuts
+from discreet.models.m_estimation import MAX_CELLS, HistogramMEstimator, keep_cells, means
 from discreet.testing import fixed_noise
 
 PIMA = Path(__file__).parents[3] / "shared" / "data" / "pima_diabetes.csv.gz"
@@ -137,13 +137,13 @@ def test_noise_of_the_weights_is_what_is_planned() -> None:
 
 def test_weights_from_noisy_counts() -> None:
     counts = np.array([100.0, -3.0, 2.0, 50.0, -4.0])
-    found = kept(counts, 5.0)
+    found = keep_cells(counts, 5.0)
     assert (found > 0).tolist() == [True, False, False, True, False]
     assert found.sum() == pytest.approx(counts.sum())
     assert found[0] / found[3] == 2
-    assert kept(counts, 500.0).tolist() == pytest.approx([29.0] * 5)  # nothing stands out
-    assert kept(-counts, 1000.0).sum() == 1
-    assert kept(np.zeros(3), 0.0).tolist() == pytest.approx([1 / 3] * 3)
+    assert keep_cells(counts, 500.0).tolist() == pytest.approx([29.0] * 5)  # nothing stands out
+    assert keep_cells(-counts, 1000.0).sum() == 1
+    assert keep_cells(np.zeros(3), 0.0).tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_means_from_noisy_counts_and_sums() -> None:
@@ -195,17 +195,17 @@ def test_the_number_of_cells_is_limited() -> None:
         clone(many).set_params(bins=[1000, 1000]).plan(n_features=2)
     fits = clone(many).set_params(bins=[2] * 12 + [1] * 5).plan(n_features=17)
     assert len(fits.queries[0].by) == 13
-    assert MOST_CELLS == 2 * 2**16
+    assert MAX_CELLS == 2 * 2**16
     assert many.plan(n_features=16)  # two bins each, exactly as many as are taken
 
 
 def test_usual_bins_follow_public_facts() -> None:
-    bins = [usual_bins(signal, 2, 2) for signal in (1, 100, 1000, 1e4, 1e6, 1e15)]
+    bins = [default_bins(signal, 2, 2) for signal in (1, 100, 1000, 1e4, 1e6, 1e15)]
     assert bins == sorted(bins)
     assert bins[0] == 2
     assert bins[-1] == 16
-    assert usual_bins(1e4, 2, 2) > usual_bins(1e4, 6, 2) >= 2
-    assert usual_bins(1e4, 2, 2) > usual_bins(1e4, 2, 2000)
+    assert default_bins(1e4, 2, 2) > default_bins(1e4, 6, 2) >= 2
+    assert default_bins(1e4, 2, 2) > default_bins(1e4, 2, 2000)
     few = HistogramMEstimator(expected_rows=100, bounds=(0, 1), classes=[0, 1])
     more = clone(few).set_params(expected_rows=10**6)
     sizes = [
@@ -300,7 +300,7 @@ def test_the_same_cells_serve_other_estimators_for_nothing() -> None:
     ledger = dp.Ledger(limit=dp.PureDP(1))
     model = HistogramMEstimator(bounds=(0, 1), classes=[0, 1], ledger=ledger).fit(x, y)
     before = model.predict(x)
-    other = model.refitted(DecisionTreeClassifier(max_depth=3, random_state=0))
+    other = model.refit(DecisionTreeClassifier(max_depth=3, random_state=0))
     assert len([entry for entry in ledger.entries() if entry.kind == "charge"]) == 1
     assert isinstance(other.estimator_, DecisionTreeClassifier)
     assert other.privacy_ is model.privacy_
@@ -308,14 +308,14 @@ def test_the_same_cells_serve_other_estimators_for_nothing() -> None:
     assert other.score(x, y) > 0.85
     assert isinstance(model.estimator_, LogisticRegression)
     assert (model.predict(x) == before).all()
-    same = other.refitted(LogisticRegression())
+    same = other.refit(LogisticRegression())
     assert same.estimator_.coef_ == pytest.approx(model.estimator_.coef_)
     with pytest.raises(ValueError, match="where a classifier was fitted"):
-        model.refitted(LinearRegression())
+        model.refit(LinearRegression())
     with pytest.raises(TypeError, match="sample_weight"):
-        model.refitted(KNeighborsClassifier())
+        model.refit(KNeighborsClassifier())
     with pytest.raises(NotFittedError):
-        HistogramMEstimator().refitted(LogisticRegression())
+        HistogramMEstimator().refit(LogisticRegression())
 
 
 def test_unknown_categories_are_left_out_and_predicted() -> None:

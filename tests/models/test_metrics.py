@@ -316,7 +316,7 @@ def test_persons_count_with_max_rows(model: Any) -> None:
 def test_predictions_are_made_row_by_row(example: Example) -> None:
     """What a model says of a row does not depend on the rows beside it."""
     table = table_for(example, 120)
-    model = example.made(schema=schema_for(example), unit=dp.PUBLIC, epsilon=100)
+    model = example.build(schema=schema_for(example), unit=dp.PUBLIC, epsilon=100)
     model.fit(features(table), table["y"])
     x = features(table_for(example, 40, seed=4))
     asked = [name for name in ("predict", "predict_proba") if hasattr(model, name)]

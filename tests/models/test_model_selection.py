@@ -35,7 +35,7 @@ from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import LogLoss
 from discreet.models.model_selection import PrivateSearch
 from discreet.models.model_selection.budget import gamma_of, mean_runs
-from discreet.models.model_selection.search import hashed_share
+from discreet.models.model_selection.search import hash_share
 from discreet.models.naive_bayes import GaussianNB
 from discreet.models.svm import LinearSVC, LinearSVR
 from discreet.progress import is_wanted
@@ -66,15 +66,15 @@ def fitted(n: int = 1500, settings: Any = None, **options: Any) -> PrivateSearch
 def test_the_law_of_the_best_against_a_plain_simulation() -> None:
     """The sum that the attack compares is the law of what the door does."""
     run = searched(True, 0.25, 0.5, (3, 1))
-    law = best_law(run, 1.0, 0.25)
+    distribution = best_law(run, 1.0, 0.25)
     draw = np.random.default_rng(0)
-    counts = np.zeros(len(law))
+    counts = np.zeros(len(distribution))
     trials = 20_000
     for runs in draw.geometric(0.25, trials):
-        some = draw.choice(len(law), runs, p=run[0] / run[0].sum())
+        some = draw.choice(len(distribution), runs, p=run[0] / run[0].sum())
         counts[some[np.argmax(run[1][some])]] += 1
-    assert law.sum() == pytest.approx(1)
-    assert np.abs(counts / trials - law).sum() < 0.06
+    assert distribution.sum() == pytest.approx(1)
+    assert np.abs(counts / trials - distribution).sum() < 0.06
     other = best_law(run, 1.0, 0.6)
     assert np.abs(counts / trials - other).sum() > 0.12
 
@@ -129,8 +129,12 @@ def test_a_delta_grows_with_the_number_of_runs(shape: str) -> None:
     mean = mean_runs(Fraction(shape), gamma)
     assert pair.epsilon == (2 + Fraction(shape)) / 2
     assert float(pair.delta) == pytest.approx(mean / 1000, rel=1e-9)
-    laws = [best_law(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05) for p in (False, True)]
-    found = max(hockey_stick(*pair_, float(pair.epsilon)) for pair_ in (laws, laws[::-1]))
+    distributions = [
+        best_law(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05) for p in (False, True)
+    ]
+    found = max(
+        hockey_stick(*pair_, float(pair.epsilon)) for pair_ in (distributions, distributions[::-1])
+    )
     assert found <= pair.delta
     assert found > 0.8 * pair.delta  # δ alone would be false by this factor
     assert found > 3 * delta
@@ -266,7 +270,7 @@ def test_rows_that_validate_do_not_train() -> None:
     cells = table(800)
     search = searching([{"alpha": 1}], unit=dp.PUBLIC, epsilon=math.inf, validation=0.3)
     search.fit(pd.DataFrame(cells))
-    inside = Arrays(cells).chunk().holds(hashed_share(SCHEMA, Fraction(3, 10)))
+    inside = Arrays(cells).chunk().holds(hash_share(SCHEMA, Fraction(3, 10)))
     assert 0.25 < inside.mean() < 0.35
     frame = pd.DataFrame(cells)
     alone = LogisticRegression(alpha=1, unit=dp.PUBLIC, epsilon=math.inf, schema=SCHEMA)

@@ -211,10 +211,10 @@ def test_posterior_variances() -> None:
 
 
 def test_counts_are_joined_by_precision() -> None:
-    counts, noise = posterior.joined_counts([(np.array([10.0]), 1.0), (np.array([20.0]), 3.0)])
+    counts, noise = posterior.join_counts([(np.array([10.0]), 1.0), (np.array([20.0]), 3.0)])
     assert counts[0] == pytest.approx(11)
     assert noise == pytest.approx((1 + 1 / 9) ** -0.5)
-    exact = posterior.joined_counts([(np.array([10.0]), 1.0), (np.array([12.0]), 0.0)])
+    exact = posterior.join_counts([(np.array([10.0]), 1.0), (np.array([12.0]), 0.0)])
     assert exact[0].tolist() == [12]
 
 

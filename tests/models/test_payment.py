@@ -58,7 +58,7 @@ def fit(
         return None
     schema, table = found
     ledger = open_ledger(unit, accept_assumed=True)
-    estimator = example.made(schema=schema, epsilon=epsilon, delta=delta, ledger=ledger)
+    estimator = example.build(schema=schema, epsilon=epsilon, delta=delta, ledger=ledger)
     plan = answer_or_refusal(lambda: dict(estimator.plan(rows=30).noise), ledger)
 
     def learn() -> Any:
@@ -122,7 +122,7 @@ def test_plans_for_many_columns_are_made_or_refused(example: Example, width: int
     assert found is not None
     plans = []
     for epsilon in (1e-7, 1e30):
-        estimator = example.made(schema=found[0], epsilon=epsilon)
+        estimator = example.build(schema=found[0], epsilon=epsilon)
         plans.append(answer_or_refusal(lambda: dict(estimator.plan(rows=30).noise), None))  # noqa: B023
     # not all is refused, unless so many columns are by a public rule
     assert any(plan is not None for plan in plans) == (not example.refuses)

@@ -39,8 +39,8 @@ def test_a_plan_is_carried_out_as_it_was_made(
     """Budgets are split once: whatever becomes of them after the plan changes nothing."""
     schema = schema_for(example)
     for delta in (0, 1e-6):
-        undisturbed = fit(example, example.made(schema=schema, epsilon=2, delta=delta))
-        estimator = example.made(schema=schema, epsilon=2, delta=delta)
+        undisturbed = fit(example, example.build(schema=schema, epsilon=2, delta=delta))
+        estimator = example.build(schema=schema, epsilon=2, delta=delta)
         honest, made = type(estimator)._plan, []
 
         def plan(model: Any, *facts: Any, honest: Any = honest, made: Any = made) -> FitPlan:

@@ -23,8 +23,8 @@ from discreet.models.tree import (
 from discreet.models.tree.forest import _tree_of_trees
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, levels
 from discreet.models.tree.structure import (
-    MOST_CANDIDATES,
-    MOST_CUTS,
+    MAX_CANDIDATES,
+    MAX_CUTS,
     candidates,
     coverage,
     cut_points,
@@ -162,7 +162,7 @@ def test_the_share_of_rows_is_taken_where_leaves_hold_few() -> None:
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("most", [2, 7, MOST_CUTS])
+@pytest.mark.parametrize("most", [2, 7, MAX_CUTS])
 def test_cut_points_are_inside_the_bounds_and_different(column: Any, most: int) -> None:
     points = cut_points(column, most)
     assert 1 <= len(points) <= most
@@ -176,7 +176,7 @@ def test_constant_columns_have_none_and_many_columns_few() -> None:
     assert cut_points(dp.Real(4, 4)) == cut_points(dp.Integer(4, 4)) == ()
     assert candidates({"a": dp.Real(1, 1), "s": dp.Categorical("only")}) == {}
     many = candidates({f"x{i}": dp.Real(0, 1) for i in range(500)})
-    assert sum(map(len, many.values())) <= MOST_CANDIDATES
+    assert sum(map(len, many.values())) <= MAX_CANDIDATES
 
 
 def test_random_trees_never_ask_what_is_already_known() -> None:

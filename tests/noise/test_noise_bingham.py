@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from scipy.special import hyp1f1, i0e
 
 from discreet.noise import entropy
-from discreet.noise.bingham import BinghamLaw, _uniforms, bingham
+from discreet.noise.bingham import BinghamDistribution, _uniforms, bingham
 from discreet.testing import fixed_noise
 
 DRAWS = 20_000
@@ -114,30 +114,30 @@ def test_the_envelope_is_above_and_touches(q: int) -> None:
     draw = np.random.default_rng(q)
     for size in (0.01, 1.0, 100.0, 1e8):
         gaps = np.sort(draw.exponential(size, q))
-        law = BinghamLaw(gaps - gaps[0])
-        b = law.b
+        distribution = BinghamDistribution(gaps - gaps[0])
+        b = distribution.b
         assert 1 <= b <= q
-        assert (1 / (b + 2 * law.gaps)).sum() == pytest.approx(1, abs=1e-9) or b == 1
-        x = draw.normal(size=(2000, q)) / np.sqrt(1 + 2 * law.gaps / b)
+        assert (1 / (b + 2 * distribution.gaps)).sum() == pytest.approx(1, abs=1e-9) or b == 1
+        x = draw.normal(size=(2000, q)) / np.sqrt(1 + 2 * distribution.gaps / b)
         squares = x**2 / (x**2).sum(axis=1, keepdims=True)
-        assert law.log_acceptance(squares, b).max() <= 1e-9 * max(1.0, q)
+        assert distribution.log_acceptance(squares, b).max() <= 1e-9 * max(1.0, q)
         # where x'Λx = (q - b)/2, if that is on the sphere, nothing is refused
-        worst, wanted = law.gaps[-1], (q - b) / 2
+        worst, wanted = distribution.gaps[-1], (q - b) / 2
         if worst > 0 and wanted <= worst:
             at = np.zeros((1, q))
             at[0, 0], at[0, -1] = 1 - wanted / worst, wanted / worst
-            assert law.log_acceptance(at, b)[0] == pytest.approx(0, abs=1e-9)
+            assert distribution.log_acceptance(at, b)[0] == pytest.approx(0, abs=1e-9)
 
 
 def test_how_often_proposals_are_taken() -> None:
     """Γ(q/2)·(2e/q)^(q/2) times the density at 1 of Σ pᵢχ²; least where one direction stands out."""
     for q in (2, 5, 20):
-        law = BinghamLaw(np.array([0.0] + [1e7] * (q - 1)))
-        b = law.b
+        distribution = BinghamDistribution(np.array([0.0] + [1e7] * (q - 1)))
+        b = distribution.b
         draw = np.random.default_rng(q)
-        y = draw.normal(size=(40_000, q)) / np.sqrt(1 + 2 * law.gaps / b)
+        y = draw.normal(size=(40_000, q)) / np.sqrt(1 + 2 * distribution.gaps / b)
         squares = y**2 / (y**2).sum(axis=1, keepdims=True)
-        taken = np.exp(law.log_acceptance(squares, b)).mean()
+        taken = np.exp(distribution.log_acceptance(squares, b)).mean()
         log_least = math.lgamma(q / 2) + q / 2 * math.log(2 * math.e / q)
         least = math.exp(log_least) * math.exp(-0.5) / math.sqrt(2 * math.pi)
         assert taken == pytest.approx(least, rel=0.02)
@@ -152,10 +152,10 @@ def test_no_spectrum_found_takes_longer() -> None:
         nearest = 1.0
         for best in {1, 2, q // 2, q - 1} - {0, q}:
             for gap in (0.01, 1.0, 5.0, 30.0, 300.0):
-                law = BinghamLaw(np.array([0.0] * best + [gap] * (q - best)))
-                b = law.b
+                distribution = BinghamDistribution(np.array([0.0] * best + [gap] * (q - best)))
+                b = distribution.b
                 z = hyp1f1((q - best) / 2, q / 2, -gap)
-                log_rest = (q - b - q * math.log(q) + np.log(b + 2 * law.gaps).sum()) / 2
+                log_rest = (q - b - q * math.log(q) + np.log(b + 2 * distribution.gaps).sum()) / 2
                 chance = float(z * math.exp(log_rest))
                 assert least <= chance * (1 + 1e-9)
                 assert chance <= 1 + 1e-9

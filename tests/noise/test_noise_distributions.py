@@ -197,7 +197,7 @@ def test_large_scale_path_without_a_step_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("law", "family", "scale"),
+    ("distribution", "family", "scale"),
     [
         (laplace._laplace_magnitude(Fraction(3)), LAPLACE, 3.0),
         (laplace._geometric(Fraction(3)), GEOMETRIC, 3.0),
@@ -205,10 +205,12 @@ def test_large_scale_path_without_a_step_is_noticed(monkeypatch: pytest.MonkeyPa
     ],
     ids=["laplace", "geometric", "rounded"],
 )
-def test_law_without_floating_point(law: inversion.Inversion, family: Family, scale: float) -> None:
+def test_law_without_floating_point(
+    distribution: inversion.Inversion, family: Family, scale: float
+) -> None:
     """From no bits at all: every bit of U is revealed lazily and every decision is in integers."""
     with noise.entropy.fixed(f"integers {family}"):
-        sample = np.array([law.exact(LazyUniform(0, 0)) for _ in range(4000)])
+        sample = np.array([distribution.exact(LazyUniform(0, 0)) for _ in range(4000)])
         if family is not GEOMETRIC:
             sample *= np.where(noise.bernoulli(Fraction(1, 2), sample.size), 1, -1)
     assert goodness(sample, family, scale, bins=20) > ACCEPT

@@ -135,15 +135,15 @@ def test_short_and_shifted_arrays(length: int) -> None:
         assert worst(exps, [arb(-p).exp() for p in flat.tolist()]) < EXP / 32
 
 
-def quantile_error(law: Inversion, heads: np.ndarray, exact: object) -> float:
-    """Largest error of the float quantile, over both ends of what is known of U, in `law.error`."""
+def quantile_error(distribution: Inversion, heads: np.ndarray, exact: object) -> float:
+    """Largest error of the float quantile, over both ends of what is known of U, in `distribution.error`."""
     u = np.multiply(heads, 2.0**-63)
-    law.quantile(u)
+    distribution.quantile(u)
     errors = []
     for t, head in zip(u.tolist(), heads.tolist(), strict=True):
         for end in (head, head + 1):
             errors.append(float(abs(arb(t) - exact(arb(end) / 2**63)).upper()))  # type: ignore[operator]
-    return max(errors) / law.error
+    return max(errors) / distribution.error
 
 
 SCALES = [Fraction(1, 2**40), Fraction(1, 1000), Fraction(0.7), Fraction(1), Fraction(1000), 2**20]
@@ -174,11 +174,11 @@ def test_whole_quantile_of_the_gaussian(scale: Fraction) -> None:
     """t is right within e if erfc(t + e) and erfc(t - e), rescaled, lie around all of U."""
     scale = Fraction(scale)
     root = arb(scale.numerator) / scale.denominator * arb(2).sqrt()
-    for law, half in ((gaussian._magnitude(scale), 0.5), (gaussian._cell(scale), 0.0)):
+    for distribution, half in ((gaussian._magnitude(scale), 0.5), (gaussian._cell(scale), 0.0)):
         points = heads(800)
         u = np.multiply(points, 2.0**-63)
-        law.quantile(u)
-        error = arb(law.error) / 2
+        distribution.quantile(u)
+        error = arb(distribution.error) / 2
         for t, head in zip(u.tolist(), points.tolist(), strict=True):
             above = ((arb(t) - half + error) / root).erfc() * arb(2) ** 63
             below = ((arb(t) - half - error) / root).erfc() * arb(2) ** 63

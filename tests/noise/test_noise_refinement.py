@@ -76,21 +76,23 @@ def test_refining_every_selection_changes_none(
 
 def test_floats_that_are_too_rough_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a quantile wrong by 1e-3, not refined, differs from the exact one."""
-    law = laplace._geometric(Fraction(10))
+    distribution = laplace._geometric(Fraction(10))
 
     def rough(u: np.ndarray) -> None:
-        law.quantile(u)
+        distribution.quantile(u)
         u += 1e-3
 
-    wrong = inversion.Inversion(rough, 0.0, law.threshold, law.guess)
+    wrong = inversion.Inversion(rough, 0.0, distribution.threshold, distribution.guess)
     words = np.random.default_rng(2).integers(0, 2**64, 20_000, np.uint64)
     work = inversion.Workspace(words.size)
     right, other = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
-    law.fill(words, right, work)
+    distribution.fill(words, right, work)
     wrong.fill(words, other, work)
     assert (right != other).any()
     # and with an error bound that covers the mistake, refinement repairs it
-    inversion.Inversion(rough, 2e-3, law.threshold, law.guess).fill(words, other, work)
+    inversion.Inversion(rough, 2e-3, distribution.threshold, distribution.guess).fill(
+        words, other, work
+    )
     np.testing.assert_array_equal(right, other)
 
 
@@ -124,12 +126,12 @@ def test_both_ends_of_u(
     scale: float | Fraction, bit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exact = Fraction(scale)
-    laws = {
+    distributions = {
         noise.geometric: laplace._geometric(exact),
         noise.discrete_laplace: laplace._laplace_magnitude(exact),
         noise.rounded_gaussian: gaussian._magnitude(exact),
     }
-    for sampler, law in laws.items():
+    for sampler, distribution in distributions.items():
         ones = Words(2**64 - 1, bit)
         monkeypatch.setattr(entropy, "current", lambda ones=ones: ones)
         assert sampler(scale) == 0  # U just below 1
@@ -137,10 +139,10 @@ def test_both_ends_of_u(
         monkeypatch.setattr(entropy, "current", lambda zeros=zeros: zeros)
         largest = sampler(scale)  # U below 2**-63: refined until enough bits are known
         assert zeros.extra >= 64
-        least = law.exact(LazyUniform((1 << 200) >> 63, 200))  # U = 2**-63
+        least = distribution.exact(LazyUniform((1 << 200) >> 63, 200))  # U = 2**-63
         assert least <= largest < 2**32
         if bit == 0:  # a thousand zeros: U below 2**-1000
-            assert largest >= law.exact(LazyUniform(1 << 200, 1200))
+            assert largest >= distribution.exact(LazyUniform(1 << 200, 1200))
 
 
 def test_smallest_words_are_refined_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,20 +154,20 @@ def test_smallest_words_are_refined_and_others_are_not(monkeypatch: pytest.Monke
         return exact(self, uniform)
 
     monkeypatch.setattr(inversion.Inversion, "exact", spy)
-    law = laplace._geometric(Fraction(1, 2))
+    distribution = laplace._geometric(Fraction(1, 2))
     words = np.array([2**43 - 1, 2**43, SIGN | 4, 2**62 + 12345], np.uint64)
     out = np.empty(4, np.int64)
-    law.fill(words, out, inversion.Workspace(4))
+    distribution.fill(words, out, inversion.Workspace(4))
     assert seen == [2**43 - 1, 4]
     assert out.tolist() == [6, 6, 21, 0]
 
 
 @pytest.mark.parametrize("guess", [-5, 0, 1, 7, 8, 20, 500])
 def test_the_guess_changes_nothing(guess: int) -> None:
-    law = laplace._geometric(Fraction(10))
+    distribution = laplace._geometric(Fraction(10))
     for head in (2**62, 2**61 + 12345, 3**30):
-        expected = LazyUniform(head, 63).last_below(0, law.threshold)
-        assert LazyUniform(head, 63).last_below(guess, law.threshold) == expected
+        expected = LazyUniform(head, 63).last_below(0, distribution.threshold)
+        assert LazyUniform(head, 63).last_below(guess, distribution.threshold) == expected
 
 
 @pytest.mark.parametrize("bits", [0, 1, 63])
@@ -180,11 +182,11 @@ def test_a_tie_with_a_dyadic_threshold_ends(bits: int) -> None:
 def test_a_draw_of_thousands_of_scales_raises_and_never_wraps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    law = laplace._geometric(Fraction(2**20))
+    distribution = laplace._geometric(Fraction(2**20))
     with pytest.raises(OverflowError, match="entropy"):
-        law.exact(LazyUniform(1 << 64, 64 + 6100))
+        distribution.exact(LazyUniform(1 << 64, 64 + 6100))
     # The largest magnitudes that don't raise stay below 2**62 at the largest scale.
-    most = law.exact(LazyUniform(1 << 64, 64 + 5900))
+    most = distribution.exact(LazyUniform(1 << 64, 64 + 5900))
     assert most << inversion.shift_of(Fraction(2**50)) < 2**62
 
 

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet import testing
 from discreet.publish import MaskedData
 from discreet.publish import mask as masks
-from discreet.publish.stationary import Goal, balanced
+from discreet.publish.stationary import Goal, balance
 from discreet.publish.true_labels import TrueLabels
 
 
@@ -296,7 +296,7 @@ def test_least_steps_against_a_dense_pseudo_inverse() -> None:
     draw = np.random.default_rng(2)
     goal = Goal(draw.normal(size=(3, 2)), draw.normal(size=3), draw.normal(size=(3, 2)))
     z, y = draw.uniform(-1, 1, (7, 2)), np.array([0, 1, 2, 0, 1, 2, 1])
-    from discreet.publish.stationary import _least_step
+    from discreet.publish.stationary import _minimum_step
 
     gap, width = goal.gap(z, y), 1e-6
     jacobian = np.empty((gap.size, z.size))
@@ -307,7 +307,7 @@ def test_least_steps_against_a_dense_pseudo_inverse() -> None:
         back.ravel()[place] -= width
         jacobian[:, place] = (goal.gap(moved, y) - goal.gap(back, y)).ravel() / (2 * width)
     expected = -np.linalg.pinv(jacobian) @ gap.ravel()
-    assert np.allclose(_least_step(goal, z, y, gap).ravel(), expected, atol=1e-6)
+    assert np.allclose(_minimum_step(goal, z, y, gap).ravel(), expected, atol=1e-6)
 
 
 def test_rows_can_hold_no_more_ridge_than_the_bound() -> None:
@@ -318,7 +318,7 @@ def test_rows_can_hold_no_more_ridge_than_the_bound() -> None:
     for load, good in ((0.2, True), (0.3, False)):
         pull = load * 100 * weights * 2
         goal = Goal(weights, np.zeros(2), pull)
-        length = np.linalg.norm(goal.gap(balanced(goal, z, y), y)) / 100
+        length = np.linalg.norm(goal.gap(balance(goal, z, y), y)) / 100
         assert (length < 1e-10) == good
 
 
@@ -326,10 +326,11 @@ def test_drawn_labels_have_the_numbers_they_should() -> None:
     draw = np.random.default_rng(6)
     chances = draw.dirichlet([1, 2, 3], 500)
     for seed in range(20):
-        labels = masks.drawn(chances, np.random.default_rng(seed))
+        labels = masks.draw_labels(chances, np.random.default_rng(seed))
         assert np.all(np.abs(np.bincount(labels, minlength=3) - chances.sum(axis=0)) < 12)
     many = np.mean(
-        [masks.drawn(chances, np.random.default_rng(seed)) == 2 for seed in range(400)], axis=0
+        [masks.draw_labels(chances, np.random.default_rng(seed)) == 2 for seed in range(400)],
+        axis=0,
     )
     assert np.abs(many - chances[:, 2]).max() < 0.15
 

@@ -75,7 +75,7 @@ def test_no_two_rows_are_farther_apart_than_the_noise_is_for() -> None:
                 seen.append(z)
                 return z
 
-        object.__setattr__(channel, "law", Spy())
+        object.__setattr__(channel, "distribution", Spy())
         rows = np.sign(draw.normal(size=(4000, width))) * draw.choice([1, 1, 0.3], (4000, width))
         channel.randomize(np.concatenate([rows, -np.ones((1, width)), np.ones((1, width))]))
         z = seen[0]

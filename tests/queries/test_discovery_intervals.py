@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet import testing
-from discreet.mechanisms import LaplaceLaw
+from discreet.mechanisms import LaplaceDistribution
 from discreet.mechanisms.thresholded import interval_given_threshold
 
 SCALES = [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(20)]
@@ -27,7 +27,7 @@ def chances(scale: Fraction, threshold: int, count: int) -> tuple[np.ndarray, np
 def coverage(scale: Fraction, threshold: int, count: int, level: float, plain: bool) -> float:
     values, shares = chances(scale, threshold, count)
     if plain:
-        width = LaplaceLaw(scale).half_width(level)
+        width = LaplaceDistribution(scale).half_width(level)
         low, high = values - width, values + width
     else:
         low, high = interval_given_threshold(values, scale, threshold, level)
@@ -66,7 +66,7 @@ def test_the_interval_is_no_wider_than_it_must_be(scale: Fraction) -> None:
 def test_far_above_the_threshold_the_interval_is_that_of_the_noise() -> None:
     scale = Fraction(5)
     low, high = interval_given_threshold(np.array([10**15]), scale, 50, 0.95)
-    width = LaplaceLaw(scale).half_width(0.95)
+    width = LaplaceDistribution(scale).half_width(0.95)
     assert abs(high[0] - low[0] - 2 * width) <= 1
     for s in (Fraction(1, 2**40), Fraction(2**50)):
         low, high = interval_given_threshold(np.array([2**50, 2**60]), s, 2**50, 0.95)
@@ -86,7 +86,7 @@ def test_shown_keys_are_covered_and_an_interval_of_the_noise_alone_is_refuted() 
     assert (
         np.mean((interval.lower <= count) & (count <= interval.upper)) > 0.8 - 3 * 0.4 / shown**0.5
     )
-    width = LaplaceLaw(Fraction(1)).half_width(0.8)
+    width = LaplaceDistribution(Fraction(1)).half_width(0.8)
     assert not np.any(abs(release.value - count) <= width)
 
 

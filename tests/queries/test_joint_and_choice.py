@@ -270,8 +270,8 @@ def test_draws_follow_their_law_and_no_other() -> None:
 
     def surprise(epsilon: Any) -> float:
         mechanism = mechanisms.PermuteAndFlip(epsilon, monotone=True)
-        law = mechanism.probabilities(scores(query, data, UNITS["add"])[0], 1)
-        return float(((found - trials * law) ** 2 / (trials * law)).sum())
+        distribution = mechanism.probabilities(scores(query, data, UNITS["add"])[0], 1)
+        return float(((found - trials * distribution) ** 2 / (trials * distribution)).sum())
 
     assert surprise("1/2") < 16  # chi-square, 3 degrees of freedom: p = 0.001
     assert surprise("2") > 16

@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.engines.arrays import Arrays
 from discreet.queries import Additive, Best, Choice, Joint, Quantile, Query, Variance
-from discreet.queries.sizes import MOST_ROWS, MOST_TOTAL, largest_summand
+from discreet.queries.sizes import MAX_ROWS, MAX_TOTAL, largest_summand
 from discreet.schema import Schema
 from discreet.testing import QUERIES, SEVERAL
 from discreet.unit import Unit
@@ -65,7 +65,7 @@ class Copies(Engine):
 
     def totals(self, query: CodedQuery) -> Integers:
         found = self.exact(query)
-        assert not found.size or max(map(abs, found.ravel())) <= MOST_TOTAL
+        assert not found.size or max(map(abs, found.ravel())) <= MAX_TOTAL
         return np.asarray(found.astype(np.int64))
 
     def tally(self, query: CodedQuery) -> Tally:
@@ -153,7 +153,7 @@ def _is_small(query: Query, schema: Schema, unit: Unit) -> bool:
         )
     except ValueError:
         return True
-    return all(largest_summand(part) * MOST_ROWS <= MOST_TOTAL for part in parts)
+    return all(largest_summand(part) * MAX_ROWS <= MAX_TOTAL for part in parts)
 
 
 def test_a_sum_far_from_zero_is_right_beside_second_moments() -> None:

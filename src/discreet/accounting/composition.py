@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi, convert
-from discreet.rational import Number, above, float_above, probability, whole
+from discreet.rational import Number, above, as_integer, float_above, probability
 
 __all__ = ["advanced", "group", "optimal"]
 
@@ -27,7 +27,7 @@ def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     basic composition where that is smaller.
     """
     pair = _pair(measure)
-    whole(count, "count", least=1)
+    as_integer(count, "count", least=1)
     delta = probability(slack, "slack")
     basic = pair.times(count)
     # an (ε, δ) mechanism is ε-DP outside an event of probability δ (Kairouz et al. 2015, Theorem 2)
@@ -44,7 +44,7 @@ def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     Source: Kairouz, Oh & Viswanath 2015, Theorem 3 (homogeneous composition).
     """
     pair = _pair(measure)
-    k = whole(count, "count", least=1)
+    k = as_integer(count, "count", least=1)
     extra = probability(slack, "slack")
     delta = _either(pair.delta, k, extra)
     if isinstance(pair.epsilon, float) or pair.epsilon == 0:
@@ -52,7 +52,7 @@ def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     low, high = 0, k // 2 + 1  # i = 0 needs no slack, and the need grows with i
     while high - low > 1:
         middle = (low + high) // 2
-        if _needed(float_above(pair.epsilon), k, middle) <= extra:
+        if _delta_needed(float_above(pair.epsilon), k, middle) <= extra:
             low = middle
         else:
             high = middle
@@ -69,7 +69,7 @@ def _either(delta: Fraction, k: int, extra: Fraction | int) -> Fraction:
     return min(above(-math.expm1(log_rest)), k * delta + extra, Fraction(1))
 
 
-def _needed(e: float, k: int, i: int) -> float:
+def _delta_needed(e: float, k: int, i: int) -> float:
     """δᵢ = Σ_{j<i} C(k,j)(e^((k-j)ε) - e^((k-2i+j)ε))/(1 + e^ε)^k of the theorem, rounded up."""
     log_norm = k * (e + math.log1p(math.exp(-e)))
     terms = []
@@ -87,7 +87,7 @@ def group(measure: Measure, size: int) -> Measure:
     Sources: Dwork & Roth 2014, Theorem 2.2; Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9;
     Mironov 2017, Proposition 2 (sizes that are powers of two); Dong, Roth & Su 2022, Theorem 2.14.
     """
-    k = whole(size, "size", least=1)
+    k = as_integer(size, "size", least=1)
     match measure:
         case PureDP():
             return measure.times(k)

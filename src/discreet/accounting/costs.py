@@ -16,7 +16,7 @@ from discreet.accounting.counts import (
     PAIR,
     PURE,
     ZERO_CONCENTRATED,
-    Count,
+    Accountant,
     NoBound,
     curve_of,
 )
@@ -33,7 +33,7 @@ from discreet.measures import (
     Renyi,
     convert,
 )
-from discreet.measures.convert import checked_orders, renyi_delta
+from discreet.measures.convert import check_orders, renyi_delta
 from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
 from discreet.measures.loss import SMALLEST_DELTA, TooManyLosses
 from discreet.rational import Number, non_negative, probability
@@ -43,7 +43,7 @@ __all__ = ["NoBound", "cost", "delta_at", "epsilon_at", "satisfies"]
 M = TypeVar("M", bound=Measure)
 
 
-def _checked(event: object) -> Event:
+def _check_event(event: object) -> Event:
     if not isinstance(event, Event):
         raise TypeError(f"event must come from discreet.events, not {type(event).__name__}.")
     return event
@@ -73,16 +73,20 @@ def cost(
     NoBound
         When no theorem known to this toolkit bounds the event in that measure.
     """
-    _checked(event)
+    _check_event(event)
     if measure is ApproxDP:
         if delta is None:
             raise ValueError("delta must be given to count a cost in ApproxDP.")
         return cast(M, epsilon_at(event, delta))
     if measure is Renyi:
-        return cast(M, curve_of(event, ORDERS if orders is None else checked_orders(orders)))
+        return cast(M, curve_of(event, ORDERS if orders is None else check_orders(orders)))
     if measure is PrivacyLoss:
         return cast(M, loss_of(event))
-    counts: dict[Any, Count[Any]] = {PureDP: PURE, ZCDP: ZERO_CONCENTRATED, GaussianDP: GAUSSIAN}
+    counts: dict[Any, Accountant[Any]] = {
+        PureDP: PURE,
+        ZCDP: ZERO_CONCENTRATED,
+        GaussianDP: GAUSSIAN,
+    }
     if measure not in counts:
         raise TypeError("measure must be PureDP, ApproxDP, ZCDP, GaussianDP, Renyi or PrivacyLoss.")
     return cast(M, counts[measure].total(event))
@@ -93,7 +97,7 @@ def epsilon_at(event: Event, delta: Number) -> ApproxDP:
     chosen = probability(delta, "delta")
     found: list[Fraction | float] = []
     reasons: list[str] = []
-    for route in _routes(_checked(event)):
+    for route in _routes(_check_event(event)):
         try:
             found.append(route.epsilon(event, chosen))
         except NoBound as error:
@@ -107,7 +111,7 @@ def delta_at(event: Event, epsilon: Number) -> Fraction:
     """The smallest known δ at which an event is (ε, δ)-DP for this ε; 1 where none is known."""
     target = non_negative(epsilon, "epsilon")
     found = [Fraction(1)]
-    for route in _routes(_checked(event)):
+    for route in _routes(_check_event(event)):
         with suppress(NoBound):
             found.append(route.delta(event, target))
     return min(found)
@@ -115,7 +119,7 @@ def delta_at(event: Event, epsilon: Number) -> Fraction:
 
 def satisfies(event: Event, measure: Measure) -> bool:
     """Whether an event provably costs at most `measure`."""
-    _checked(event)
+    _check_event(event)
     if isinstance(measure, ApproxDP):
         return any(_holds(route, event, measure) for route in _routes(event))
     if not isinstance(measure, Measure) or isinstance(measure, PrivacyLoss):

@@ -57,7 +57,7 @@ __all__ = [
     "PAIR",
     "PURE",
     "ZERO_CONCENTRATED",
-    "Count",
+    "Accountant",
     "NoBound",
     "curve_of",
 ]
@@ -70,7 +70,7 @@ class NoBound(ValueError):
     """No theorem known to this toolkit bounds this event in this measure."""
 
 
-class Count(ABC, Generic[T]):
+class Accountant(ABC, Generic[T]):
     """How one measure counts: its zero, its leaves, and what sampling and selecting do to it."""
 
     kind: type[T]
@@ -141,7 +141,7 @@ def _top(values: Iterable[Any], reach: int) -> Any:
     return sum(sorted(values, reverse=True)[:reach], start=Fraction(0))
 
 
-def _amplified(chance: Fraction, epsilon: Fraction | float) -> Fraction | float:
+def _amplify(chance: Fraction, epsilon: Fraction | float) -> Fraction | float:
     """log(1 + q(e^ε - 1)), rounded up. Source: Balle, Barthe & Gaboardi 2018, Theorem 8."""
     if epsilon > 600:
         return epsilon
@@ -150,7 +150,7 @@ def _amplified(chance: Fraction, epsilon: Fraction | float) -> Fraction | float:
     return min(epsilon, above(math.log1p(q * math.expm1(e))))
 
 
-class _PureCount(Count[PureDP]):
+class _PureAccountant(Accountant[PureDP]):
     kind = PureDP
     zero = PureDP(0)
 
@@ -182,13 +182,13 @@ class _PureCount(Count[PureDP]):
         return PureDP(_top((branch.epsilon for branch in branches), reach))
 
     def poisson(self, chance: Fraction, event: Event) -> PureDP:
-        return PureDP(_amplified(chance, self._pure(event)))
+        return PureDP(_amplify(chance, self._pure(event)))
 
     def select(self, event: RepeatAndSelect) -> PureDP:
         return PureDP((2 + event.shape) * self._pure(event.event))  # P. & S. 2022, Corollary 3
 
 
-class _ZCDPCount(Count[ZCDP]):
+class _ZCDPAccountant(Accountant[ZCDP]):
     kind = ZCDP
     zero = ZCDP(0)
 
@@ -214,7 +214,7 @@ class _ZCDPCount(Count[ZCDP]):
         return convert(PURE.select(event), ZCDP)
 
 
-class _GaussianCount(Count[GaussianDP]):
+class _GaussianAccountant(Accountant[GaussianDP]):
     kind = GaussianDP
     zero = GaussianDP(Fraction(0))
 
@@ -231,7 +231,7 @@ class _GaussianCount(Count[GaussianDP]):
         return GaussianDP(_top((branch.mu_squared for branch in branches), reach))
 
 
-class _RenyiCount(Count[Renyi]):
+class _RenyiAccountant(Accountant[Renyi]):
     kind = Renyi
 
     def __init__(self, orders: tuple[float, ...]) -> None:
@@ -291,7 +291,7 @@ class _RenyiCount(Count[Renyi]):
         return Renyi(curves.select_best(inner, event.shape, event.gamma))
 
 
-class _PairCount(Count[ApproxDP]):
+class _PairAccountant(Accountant[ApproxDP]):
     """Basic composition of (ε, δ) pairs: pure events, thresholds and declared pairs."""
 
     kind = ApproxDP
@@ -319,7 +319,7 @@ class _PairCount(Count[ApproxDP]):
     def poisson(self, chance: Fraction, event: Event) -> ApproxDP:
         pair = self.total(event)
         # Balle, Barthe & Gaboardi 2018, Theorem 8
-        return ApproxDP(_amplified(chance, pair.epsilon), chance * pair.delta)
+        return ApproxDP(_amplify(chance, pair.epsilon), chance * pair.delta)
 
     def select(self, event: RepeatAndSelect) -> ApproxDP:
         # P. & S. 2022, Corollary 3, outside of δ·E[K]: proof page ``docs/proofs/model_selection.md``
@@ -330,11 +330,11 @@ class _PairCount(Count[ApproxDP]):
 
 
 PURE, GAUSSIAN, PAIR, ZERO_CONCENTRATED = (
-    _PureCount(), _GaussianCount(), _PairCount(), _ZCDPCount(),
+    _PureAccountant(), _GaussianAccountant(), _PairAccountant(), _ZCDPAccountant(),
 )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
 def curve_of(event: Event, orders: tuple[float, ...]) -> Renyi:
     """The Rényi curve of an event at these orders."""
-    return _RenyiCount(orders).total(event)
+    return _RenyiAccountant(orders).total(event)

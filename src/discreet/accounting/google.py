@@ -117,7 +117,7 @@ def _gamma(shape: Fraction, log_mean: float) -> Fraction:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _hide_warnings() -> Iterator[None]:
     """Silence dp-accounting's warning about orders that don't converge: they are dealt with here."""
     logger = logging.getLogger("absl")
 
@@ -144,7 +144,7 @@ def sampled_gaussian_curve(
         return unsampled
     accountant = google.rdp.RdpAccountant(finite, google.NeighboringRelation.ADD_OR_REMOVE_ONE)
     event = google.GaussianDpEvent(1 / math.sqrt(max(mu_squared, Fraction(1, 10**200))))
-    with _quietly():
+    with _hide_warnings():
         accountant.compose(google.PoissonSampledDpEvent(float_above(chance), event))
     # its series stop at terms below e^-30 = 1e-13 of their sum, and its log-sum-exps are right to 1e-9
     curve = dict(zip(finite, map(float, accountant.rdp), strict=True))

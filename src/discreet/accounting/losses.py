@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.counts import GAUSSIAN, PAIR, PURE, Count, NoBound
+from discreet.accounting.counts import GAUSSIAN, PAIR, PURE, Accountant, NoBound
 from discreet.events import DiscreteGaussian, Event, Gaussian, RepeatAndSelect
 from discreet.measures import ApproxDP, GaussianDP, Measure, PrivacyLoss, PureDP
 from discreet.measures.loss import identity
@@ -19,7 +19,7 @@ _LARGEST_LOSS = 50
 _SMALLEST_SIGMA, _LARGEST_SIGMA = Fraction(1, 10), 2**14
 
 
-class _LossCount(Count[PrivacyLoss]):
+class _LossCount(Accountant[PrivacyLoss]):
     kind = PrivacyLoss
     zero = identity()
 

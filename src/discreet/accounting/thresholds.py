@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.rational import above
 
-__all__ = ["least_threshold", "threshold_delta"]
+__all__ = ["minimum_threshold", "threshold_delta"]
 
 
 #: Chances below this underflow; they count as this, so that none passes for zero.
@@ -38,7 +38,7 @@ def threshold_delta(scale: Fraction, threshold: int, rows: int, groups: int) -> 
     return min(Fraction(1), above(max(worst, SMALLEST)))
 
 
-def least_threshold(scale: Fraction, delta: Fraction, rows: int, groups: int) -> int:
+def minimum_threshold(scale: Fraction, delta: Fraction, rows: int, groups: int) -> int:
     """The smallest threshold whose δ is at most `delta`."""
     if not 2 * Fraction(SMALLEST) < delta < 1:
         raise ValueError(f"delta must be greater than {2 * SMALLEST:g} and less than 1.")

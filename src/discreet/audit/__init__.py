@@ -25,7 +25,7 @@ from discreet.audit.probes import (
     order_of_charge_and_read,
     sensitivity_exceeded,
 )
-from discreet.audit.registry import Attack, Case, attack, registered, run_attack
+from discreet.audit.registry import Attack, Case, attack, list_attacks, run_attack
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
 
@@ -50,10 +50,10 @@ __all__ = [
     "gaussian_cells",
     "guess",
     "hockey_stick",
+    "list_attacks",
     "membership",
     "neighbouring",
     "order_of_charge_and_read",
-    "registered",
     "rho_floor",
     "run_attack",
     "same_noise",

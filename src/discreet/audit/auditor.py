@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.audit.bounds import TwoOutcomes
-from discreet.audit.floors import claimed, confident, floor, floors
+from discreet.audit.floors import claimed_number, confident, floor, floors
 from discreet.audit.pairs import Neighbours
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
 from discreet.audit.samples import Reader, Sample, collect, sample_of
 from discreet.audit.views import Given, View, reader_of, views_for
 from discreet.measures import Measure, PureDP
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["audit"]
 
@@ -102,8 +102,8 @@ def audit(
         A *violated* verdict holds with `confidence`; *consistent* proves nothing.
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
-    claimed(measure)  # raises for what can't be audited
-    whole(trials, "trials", least=40)
+    claimed_number(measure)  # raises for what can't be audited
+    as_integer(trials, "trials", least=40)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
     if rounding is not None and not (math.isfinite(rounding) and rounding > 0):
@@ -279,9 +279,9 @@ def _result(
     return AuditResult(
         title=name,
         claim=claim,
-        claimed=claimed(claim),
+        claimed=claimed_number(claim),
         floor=value,
-        verdict="violated" if value > claimed(claim) else "consistent",
+        verdict="violated" if value > claimed_number(claim) else "consistent",
         confidence=confidence,
         event=words,
         probe=probe,

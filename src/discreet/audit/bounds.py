@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-from discreet.rational import Number, probability, whole
+from discreet.rational import Number, as_integer, probability
 
 __all__ = ["TwoOutcomes", "clopper_pearson", "epsilon_floor", "rho_floor"]
 
@@ -30,7 +30,7 @@ class TwoOutcomes:
 
     def __post_init__(self) -> None:
         for name in ("hits", "trials", "other_hits", "other_trials"):
-            whole(getattr(self, name), name)
+            as_integer(getattr(self, name), name)
         if self.hits > self.trials or self.other_hits > self.other_trials:
             raise ValueError("hits must not exceed trials.")
 
@@ -55,8 +55,8 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.99) -> tuple[f
 
     Each end alone holds with probability 1 - (1 - confidence)/2.
     """
-    whole(trials, "trials")
-    if whole(hits, "hits") > trials:
+    as_integer(trials, "trials")
+    if as_integer(hits, "hits") > trials:
         raise ValueError("hits must not exceed trials.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from discreet.audit.floors import claimed
+from discreet.audit.floors import claimed_number
 from discreet.audit.results import AuditResult
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
 
@@ -87,7 +87,7 @@ def exact(
     with np.errstate(all="ignore"):
         worst = int(np.argmax(np.where(a > _RAREST, np.log(a) - np.log(b), -np.inf)))
     name = f"outcome {worst}" if labels is None else str(labels[worst])
-    number = claimed(measure)
+    number = claimed_number(measure)
     is_violated = value > number + _SLACK * max(1.0, abs(number))
     return AuditResult(
         title=title,
@@ -112,14 +112,14 @@ def _floor(claim: Measure, p: Floats, q: Floats) -> float:
     if isinstance(claim, ApproxDP):
         return _epsilon_at(p, q, float(claim.delta))
     if isinstance(claim, GaussianDP):
-        return _least_mu(p, q)
+        return _minimum_mu(p, q)
     if isinstance(claim, ZCDP):
         return max(_renyi(p, q, order) / order for order in _ORDERS)
     assert isinstance(claim, Renyi)
     return max(0.0, *(_renyi(p, q, order) - value for order, value in claim.curve.items()))
 
 
-def _least_mu(p: Floats, q: Floats) -> float:
+def _minimum_mu(p: Floats, q: Floats) -> float:
     """The largest z(P(S)) - z(Q(S)) over sets S of outcomes by falling ratio, z the normal quantile.
 
     Sums from the nearer end keep the digits of small tails. What was left out counts for the claim.

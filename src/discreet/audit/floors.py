@@ -9,7 +9,7 @@ from scipy.special import betaincinv, ndtri
 from discreet.audit.bounds import TwoOutcomes, renyi_of_coins
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
 
-__all__ = ["claimed", "confident", "floors", "unit_of_floor"]
+__all__ = ["claimed_number", "confident", "floors", "unit_of_floor"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 _ZCDP_ORDERS = tuple(1 + 2.0**k for k in range(-6, 8))
 
 
-def claimed(claim: Measure) -> float:
+def claimed_number(claim: Measure) -> float:
     """What a claim states, as the number that a floor is compared with."""
     if isinstance(claim, PureDP | ApproxDP):
         return float(claim.epsilon)

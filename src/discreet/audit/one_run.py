@@ -20,7 +20,7 @@ from discreet.measures.convert import convert
 from discreet.measures.gaussian import gaussian_epsilon
 from discreet.measures.kinds import ApproxDP, GaussianDP, Measure, PureDP
 from discreet.measures.meaning import trade_off
-from discreet.rational import Number, probability, whole
+from discreet.rational import Number, as_integer, probability
 
 __all__ = ["Guesses", "OneRunAudit", "audit_in_one_run", "guess", "published_p_value"]
 
@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 _HALVINGS = 50
 
 #: Losses larger than these are not looked for.
-_MOST_EPSILON, _MOST_MU = 64.0, 64.0
+_MAX_EPSILON, _MAX_MU = 64.0, 64.0
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,12 @@ class Guesses:
     correct: int
 
     def __post_init__(self) -> None:
-        whole(self.canaries, "canaries", least=1)
-        if not whole(self.correct, "correct") <= whole(self.guesses, "guesses") <= self.canaries:
+        as_integer(self.canaries, "canaries", least=1)
+        if (
+            not as_integer(self.correct, "correct")
+            <= as_integer(self.guesses, "guesses")
+            <= self.canaries
+        ):
             raise ValueError("correct must not exceed guesses, nor guesses exceed canaries.")
 
     def p_value(self, claim: Measure | TradeOff) -> float:
@@ -67,7 +71,7 @@ class Guesses:
         if isinstance(claim, PureDP | ApproxDP):
             pair = convert(claim, ApproxDP)
             return _binomial_p_value(self, float(pair.epsilon), float(pair.delta))
-        curve = _needed(claim)
+        curve = _power_needed(claim)
         low, high = 0.0, 1.0  # the total at `high` is too large for a probability, or high is 1
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -77,12 +81,12 @@ class Guesses:
     def epsilon_floor(self, delta: Number = 0, confidence: float = 0.95) -> float:
         """The largest ε for which (ε, δ)-DP is refuted with `confidence`; 0 if none is."""
         chance, risk = float(probability(delta, "delta")), _risk(confidence)
-        return _largest(lambda e: _binomial_p_value(self, e, chance) <= risk, _MOST_EPSILON)
+        return _largest(lambda e: _binomial_p_value(self, e, chance) <= risk, _MAX_EPSILON)
 
     def mu_floor(self, confidence: float = 0.95) -> float:
         """The largest μ for which μ-Gaussian DP is refuted with `confidence`; 0 if none is."""
         risk = _risk(confidence) / (1 + _ROUNDING)
-        return _largest(lambda mu: _too_much(self, _gaussian(mu), risk), _MOST_MU)
+        return _largest(lambda mu: _too_much(self, _gaussian(mu), risk), _MAX_MU)
 
 
 def _risk(confidence: float) -> float:
@@ -142,7 +146,7 @@ def _gaussian(mu: float) -> TradeOff:
     return lambda x: float(ndtr(ndtri(x) - mu))
 
 
-def _needed(claim: Measure | TradeOff) -> TradeOff:
+def _power_needed(claim: Measure | TradeOff) -> TradeOff:
     """The least probability under one neighbour for an event that has probability x under the other.
 
     It is f(1 - x) for a symmetric trade-off curve f.
@@ -150,14 +154,14 @@ def _needed(claim: Measure | TradeOff) -> TradeOff:
     if isinstance(claim, GaussianDP):
         return _gaussian(claim.mu)
     if isinstance(claim, Measure):
-        return _tabulated(claim)
+        return _tabulate(claim)
     if not callable(claim):
         raise TypeError(f"claim must be a measure or a curve, not {type(claim).__name__}.")
-    _checked_curve(claim)
+    _check_curve(claim)
     return lambda x: float(claim(1 - min(x, 1.0)))
 
 
-def _tabulated(claim: Measure) -> TradeOff:
+def _tabulate(claim: Measure) -> TradeOff:
     """f(1 - x) from below: a convex function lies above its chords' extensions."""
     x = np.concatenate(
         [[0.0], np.geomspace(1e-7, 0.5, 400), 1 - np.geomspace(0.5, 1e-4, 150)[1:], [1.0]]
@@ -176,7 +180,7 @@ def _tabulated(claim: Measure) -> TradeOff:
     return needed
 
 
-def _checked_curve(curve: TradeOff) -> None:
+def _check_curve(curve: TradeOff) -> None:
     """Refuse what can't be a symmetric trade-off curve, as far as a grid shows."""
     grid = np.linspace(0.0, 1.0, 201)
     values = np.array([float(curve(float(x))) for x in grid])
@@ -228,7 +232,7 @@ def guess(
     values, coins = _scores(scores), np.asarray(included)
     if coins.dtype != np.bool_ or coins.shape != values.shape:
         raise ValueError("included must be an array of booleans, one for each score.")
-    ins, outs = whole(positives, "positives"), whole(negatives, "negatives")
+    ins, outs = as_integer(positives, "positives"), as_integer(negatives, "negatives")
     if ins + outs > len(values):
         raise ValueError("positives and negatives must not add up to more than the canaries.")
     order = np.argsort(values, kind="stable")
@@ -343,10 +347,10 @@ def audit_in_one_run(
     `run` insert one of two records for each canary. No assumption about the algorithm is made, except that
     the coins reach the scores only through it. Proof page: ``docs/proofs/one_run.md``.
     """
-    count = whole(canaries, "canaries", least=1)
+    count = as_integer(canaries, "canaries", least=1)
     if guesses is None:
         guesses = sorted({(count // k, count // k) for k in (2, 8, 32) if count >= k})
-    pairs = [(whole(a, "positives"), whole(b, "negatives")) for a, b in guesses]
+    pairs = [(as_integer(a, "positives"), as_integer(b, "negatives")) for a, b in guesses]
     if not pairs or any(not 1 <= a + b <= count for a, b in pairs):
         raise ValueError("guesses must be pairs that add up to between 1 and `canaries`.")
     chance = float(probability(delta, "delta"))

@@ -25,7 +25,7 @@ Table = dict[str, Any]
 Row = tuple[Any, ...]
 
 #: The most rows that stand for "any row".
-_MOST_ROWS = 24
+_MAX_ROWS = 24
 
 
 class Neighbours(Sequence[tuple[Table, Table]]):
@@ -39,10 +39,10 @@ class Neighbours(Sequence[tuple[Table, Table]]):
         self._schema, self._unit = schema, as_unit(unit)
         self._extremes = [_extremes(schema, name) for name in schema.base]
         every = list(islice(product(*self._extremes), 100_000))
-        step = max(1, len(every) // _MOST_ROWS)
+        step = max(1, len(every) // _MAX_ROWS)
         self._any = _corners(self._extremes) + every[::step]
         self._any = list(dict.fromkeys(map(_Comparable, self._any)))  # type: ignore[arg-type]
-        self._any = [row.row for row in self._any[: 2 * _MOST_ROWS]]  # type: ignore[attr-defined]
+        self._any = [row.row for row in self._any[: 2 * _MAX_ROWS]]  # type: ignore[attr-defined]
         middle = [values[len(values) // 2] for values in self._extremes]
         starts = [[tuple(middle)] * rows, [self._any[0]] * rows, [self._any[-1]] * rows, []]
         self._pairs = [pair for common in starts for pair in self._of(common)]
@@ -143,7 +143,7 @@ def _corners(extremes: list[list[Any]]) -> list[Row]:
     low = tuple(values[0] for values in extremes)
     high = tuple(values[2] if len(values) > 3 else values[1 % len(values)] for values in extremes)
     mixed = []
-    for index in range(min(len(extremes), _MOST_ROWS // 2)):
+    for index in range(min(len(extremes), _MAX_ROWS // 2)):
         mixed.append((*low[:index], high[index], *low[index + 1 :]))
         mixed.append((*high[:index], low[index], *high[index + 1 :]))
     return [low, *mixed, high]

@@ -10,7 +10,7 @@ from discreet.audit.auditor import audit
 from discreet.audit.results import AuditResult
 from discreet.measures import Measure
 
-__all__ = ["Attack", "Case", "attack", "registered", "run_attack"]
+__all__ = ["Attack", "Case", "attack", "list_attacks", "run_attack"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def attack(
     return register
 
 
-def registered() -> dict[str, Attack]:
+def list_attacks() -> dict[str, Attack]:
     """All attacks whose modules were imported, by name."""
     return dict(_FOUND)
 

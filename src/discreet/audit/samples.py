@@ -156,7 +156,7 @@ def collect(mechanism: Callable[..., Any], data: Any, trials: int) -> Any:
     """
     if is_vectorised(mechanism):
         try:
-            return _counted(mechanism(data, trials=trials), trials)
+            return _count_outputs(mechanism(data, trials=trials), trials)
         except WrongNumber:
             raise
         except Exception as error:  # a mechanism may fail in any way: that is what is looked for
@@ -179,7 +179,7 @@ class WrongNumber(ValueError):
     """A mechanism for many runs gave a different number of outputs than it was asked for."""
 
 
-def _counted(outputs: Any, trials: int) -> Any:
+def _count_outputs(outputs: Any, trials: int) -> Any:
     if len(outputs) != trials:
         raise WrongNumber(
             f"mechanism(data, trials={trials}) must return {trials} outputs, got {len(outputs)}."
@@ -197,7 +197,7 @@ def sample_of(outputs: Any, rounding: float | None = None) -> Sample:
             f"{'number' if outputs.ndim == 1 else f'array {outputs.shape[1:]}'} of {outputs.dtype}"
         )
         return Sample(form, _block_marks(block), _Shown(block), block)
-    parts = [_opened(output, rounding) for output in outputs]
+    parts = [_take_apart(output, rounding) for output in outputs]
     forms = np.array([form for form, _, _ in parts], dtype=object)
     marks = np.array([_mark(o, *p) for o, p in zip(outputs, parts, strict=True)], np.uint64)
     shown = np.array([_brief(output) for output in outputs], dtype=object)
@@ -238,7 +238,7 @@ def _block_marks(block: npt.NDArray[Any]) -> Marks:
 Opened = tuple[str, str, tuple[int | float, ...]]
 
 
-def _opened(output: Any, rounding: float | None) -> Opened:
+def _take_apart(output: Any, rounding: float | None) -> Opened:
     """The form of an output, what in it is neither form nor number, and its numbers."""
     match output:
         case Raised():
@@ -248,28 +248,28 @@ def _opened(output: Any, rounding: float | None) -> Opened:
         case np.bool_() | np.integer():
             return f"number of {output.dtype}", "", (int(output),)
         case np.floating():
-            return f"number of {output.dtype}", "", (_rounded(float(output), rounding),)
+            return f"number of {output.dtype}", "", (_round(float(output), rounding),)
         case bool() | int():
             return type(output).__name__, "", (int(output),)
         case float() | Fraction() | Decimal():
-            return type(output).__name__, "", (_rounded(float(output), rounding),)
+            return type(output).__name__, "", (_round(float(output), rounding),)
         case complex() | np.complexfloating():
             parts = (float(output.real), float(output.imag))
-            return type(output).__name__, "", tuple(_rounded(part, rounding) for part in parts)
+            return type(output).__name__, "", tuple(_round(part, rounding) for part in parts)
         case str() | bytes():
             return f"a {type(output).__name__} of length {len(output)}", repr(output), ()
         case Mapping():
             name = f"a {type(output).__name__} with the keys {list(output)}"
-            return _joined(name, output.values(), rounding)
+            return _join(name, output.values(), rounding)
         case set() | frozenset():
             name = f"a {type(output).__name__} of length {len(output)}"
-            return _joined(name, sorted(output, key=repr), rounding)
+            return _join(name, sorted(output, key=repr), rounding)
         case list() | tuple():
-            return _joined(f"a {type(output).__name__} of length {len(output)}", output, rounding)
-    return _opened_object(output, rounding)
+            return _join(f"a {type(output).__name__} of length {len(output)}", output, rounding)
+    return _take_object_apart(output, rounding)
 
 
-def _opened_object(output: Any, rounding: float | None) -> Opened:
+def _take_object_apart(output: Any, rounding: float | None) -> Opened:
     if isinstance(output, np.ndarray):
         kind = "array" if type(output) is np.ndarray else type(output).__name__
         name = f"{kind} {output.shape} of {output.dtype}"
@@ -278,14 +278,14 @@ def _opened_object(output: Any, rounding: float | None) -> Opened:
             return (
                 name,
                 "",
-                tuple(_rounded(v, rounding) if isinstance(v, float) else v for v in values),
+                tuple(_round(v, rounding) if isinstance(v, float) else v for v in values),
             )
-        return _joined(name, output.ravel().tolist(), rounding)
+        return _join(name, output.ravel().tolist(), rounding)
     if dataclasses.is_dataclass(output) and not isinstance(output, type):
         fields = [getattr(output, field.name) for field in dataclasses.fields(output)]
-        return _joined(f"a {type(output).__name__}", fields, rounding)
+        return _join(f"a {type(output).__name__}", fields, rounding)
     if hasattr(output, "__array__"):
-        form, text, numbers = _opened_object(np.asarray(output), rounding)
+        form, text, numbers = _take_object_apart(np.asarray(output), rounding)
         labels = [
             repr(list(getattr(output, n))) for n in ("index", "columns") if hasattr(output, n)
         ]
@@ -298,8 +298,8 @@ def _opened_object(output: Any, rounding: float | None) -> Opened:
     return f"a {type(output).__name__}", repr(output), ()
 
 
-def _joined(name: str, parts: Any, rounding: float | None) -> Opened:
-    opened = [_opened(part, rounding) for part in parts]
+def _join(name: str, parts: Any, rounding: float | None) -> Opened:
+    opened = [_take_apart(part, rounding) for part in parts]
     inner = dict.fromkeys(form for form, _, _ in opened)
     form = f"{name} ({', '.join(form for form, _, _ in opened)})" if len(inner) > 1 else name
     if len(inner) == 1:
@@ -308,7 +308,7 @@ def _joined(name: str, parts: Any, rounding: float | None) -> Opened:
     return form, "|".join(text for _, text, _ in opened), numbers
 
 
-def _rounded(value: float, step: float | None) -> float:
+def _round(value: float, step: float | None) -> float:
     if step is None or not math.isfinite(value):
         return value
     return round(value / step) * step + 0.0

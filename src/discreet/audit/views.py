@@ -19,10 +19,10 @@ Floats = npt.NDArray[np.float64]
 _SMOOTHING = 0.5
 #: Outputs with up to this many numbers are looked at number by number, and by a forest.
 _FEW = 16
-_MOST_FOR_FOREST = 40
-_MOST_FOR_LINEAR = 2_000
+_MAX_FOR_FOREST = 40
+_MAX_FOR_LINEAR = 2_000
 #: Classifiers are trained on at least this many runs; scores on numbers need a few of them.
-_LEAST_FOR_LINEAR, _LEAST_FOR_FOREST, _LEAST = 100, 1000, 10
+_MIN_FOR_LINEAR, _MIN_FOR_FOREST, _LEAST = 100, 1000, 10
 
 
 class View(ABC):
@@ -90,11 +90,11 @@ class _Table(View):
         chosen, rest = self._shown[inside], self._shown[~inside]
         if not len(chosen):
             return f"its {self.name} is new"
-        else_ = f", not {_listed(rest)}" if 0 < len(rest) <= 3 else ""
-        return f"its {self.name} is {_listed(chosen)}{else_}"
+        else_ = f", not {_list_values(rest)}" if 0 < len(rest) <= 3 else ""
+        return f"its {self.name} is {_list_values(chosen)}{else_}"
 
 
-def _listed(values: npt.NDArray[Any]) -> str:
+def _list_values(values: npt.NDArray[Any]) -> str:
     shown = " or ".join(_brief(value) for value in values[:3])
     return shown + (f" or one of {len(values) - 3} more" if len(values) > 3 else "")
 
@@ -192,17 +192,17 @@ class _Classifier(NumberView):
 
     def _learn(self, here: Floats, there: Floats) -> None:
         a, b = here[: self._most], there[: self._most]
-        with _one_thread():
+        with _limit_threads():
             self._model = self._build().fit(
                 _tame(np.concatenate([a, b])), np.repeat([1, 0], [len(a), len(b)])
             )
 
     def _score(self, rows: Floats) -> Floats:
-        with _one_thread():
+        with _limit_threads():
             return np.asarray(self._model.decision_function(_tame(rows)), np.float64)
 
 
-def _one_thread() -> Any:
+def _limit_threads() -> Any:
     """Small fits are slower with threads, by a hundred times on a busy machine."""
     from threadpoolctl import threadpool_limits
 
@@ -293,9 +293,9 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     views += _bit_views(here, reader)
     if quick:
         return views
-    if 1 < width <= _MOST_FOR_LINEAR and len(here) >= _LEAST_FOR_LINEAR:
+    if 1 < width <= _MAX_FOR_LINEAR and len(here) >= _MIN_FOR_LINEAR:
         views.append(_Classifier("linear classifier", reader, _linear, 20_000))
-    if 1 < width <= _MOST_FOR_FOREST and len(here) >= _LEAST_FOR_FOREST:
+    if 1 < width <= _MAX_FOR_FOREST and len(here) >= _MIN_FOR_FOREST:
         views.append(_Classifier("boosted trees", reader, _forest, 20_000))
     return views
 

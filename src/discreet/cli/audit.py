@@ -56,17 +56,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.callable is not None:
         if arguments.names:
             raise CommandError("give either names of claims or --callable, not both.")
-        return _own(arguments)
+        return _audit_own(arguments)
     if not arguments.names:
         raise CommandError("say what to audit: all, NAME, or --callable module:function.")
     return _claims(arguments)
 
 
-def _own(arguments: argparse.Namespace) -> int:
+def _audit_own(arguments: argparse.Namespace) -> int:
     from discreet.audit import audit
     from discreet.measures import ApproxDP, Measure, PureDP
 
-    mechanism = _imported(arguments.callable)
+    mechanism = _import_object(arguments.callable)
     if arguments.epsilon is None:
         raise CommandError("--epsilon must say what the callable claims.")
     pair: Any = getattr(sys.modules[mechanism.__module__], "NEIGHBOURS", None)
@@ -98,7 +98,7 @@ def _own(arguments: argparse.Namespace) -> int:
     return FOUND if result.is_violated else 0
 
 
-def _imported(name: str) -> Any:
+def _import_object(name: str) -> Any:
     module, _, function = name.partition(":")
     if not module or not function:
         raise CommandError("--callable must be module:function, such as noise:noisy_count.")
@@ -120,14 +120,14 @@ def _claims(arguments: argparse.Namespace) -> int:
     from discreet.guarantees import all_claims
 
     claims = {entry.name: entry for entry in all_claims()}
-    chosen = _chosen(arguments.names, claims)
+    chosen = _choose(arguments.names, claims)
     # one confidence for the whole run: its risk is shared by the claims
     confidence = 1 - (1 - arguments.confidence) / len(chosen)
     found: dict[str, list[AuditResult]] = {}
     tasks = [(claims[name].audit, confidence, arguments.effort) for name in chosen]
     with _workers(arguments.jobs) as attacked:
         for name, results in zip(
-            _progress(chosen, arguments.quiet), attacked(_attacked, tasks), strict=True
+            _progress(chosen, arguments.quiet), attacked(_attack, tasks), strict=True
         ):
             found[name] = results
             if arguments.json:
@@ -144,7 +144,7 @@ def _claims(arguments: argparse.Namespace) -> int:
     return FOUND if unexpected or asked_for_one else 0
 
 
-def _attacked(task: tuple[str, float, float]) -> list[AuditResult]:
+def _attack(task: tuple[str, float, float]) -> list[AuditResult]:
     """All results of one attack; runs in a worker."""
     from discreet.audit import run_attack
     from discreet.guarantees import all_attacks
@@ -218,7 +218,7 @@ def _print_markdown(found: dict[str, list[AuditResult]], claims: dict[str, Any])
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _chosen(names: Sequence[str], claims: dict[str, Any]) -> list[str]:
+def _choose(names: Sequence[str], claims: dict[str, Any]) -> list[str]:
     chosen: list[str] = []
     for name in names:
         if name == "all":

@@ -56,7 +56,7 @@ def _list(status: str | None, as_json: bool) -> int:
 def _show(name: str) -> int:
     from discreet.guarantees.dossiers import rests_on
 
-    entry = _known(name)
+    entry = _find_claim(name)
     lines = [
         f"{entry.name} ({entry.status})",
         f"  statement  {entry.statement}",
@@ -74,7 +74,7 @@ def _show(name: str) -> int:
     return 0
 
 
-def _known(name: str) -> Claim:
+def _find_claim(name: str) -> Claim:
     from discreet.guarantees import claim
 
     try:

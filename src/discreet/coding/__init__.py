@@ -32,7 +32,14 @@ from discreet.coding.codes import (
     sources,
 )
 from discreet.coding.engine import Engine, Integers, Tally
-from discreet.coding.questions import ORDER_PRIME, CodedQuery, Extent, Keep, Sensitivity, Term
+from discreet.coding.questions import (
+    ORDER_PRIME,
+    CodedQuery,
+    Extent,
+    PersonLimit,
+    Sensitivity,
+    Term,
+)
 
 __all__ = [
     "EXACT_INTEGER",
@@ -54,7 +61,6 @@ __all__ = [
     "Extent",
     "Grid",
     "Integers",
-    "Keep",
     "Ladder",
     "Leaf",
     "Linear",
@@ -62,6 +68,7 @@ __all__ = [
     "NoneOf",
     "OneOf",
     "Part",
+    "PersonLimit",
     "Sensitivity",
     "Tally",
     "Term",

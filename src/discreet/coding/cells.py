@@ -50,10 +50,10 @@ def plain_number(cell: Any) -> Any:
         return Decimal(cell)
     if kind is Fraction:
         return cell
-    return _asked(cell) if issubclass(kind, Fraction) else None
+    return _ask(cell) if issubclass(kind, Fraction) else None
 
 
-def _asked(cell: Fraction) -> Fraction | None:
+def _ask(cell: Fraction) -> Fraction | None:
     """What a fraction of somebody's own kind says that it is, if it says so."""
     try:
         return Fraction(float(cell))

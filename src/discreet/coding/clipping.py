@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["LARGEST_CODE", "MARGIN", "clip_rows"]
 
@@ -41,7 +41,7 @@ def clip_rows(rows: Integers, radius: int) -> Integers:
     add/remove and 2·`radius` under replace-one. Codes beyond 2^20 are clamped there, so no row raises.
     Proof page: ``docs/proofs/coding.md``.
     """
-    limit = whole(radius, "radius")
+    limit = as_integer(radius, "radius")
     if limit >= 2**31:
         raise ValueError("radius must be below 2^31.")
     z = np.clip(np.asarray(rows, np.int64), -LARGEST_CODE, LARGEST_CODE)

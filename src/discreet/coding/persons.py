@@ -6,10 +6,10 @@ import numpy as np
 
 from discreet.coding.cells import Array, Integers, Mask, persons_of
 from discreet.coding.chunks import Chunk
-from discreet.coding.questions import ORDER_PRIME, Keep
+from discreet.coding.questions import ORDER_PRIME, PersonLimit
 
 
-def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
+def keep_rows(rows: Chunk, keep: PersonLimit, counted: Mask) -> Mask:
     """Of each person's rows that count, the first `most` in the public order; none without id."""
     order, persons = person_order(rows, keep, counted)
     mask = np.zeros(len(counted), np.bool_)
@@ -18,7 +18,7 @@ def keep_rows(rows: Chunk, keep: Keep, counted: Mask) -> Mask:
 
 
 def person_order(
-    rows: Chunk, keep: Keep, counted: Mask, last: Integers | None = None
+    rows: Chunk, keep: PersonLimit, counted: Mask, last: Integers | None = None
 ) -> tuple[Integers, Integers]:
     """The rows that count, person by person and in the public order, and their persons.
 

@@ -53,7 +53,7 @@ def plain_column(column: Any) -> tuple[Array, str]:
     return objects_of(column), "object"
 
 
-def declared_type(column: Any) -> Any:
+def type_of(column: Any) -> Any:
     """The type that an array or a column says it has; None if it says nothing."""
     return getattr(column, "dtype", getattr(column, "type", None))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.coding.codes import Category, Code, Condition, Ladder
 
-__all__ = ["ORDER_PRIME", "CodedQuery", "Extent", "Keep", "Sensitivity", "Term"]
+__all__ = ["ORDER_PRIME", "CodedQuery", "Extent", "PersonLimit", "Sensitivity", "Term"]
 
 #: Rows of one person are kept in the order of a public mix of their codes modulo this prime.
 ORDER_PRIME = 2**31 - 1
@@ -41,7 +41,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Keep:
+class PersonLimit:
     """Which rows of one person count: the `most` first in a public order over all columns.
 
     `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
@@ -75,7 +75,7 @@ class CodedQuery:
     by: tuple[Code, ...]
     where: Condition | None
     known: tuple[Category | Ladder, ...]
-    keep: Keep | None
+    keep: PersonLimit | None
     tally: Code | None = None
 
     @property

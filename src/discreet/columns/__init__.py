@@ -1,7 +1,7 @@
 """The kinds of column that a schema declares, and the integer codes they stand for."""
 
 from discreet.columns.base import (
-    MOST_CELLS,
+    MAX_CELLS,
     RUNGS,
     Categorical,
     Column,
@@ -18,7 +18,7 @@ from discreet.columns.files import Base, base_column_from_dict, derived_column_f
 from discreet.columns.trees import Parts, Split, Tree
 
 __all__ = [
-    "MOST_CELLS",
+    "MAX_CELLS",
     "RUNGS",
     "Base",
     "Bins",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.schema import Schema
 
 #: The most cells that a countable column, or a product of them, may have.
-MOST_CELLS = 2**22
+MAX_CELLS = 2**22
 #: Signs and powers of two between which numbers without bounds are told apart.
 _POWERS = tuple(2.0**k for k in range(-20, 51))
 RUNGS: tuple[float, ...] = (*(-power for power in reversed(_POWERS)), 0.0, *_POWERS)
@@ -230,7 +230,7 @@ class Integer(Numeric):
         return bool(self.upper - self.lower <= 2**bits)
 
     def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:
-        if self.upper - self.lower >= MOST_CELLS or not self.is_exact(VALUE_BITS):
+        if self.upper - self.lower >= MAX_CELLS or not self.is_exact(VALUE_BITS):
             raise ValueError(
                 f"column {name!r} has too many values to list: derive bins first, as in "
                 f"schema.derive({name}_band=dp.Bins({name!r}, [...]))."
@@ -299,8 +299,8 @@ class Categorical(Column):
     def __init__(self, *values: Any, unknown: Any = None) -> None:
         if not values:
             raise ValueError('dp.Categorical needs its values, as in dp.Categorical("F", "M").')
-        if len(values) > MOST_CELLS:
-            raise ValueError(f"dp.Categorical takes at most {MOST_CELLS} values.")
+        if len(values) > MAX_CELLS:
+            raise ValueError(f"dp.Categorical takes at most {MAX_CELLS} values.")
         text = all(isinstance(value, str) for value in values)
         number = all(isinstance(value, numbers.Real) for value in values)
         if not text and not number:

@@ -169,11 +169,11 @@ class Score(Column):
         if not isinstance(tables, Mapping):
             raise TypeError("dp.Score: tables must be a mapping from column names to integers.")
         self.tables = {
-            column_name(name, "dp.Score"): tuple(_whole(v, "dp.Score: tables") for v in table)
+            column_name(name, "dp.Score"): tuple(_as_integer(v, "dp.Score: tables") for v in table)
             for name, table in tables.items()
         }
-        self.link = tuple(_whole(value, "dp.Score: link") for value in link)
-        self.offset = _whole(offset, "dp.Score: offset")
+        self.link = tuple(_as_integer(value, "dp.Score: link") for value in link)
+        self.offset = _as_integer(offset, "dp.Score: offset")
         if not self.tables or not self.link:
             raise ValueError(
                 "dp.Score needs at least one table and a link with at least one value."
@@ -212,7 +212,7 @@ class Score(Column):
         return f"Score(over {', '.join(self.tables)})"
 
 
-def _whole(value: Any, name: str) -> int:
+def _as_integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be whole numbers, not {type(value).__name__}.")
     return int(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Between, Branches, Code, Grid, OneOf, Part
 from discreet.columns.base import Column, Numeric, column_name, finite
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -106,7 +106,7 @@ class Parts(Column):
     def __init__(self, columns: Sequence[str], parts: int) -> None:
         names = [columns] if isinstance(columns, str) else columns
         self.columns = tuple(column_name(name, "Parts") for name in names)
-        self.parts = whole(parts, "Parts: parts", least=1)
+        self.parts = as_integer(parts, "Parts: parts", least=1)
         if not self.columns or self.parts > 2**VALUE_BITS:
             raise ValueError("Parts needs at least one column, and at most 2^20 parts.")
 

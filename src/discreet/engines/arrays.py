@@ -23,12 +23,12 @@ from discreet.coding.cells import (
 )
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import count_texts, keep_rows, person_order
-from discreet.coding.plain import declared_type, plain_column
-from discreet.engines.base import quietly
+from discreet.coding.plain import plain_column, type_of
+from discreet.engines.base import withhold_errors
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
 from discreet.engines.products import Products
-from discreet.engines.tallies import tallied
+from discreet.engines.tallies import tally_places
 from discreet.matching import ColumnMismatch, check_id_kind, check_kind, check_names
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -47,7 +47,7 @@ class Arrays(Engine):
         read = {name: _read_column(name, column) for name, column in columns.items()}
         self._columns = {name: cells for name, (cells, _) in read.items()}
         self._kinds = {name: kind for name, (_, kind) in read.items()}
-        self._types = {name: declared_type(column) for name, column in columns.items()}
+        self._types = {name: type_of(column) for name, column in columns.items()}
         for name, column in self._columns.items():
             if column.ndim != 1:
                 raise ValueError(f"column {name!r} must be one-dimensional.")
@@ -70,20 +70,20 @@ class Arrays(Engine):
         return len(next(iter(self._columns.values()), ()))
 
     def totals(self, query: CodedQuery) -> Integers:
-        return quietly(lambda: totals_of(query, self._chunks(query)))
+        return withhold_errors(lambda: totals_of(query, self._chunks(query)))
 
     def tally(self, query: CodedQuery) -> Tally:
-        return quietly(lambda: tally_of(query, self._chunks(query)))
+        return withhold_errors(lambda: tally_of(query, self._chunks(query)))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        return quietly(lambda: rows_of(codes, self._chunks(query), self.length()))
+        return withhold_errors(lambda: rows_of(codes, self._chunks(query), self.length()))
 
     def chunk(self) -> Chunk:
         """All rows."""
         return Chunk(self._columns)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        return quietly(lambda: self._keys(query, column, groups))
+        return withhold_errors(lambda: self._keys(query, column, groups))
 
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         whole = Chunk(self._columns)
@@ -114,7 +114,7 @@ def _read_column(name: str, column: Any) -> tuple[Array, str]:
         )
     if isinstance(column, list | tuple):
         return objects_of(column), "object"
-    return quietly(lambda: plain_column(column))
+    return withhold_errors(lambda: plain_column(column))
 
 
 Chunks = Iterable[tuple[Chunk, Mask]]
@@ -135,7 +135,7 @@ def tally_of(query: CodedQuery, chunks: Chunks) -> Tally:
     assert query.tally is not None
     code, width = query.tally, query.tally.high + 1
     parts = (chunk.groups(query)[mask] * width + chunk.code(code)[mask] for chunk, mask in chunks)
-    return tallied(query.groups, width, parts)
+    return tally_places(query.groups, width, parts)
 
 
 def add_chunk(

@@ -12,7 +12,7 @@ from discreet.coding import Tally
 Result = TypeVar("Result")
 
 
-def joined_tallies(tallies: Iterable[Tally]) -> Tally:
+def join_tallies(tallies: Iterable[Tally]) -> Tally:
     """The tallies of parts of a table, added up."""
     counts: dict[tuple[int, int], int] = {}
     for tally in tallies:
@@ -22,7 +22,7 @@ def joined_tallies(tallies: Iterable[Tally]) -> Tally:
     return Tally(rows[:, 0], rows[:, 1], rows[:, 2])
 
 
-def joined_keys(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+def join_keys(parts: Iterable[dict[str, int]]) -> dict[str, int]:
     """The counts of keys in parts of a table, added up."""
     counts: dict[str, int] = {}
     for part in parts:
@@ -35,7 +35,7 @@ class EngineFailed(RuntimeError):
     """What holds the rows could not be read. Its own message is withheld: it may show a row."""
 
 
-def quietly(act: Callable[[], Result]) -> Result:
+def withhold_errors(act: Callable[[], Result]) -> Result:
     """The result of `act`; if it fails, an error that neither shows nor holds the engine's own."""
     try:
         with np.errstate(all="ignore"):

@@ -23,13 +23,13 @@ from discreet.coding import (
 )
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.engines.arrays import totals_of
-from discreet.engines.base import quietly
+from discreet.engines.base import withhold_errors
 from discreet.engines.wrappers import EngineWrapper
 
 #: The most numbers that are kept: 128 megabytes.
-MOST_KEPT = 2**24
+MAX_KEPT = 2**24
 #: The most codes that are kept besides those of cells.
-MOST_CODES = 2**12
+MAX_CODES = 2**12
 #: Plans of fewer rounds read their rows anew in each.
 FEWEST_ROUNDS = 3
 _EVERY_ROW = CodedQuery((), (), None, (), None)
@@ -63,7 +63,7 @@ class _Codes:
 
     @property
     def is_full(self) -> bool:
-        return len(self._stands) > min(MOST_CODES, MOST_KEPT // (4 * max(1, self.rows)))
+        return len(self._stands) > min(MAX_CODES, MAX_KEPT // (4 * max(1, self.rows)))
 
     def holds(self, code: Code | Condition) -> bool:
         """Whether a small code stands for this one."""
@@ -120,7 +120,7 @@ class CodeCache(EngineWrapper):
         codes = self._fetch(needed)
         if codes is None:
             return self._engine.totals(query)
-        return quietly(lambda: codes.totals(query, self._lock))
+        return withhold_errors(lambda: codes.totals(query, self._lock))
 
     def _fetch(self, needed: list[Code | Condition]) -> _Codes | None:
         """What holds the codes of cells that are needed, read if they are new; None if they don't fit."""
@@ -131,7 +131,7 @@ class CodeCache(EngineWrapper):
             missing = tuple(c for c in leaves(*new.values()) if c not in codes.leaves)
             if missing:
                 length = self._engine.length() or 0
-                if (len(codes.leaves) + len(missing)) * length > MOST_KEPT // 2:
+                if (len(codes.leaves) + len(missing)) * length > MAX_KEPT // 2:
                     return None
                 rows = self._engine.rows(_EVERY_ROW, missing)
                 read: dict[Code, Integers]

@@ -18,11 +18,11 @@ from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.columns import Categorical, Text
 from discreet.engines.arrays import Arrays, tally_of, totals_of
-from discreet.engines.base import joined_keys, joined_tallies, quietly
+from discreet.engines.base import join_keys, join_tallies, withhold_errors
 from discreet.engines.collected import rows_of
-from discreet.engines.kept import Kept, Mask
+from discreet.engines.person_rows import Mask, PersonRows
 from discreet.matching import ColumnMismatch, check_names
-from discreet.progress import shown
+from discreet.progress import show
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -52,13 +52,13 @@ class Delimited(Engine):
         self._kinds: dict[str, str] = {}
         if csv.field_size_limit() < LONGEST_CELL:
             csv.field_size_limit(LONGEST_CELL)
-        self._header = quietly(self._first_line)
+        self._header = withhold_errors(self._first_line)
         if not self._header:
             raise ValueError(f"{path.name!r} has no header line with the names of its columns.")
 
     def _first_line(self) -> list[str]:
         with open(self._path, "rb") as raw, self._text(raw) as file:
-            return [_restored(name) for name in next(csv.reader(_lines(file)), [])]
+            return [_restore(name) for name in next(csv.reader(_lines(file)), [])]
 
     def _text(self, raw: Any) -> io.TextIOBase:
         binary: Any = gzip.GzipFile(fileobj=raw) if self._path.name.endswith(".gz") else raw
@@ -103,7 +103,7 @@ class Delimited(Engine):
         with (
             open(self._path, "rb") as raw,
             self._text(raw) as file,
-            shown(title, self._share(raw)),
+            show(title, self._share(raw)),
         ):
             reader = csv.reader(_lines(file))
             next(reader, None)
@@ -114,7 +114,7 @@ class Delimited(Engine):
                     continue  # a blank line is no row; in a file of one column it is an empty cell
                 for name, place in places.items():
                     cell = cells[place] if place < len(cells) else ""
-                    columns[name].append(_parsed(cell, self._kinds[name]))
+                    columns[name].append(_parse(cell, self._kinds[name]))
                 length += 1
                 if length == size:
                     yield self._arrays(columns)
@@ -129,58 +129,62 @@ class Delimited(Engine):
             }
         )
 
-    def _kept(self, query: CodedQuery, codes: Sequence[Code]) -> Iterator[tuple[Chunk, Mask]]:
+    def _limit_persons(
+        self, query: CodedQuery, codes: Sequence[Code]
+    ) -> Iterator[tuple[Chunk, Mask]]:
         """The rows that count, those beyond a person's limit forgotten while the file is read."""
         assert query.keep is not None
-        kept = Kept(query.keep, codes)
+        kept = PersonRows(query.keep, codes)
         for part in self._chunks(CHUNK):
             chunk = part.chunk()
             kept.add(chunk, chunk.counted(query))
         return kept.chunks()
 
     def totals(self, query: CodedQuery) -> Integers:
-        return quietly(lambda: self._totals(_own(query)))
+        return withhold_errors(lambda: self._totals(_with_own_id(query)))
 
     def _totals(self, query: CodedQuery) -> Integers:
         if query.keep is not None:
-            return totals_of(query, self._kept(query, query.codes))
+            return totals_of(query, self._limit_persons(query, query.codes))
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         for part in self._chunks(CHUNK):
             result += part.totals(query)
         return result
 
     def tally(self, query: CodedQuery) -> Tally:
-        return quietly(lambda: self._tally(_own(query)))
+        return withhold_errors(lambda: self._tally(_with_own_id(query)))
 
     def _tally(self, query: CodedQuery) -> Tally:
         if query.keep is not None:
-            return tally_of(query, self._kept(query, query.codes))
-        return joined_tallies(part.tally(query) for part in self._chunks(CHUNK))
+            return tally_of(query, self._limit_persons(query, query.codes))
+        return join_tallies(part.tally(query) for part in self._chunks(CHUNK))
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        return quietly(lambda: self._keys(_own(query), column, groups))
+        return withhold_errors(lambda: self._keys(_with_own_id(query), column, groups))
 
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         # the order of a person's keys needs all rows at once
         size = CHUNK if query.keep is None else 2**62
-        return joined_keys(part.keys(query, column, groups) for part in self._chunks(size))
+        return join_keys(part.keys(query, column, groups) for part in self._chunks(size))
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         if query.keep is not None:
-            return quietly(lambda: rows_of(codes, self._kept(_own(query), codes)))
-        return quietly(
+            return withhold_errors(
+                lambda: rows_of(codes, self._limit_persons(_with_own_id(query), codes))
+            )
+        return withhold_errors(
             lambda: np.concatenate([part.rows(query, codes) for part in self._chunks(CHUNK)])
         )
 
 
-def _own(query: CodedQuery) -> CodedQuery:
+def _with_own_id(query: CodedQuery) -> CodedQuery:
     """The query with its id read from the column of ids."""
     return query if query.keep is None else replace(query, keep=replace(query.keep, id_column=ID))
 
 
-def _parsed(cell: str, kind: str) -> Any:
+def _parse(cell: str, kind: str) -> Any:
     if kind != "number":
-        return None if kind == "id" and not cell else _restored(cell)
+        return None if kind == "id" and not cell else _restore(cell)
     try:
         return float(cell)
     except ValueError:
@@ -201,5 +205,5 @@ def _lines(file: io.TextIOBase) -> Iterator[str]:
         yield line.removesuffix(end).replace("\r", RETURN) + end
 
 
-def _restored(cell: str) -> str:
+def _restore(cell: str) -> str:
     return cell if cell.isascii() else cell.replace(RETURN, "\r")

@@ -71,7 +71,7 @@ class Columns:
                 self._fence()
 
     def _fence(self) -> None:
-        """Keep an engine without maps from writing a column's long expression wherever it is named."""
+        """PersonLimit an engine without maps from writing a column's long expression wherever it is named."""
         if not self._maps:
             self.frame = self.frame.head(EVERY_ROW)
 
@@ -80,7 +80,7 @@ class Columns:
         return nw.col(self.names[code])
 
     def filter(self, condition: nw.Expr) -> None:
-        """Keep the rows where a condition holds."""
+        """PersonLimit the rows where a condition holds."""
         # a constant is no column yet, and some engines filter by columns alone
         frame = self.frame.with_columns(nw.lit(True).alias("yes"))
         self.frame = frame.filter(nw.col("yes") & condition)
@@ -134,7 +134,7 @@ class Columns:
             return code.replace_strict(
                 list(range(len(values))), values, default=other, return_dtype=nw.Int64
             )
-        return _looked_up(code, apart, other)
+        return _look_up(code, apart, other)
 
     def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
         """A public table at a code; a code of -1 (no category) reads 0."""
@@ -144,7 +144,7 @@ class Columns:
             straight = code * step + table[0]
             return straight if table[0] == step else nw.when(code < 0).then(0).otherwise(straight)
         if not self._maps:
-            return _looked_up(code, list(enumerate(table)), 0)
+            return _look_up(code, list(enumerate(table)), 0)
         return code.replace_strict(
             list(range(len(table))), list(table), default=0, return_dtype=nw.Int64
         )
@@ -212,7 +212,7 @@ def _is_condition(item: Code | Condition) -> bool:
     return isinstance(item, Between | OneOf | AllOf | AnyOf | NoneOf)
 
 
-def _looked_up(column: nw.Expr, pairs: list[tuple[Any, int]], default: int) -> nw.Expr:
+def _look_up(column: nw.Expr, pairs: list[tuple[Any, int]], default: int) -> nw.Expr:
     """The number beside the value that a column equals, as a balanced sum of comparisons."""
     parts: list[nw.Expr] = [nw.lit(default)]
     parts += [
@@ -248,7 +248,7 @@ def grid_expression(column: nw.Expr, dtype: Any, code: Grid, exact_zero: bool = 
     if dtype == nw.Boolean:
         column = column.cast(nw.Int64)
     elif dtype.is_integer():
-        column = _clamped_integer(column, dtype, code.lower, code.upper)
+        column = _clamp_integer(column, dtype, code.lower, code.upper)
     x = column.cast(nw.Float64)
     low, high = nw.lit(code.lower), nw.lit(code.upper)
     # -x < -upper, not x > upper: NaN is the greatest number for some engines
@@ -270,7 +270,7 @@ def ladder_expression(column: nw.Expr, dtype: Any, code: Ladder) -> nw.Expr:
     if dtype == nw.Boolean:
         column = column.cast(nw.Int64)
     elif dtype.is_integer():
-        column = _clamped_integer(column, dtype, -EXACT_INTEGER, EXACT_INTEGER)
+        column = _clamp_integer(column, dtype, -EXACT_INTEGER, EXACT_INTEGER)
     x = column.cast(nw.Float64)
     # -x <= -rung, not x >= rung: NaN is the greatest number for some engines
     reached = [nw.when(-x <= -rung).then(1).otherwise(0) for rung in code.rungs]
@@ -281,7 +281,7 @@ def ladder_expression(column: nw.Expr, dtype: Any, code: Ladder) -> nw.Expr:
     return reached_or_none.cast(nw.Float64)
 
 
-def _clamped_integer(column: nw.Expr, dtype: Any, lower: float, upper: float) -> nw.Expr:
+def _clamp_integer(column: nw.Expr, dtype: Any, lower: float, upper: float) -> nw.Expr:
     """An integer column clamped in its own type, before it becomes a double. Null stays null."""
     least, most = _limits(dtype)
     low = min(max(math.floor(lower), least), most)
@@ -313,7 +313,7 @@ def category_expression(column: nw.Expr, dtype: Any, code: Category, maps: bool 
     elif dtype != nw.String:
         column = column.cast(nw.String)
     if not maps:
-        return _looked_up(column, [(value, index) for index, value in places], code.otherwise)
+        return _look_up(column, [(value, index) for index, value in places], code.otherwise)
     if len(places) > CHAIN:
         return column.replace_strict(
             [value for _, value in places],

@@ -20,8 +20,8 @@ from discreet.coding import (
     Engine,
     Grid,
     Integers,
-    Keep,
     Leaf,
+    PersonLimit,
     Tally,
     Term,
     base_columns,
@@ -41,23 +41,23 @@ from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import count_texts, person_order
 from discreet.coding.plain import is_sound, plain_column
 from discreet.engines.arrays import tally_of, totals_of
-from discreet.engines.base import quietly
+from discreet.engines.base import withhold_errors
 from discreet.engines.collected import rows_of
 from discreet.engines.expressions import Columns, leaf_expression
-from discreet.engines.kept import Kept, Mask
 from discreet.engines.natives import (
     EVERY_ROW,
     Traits,
-    adapted,
+    adapt,
+    add_bytes,
     names_of,
     refuse_collations,
+    split_objects,
     text_expression,
-    with_bytes,
-    without_objects,
 )
+from discreet.engines.person_rows import Mask, PersonRows
 from discreet.engines.products import Products
-from discreet.engines.statements import fetched, summed
-from discreet.matching import check_id_kind, check_kind, check_names, check_unique, needed_columns
+from discreet.engines.statements import fetch, sum_products
+from discreet.matching import check_id_kind, check_kind, check_names, check_unique, list_needed
 from discreet.schema import Schema, order_codes
 from discreet.unit import Unit
 
@@ -69,9 +69,9 @@ class Frames(Engine):
     """Rows of a data frame, eager or lazy."""
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:
-        check_unique(quietly(lambda: names_of(frame)))
-        frame, found = quietly(lambda: adapted(frame))
-        frame, self._objects = quietly(lambda: without_objects(frame))
+        check_unique(withhold_errors(lambda: names_of(frame)))
+        frame, found = withhold_errors(lambda: adapt(frame))
+        frame, self._objects = withhold_errors(lambda: split_objects(frame))
         self._traits = traits or found
         try:
             native = nw.from_native(frame)
@@ -84,7 +84,7 @@ class Frames(Engine):
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
         self._last: Columns | None = None
-        self._types = quietly(lambda: dict(self._lazy.collect_schema()))
+        self._types = withhold_errors(lambda: dict(self._lazy.collect_schema()))
         self._arrow: set[str] = set()
         self._sound: dict[str, bool] = {}
         if self._eager is not None and self._eager.implementation.is_pandas_like():
@@ -110,8 +110,8 @@ class Frames(Engine):
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
-        refuse_collations(nw.to_native(self._lazy), set(needed_columns(schema, unit)))
-        quietly(lambda: self._rehearse(schema, unit))
+        refuse_collations(nw.to_native(self._lazy), set(list_needed(schema, unit)))
+        withhold_errors(lambda: self._rehearse(schema, unit))
 
     def _rehearse(self, schema: Schema, unit: Unit) -> None:
         """Make, but don't run, a query of everything: what an engine can't do shows now."""
@@ -120,10 +120,10 @@ class Frames(Engine):
             return
         keep = None
         if unit.id_column is not None:
-            keep = Keep(unit.id_column, unit.rows_per_person, codes)
+            keep = PersonLimit(unit.id_column, unit.rows_per_person, codes)
         query = CodedQuery((), (), None, partial_codes(*codes), keep)
         if self._eager is None:
-            self._coded(query, codes)
+            self._code(query, codes)
         else:
             native = nw.to_native(self._eager.head(0))
             for name, cells in self._objects.items():
@@ -145,10 +145,12 @@ class Frames(Engine):
 
     def totals(self, query: CodedQuery) -> Integers:
         if self._keeps_here(query):
-            return quietly(lambda: totals_of(query, self._kept(query, query.codes)))
+            return withhold_errors(
+                lambda: totals_of(query, self._limit_persons(query, query.codes))
+            )
         if not query.by and len(query.terms) > MANY_TERMS and self._traits.local:
-            return quietly(lambda: self._fetched_totals(query))
-        return quietly(lambda: self._totals(query))
+            return withhold_errors(lambda: self._fetch_totals(query))
+        return withhold_errors(lambda: self._totals(query))
 
     def _totals(self, query: CodedQuery) -> Integers:
         most = self._traits.most_sums
@@ -156,12 +158,12 @@ class Frames(Engine):
         return np.concatenate([self._tile(replace(query, terms=tile)) for tile in tiles], axis=1)
 
     def _tile(self, query: CodedQuery) -> Integers:
-        frame, names = self._coded(query, query.codes)
+        frame, names = self._code(query, query.codes)
         terms = {index: term for index, term in enumerate(query.terms) if term.codes}
         keys = [names[code] for code in query.by]
         if self._traits.fenced:
             products = {f"s{i}": [names[code] for code in t.codes] for i, t in terms.items()}
-            columns = summed(frame, keys, products)
+            columns = sum_products(frame, keys, products)
         else:
             if terms:
                 frame = frame.with_columns(
@@ -169,7 +171,7 @@ class Frames(Engine):
                 )
             sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in terms)]
             grouped = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
-            columns = self._collected(grouped)
+            columns = self._collect(grouped)
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         places = _places(query, [columns[key] for key in keys], len(columns["s"]))
         for index, term in enumerate(query.terms):
@@ -178,7 +180,7 @@ class Frames(Engine):
                 result[place, index] = 0 if _is_null(value) else int(value) * term.weight
         return result
 
-    def _fetched_totals(self, query: CodedQuery) -> Integers:
+    def _fetch_totals(self, query: CodedQuery) -> Integers:
         products = Products(query)
         result = np.zeros((1, len(query.terms)), np.int64)
         for rows in self._batches(query, tuple(products.codes)):
@@ -191,16 +193,16 @@ class Frames(Engine):
                 products.add(result[0], fill, chunk.shape[1])
         return result
 
-    def _collected(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    def _collect(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]:
         """The columns of a small result."""
         if self._traits.fenced:
-            return fetched(frame)
+            return fetch(frame)
         return frame.collect(**dict(self._traits.options)).to_dict(as_series=False)
 
     def _series(self, frame: nw.LazyFrame[Any]) -> Any:
         """The columns of a large result."""
         if self._traits.fenced:
-            return fetched(frame)
+            return fetch(frame)
         collected = frame.collect(**dict(self._traits.options))
         return {name: collected[name].to_numpy() for name in collected.columns}
 
@@ -208,19 +210,21 @@ class Frames(Engine):
         """Whether the rows of a person are limited here, since the engine can't."""
         return query.keep is not None and not self._traits.ranks
 
-    def _kept(self, query: CodedQuery, codes: Sequence[Code]) -> Iterator[tuple[Chunk, Mask]]:
+    def _limit_persons(
+        self, query: CodedQuery, codes: Sequence[Code]
+    ) -> Iterator[tuple[Chunk, Mask]]:
         assert query.keep is not None
-        kept = Kept(query.keep, codes)
-        chunk, _ = self._fetched(query, codes)
+        kept = PersonRows(query.keep, codes)
+        chunk, _ = self._fetch(query, codes)
         kept.add(chunk, np.ones(chunk.length, np.bool_))
         return kept.chunks()
 
-    def _fetched(
+    def _fetch(
         self, query: CodedQuery, codes: Sequence[Code], *, key: str | None = None
     ) -> tuple[Chunk, Any]:
         """The ids and codes of all rows that count, and their keys, if asked for."""
         assert query.keep is not None
-        frame, names = self._coded(query, codes, key=key, limited=False)
+        frame, names = self._code(query, codes, key=key, limited=False)
         found = frame.filter(~nw.col("id").is_null()).collect()
         values = {code: found[name].to_numpy().astype(np.int64) for code, name in names.items()}
         chunk = Chunk({query.keep.id_column: found["id"].to_numpy()}, values)
@@ -228,14 +232,14 @@ class Frames(Engine):
 
     def tally(self, query: CodedQuery) -> Tally:
         if self._keeps_here(query):
-            return quietly(lambda: tally_of(query, self._kept(query, query.codes)))
-        return quietly(lambda: self._tally(query))
+            return withhold_errors(lambda: tally_of(query, self._limit_persons(query, query.codes)))
+        return withhold_errors(lambda: self._tally(query))
 
     def _tally(self, query: CodedQuery) -> Tally:
         assert query.tally is not None
-        frame, names = self._coded(query, query.codes)
+        frame, names = self._code(query, query.codes)
         keys = [*(names[code] for code in query.by), names[query.tally]]
-        columns = self._collected(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
+        columns = self._collect(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
         counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
         groups = np.array(_places(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
@@ -244,12 +248,12 @@ class Frames(Engine):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         if self._keeps_here(query):
-            return quietly(lambda: rows_of(codes, self._kept(query, codes)))
-        return quietly(lambda: np.concatenate([*self._batches(query, codes)]))
+            return withhold_errors(lambda: rows_of(codes, self._limit_persons(query, codes)))
+        return withhold_errors(lambda: np.concatenate([*self._batches(query, codes)]))
 
     def _batches(self, query: CodedQuery, codes: tuple[Code, ...]) -> Iterator[Integers]:
         """The codes of the rows that count, from DuckDB a batch at a time."""
-        frame, names = self._coded(query, codes)
+        frame, names = self._code(query, codes)
         frame = frame.select(*dict.fromkeys(names[code] for code in codes))
         yield np.zeros((0, len(codes)), np.int64)
         parts: Any = (
@@ -262,23 +266,23 @@ class Frames(Engine):
             yield np.stack(found, axis=1)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        return quietly(lambda: self._keys(query, column, groups))
+        return withhold_errors(lambda: self._keys(query, column, groups))
 
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         if query.keep is not None and not self._traits.ranks:
-            chunk, cells = self._fetched(query, (), key=column)
+            chunk, cells = self._fetch(query, (), key=column)
             texts, places = texts_of(map(_key_of, cells))
             order, persons = person_order(chunk, query.keep, places >= 0, places)
             return count_texts(texts, places[order], persons, query.keep.most, groups)
-        frame, _ = self._coded(query, (), key=column)
+        frame, _ = self._code(query, (), key=column)
         if query.keep is not None and groups < query.keep.most:
             frame = _first_keys(frame, groups)
         counted = frame.group_by("key").agg(nw.len().alias("s"))
-        found = self._collected(counted)
+        found = self._collect(counted)
         pairs = zip(found["key"], found["s"], strict=True)
         return {text: int(count) for key, count in pairs if (text := _key_of(key)) is not None}
 
-    def _coded(
+    def _code(
         self,
         query: CodedQuery,
         codes: Sequence[Code],
@@ -304,7 +308,7 @@ class Frames(Engine):
         return columns.frame, {code: columns.names[code] for code in needed}
 
     def _columns(
-        self, asked: list[Code | Condition], keep: Keep | None, key: str | None
+        self, asked: list[Code | Condition], keep: PersonLimit | None, key: str | None
     ) -> Columns:
         """All rows with a column for each code; those of a lazy frame's last question, if they serve."""
         is_plain = self._eager is None and keep is None and key is None
@@ -321,7 +325,7 @@ class Frames(Engine):
         return columns
 
     def _source(
-        self, asked: list[Code | Condition], keep: Keep | None, key: str | None
+        self, asked: list[Code | Condition], keep: PersonLimit | None, key: str | None
     ) -> tuple[nw.LazyFrame[Any], dict[Code, nw.Expr]]:
         """The table's needed columns under plain names, and how to make each base code of them."""
         used = base_columns(*asked)
@@ -347,12 +351,12 @@ class Frames(Engine):
             texts = [text_of(cell) for cell in self._cells(key)]
             made["key"] = nw.new_series("key", texts, nw.String, backend=self._lazy.implementation)
         elif key is not None:
-            lazy = with_bytes(lazy, key, "key")
+            lazy = add_bytes(lazy, key, "key")
             wanted.append(text_expression(lazy, key, "key"))
         if keep is not None and self._must_be_cells(keep.id_column):
             made["id"] = persons_of(self._cells(keep.id_column))
         elif keep is not None and self._kind(keep.id_column) == "text":
-            lazy = with_bytes(lazy, keep.id_column, "id")
+            lazy = add_bytes(lazy, keep.id_column, "id")
             wanted.append(text_expression(lazy, keep.id_column, "id"))
         elif keep is not None:
             id_type = self._types[keep.id_column]
@@ -419,7 +423,7 @@ def _key_of(cell: Any) -> str | None:
     return text_of(text_of_bytes(cell) if isinstance(cell, bytes | bytearray) else cell)
 
 
-def _keep_rows(columns: Columns, keep: Keep, last: list[str]) -> None:
+def _keep_rows(columns: Columns, keep: PersonLimit, last: list[str]) -> None:
     order = [columns.names[code] for code in keep.order]
     mix: nw.Expr = nw.lit(0)
     for name, mixer in zip(order, keep.mixers, strict=True):

@@ -29,7 +29,7 @@ FEW_GROUPS = 32
 #: Squares of codes up to this size add up to less than 2^53 over 2^18 rows.
 LARGEST_SQUARED = 2**17
 #: The widest code whose histogram is taken, and the most cells of one by group.
-WIDEST, MOST_CELLS = 2**16, 2**22
+WIDEST, MAX_CELLS = 2**16, 2**22
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Grouped:
 
     def _is_narrow(self, code: Code) -> bool:
         cells = self._groups * (code.high + 2)
-        return code.low >= -1 and code.high < WIDEST and cells <= MOST_CELLS
+        return code.low >= -1 and code.high < WIDEST and cells <= MAX_CELLS
 
     def add(
         self,

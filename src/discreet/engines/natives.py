@@ -54,7 +54,7 @@ POSTGRES = Traits(local=False, fenced=True, exact_zero=True, maps=False, most_su
 POLARS_STREAM = Traits(options=(("engine", "streaming"),))
 
 
-def required(package: str, extra: str, purpose: str) -> Any:
+def require(package: str, extra: str, purpose: str) -> Any:
     """An optional package, or an error with the command that installs it."""
     try:
         return importlib.import_module(package)
@@ -63,7 +63,7 @@ def required(package: str, extra: str, purpose: str) -> Any:
     raise ImportError(f"{purpose} needs {package}: pip install '{extra}'.")
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -76,7 +76,7 @@ def names_of(frame: Any) -> list[Any]:
     return list(getattr(frame, "columns", [])) if package in ("pandas", "pyspark") else []
 
 
-def adapted(frame: Any) -> tuple[Any, Traits]:
+def adapt(frame: Any) -> tuple[Any, Traits]:
     """The frame in a form that compares text byte by byte, and the traits of its engine."""
     package = package_of(frame)
     if package in ("duckdb", "_duckdb"):
@@ -103,7 +103,7 @@ def _plain_relation(relation: Any) -> Any:
     if not hasattr(relation, "select") or not hasattr(relation, "columns"):
         return relation
     columns = zip(relation.columns, relation.types, strict=True)
-    wanted = [_DUCKDB.get(kind.id, "{0}").format(quoted(name)) for name, kind in columns]
+    wanted = [_DUCKDB.get(kind.id, "{0}").format(quote(name)) for name, kind in columns]
     return relation.select(", ".join(wanted))
 
 
@@ -135,7 +135,7 @@ def _plain_type(arrow: Any, kind: Any) -> Any:
     return arrow.float32() if types.is_float16(kind) else None
 
 
-def without_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
+def split_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
     """A pandas frame with zeros for its columns of objects, and those; other frames as they are.
 
     Narwhals looks into the cells of such columns to tell their type, which a cell may make fail.
@@ -159,12 +159,12 @@ def without_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
 _BYTES = " as bytes"
 
 
-def with_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFrame[Any]:
+def add_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFrame[Any]:
     """The frame with what `text_expression` of a column needs."""
     if not frame.implementation.is_duckdb():
         return frame
     relation = nw.to_native(frame)
-    encoded = f"encode({quoted(name)}) AS {quoted(alias + _BYTES)}"
+    encoded = f"encode({quote(name)}) AS {quote(alias + _BYTES)}"
     found: nw.LazyFrame[Any] = nw.from_native(relation.select(f"*, {encoded}")).lazy()
     return found
 

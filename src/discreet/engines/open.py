@@ -34,17 +34,17 @@ def _engine(source: Any, schema: Schema) -> Engine:
     if isinstance(source, Unreadable):
         raise source.error
     if isinstance(source, Address):
-        return _addressed(source)
+        return _open_address(source)
     if isinstance(source, str | Path):
-        return _named(source)
+        return _open_path(source)
     if isinstance(source, np.ndarray):
         return Arrays(_columns(source, schema))
     if isinstance(source, Mapping):
         return Arrays(source)
-    return _framed(source)
+    return _open_frame(source)
 
 
-def _addressed(found: Address) -> Engine:
+def _open_address(found: Address) -> Engine:
     if found.kind == "duckdb":
         from discreet.engines.parquet import open_duckdb
 
@@ -54,7 +54,7 @@ def _addressed(found: Address) -> Engine:
     return open_postgres(found)
 
 
-def _named(source: str | Path) -> Engine:
+def _open_path(source: str | Path) -> Engine:
     from discreet.engines.parquet import open_parquet, parquet_files
 
     files = parquet_files(source)
@@ -71,7 +71,7 @@ def _named(source: str | Path) -> Engine:
     return Delimited(path)
 
 
-def _framed(source: Any) -> Engine:
+def _open_frame(source: Any) -> Engine:
     package = package_of(source)
     if package in ("dask", "dask_expr"):
         from discreet.engines.partitions import Partitions

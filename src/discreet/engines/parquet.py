@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import quietly
+from discreet.engines.base import withhold_errors
 from discreet.engines.frames import Frames
-from discreet.engines.natives import POLARS_STREAM, quoted, required
+from discreet.engines.natives import POLARS_STREAM, quote, require
 from discreet.engines.sessions import Sessions
-from discreet.engines.turns import Turn, shared_turn
+from discreet.engines.turns import Turn, share_turn
 from discreet.engines.unchecked import SecondReading, readable_dataset
-from discreet.matching import ColumnMismatch, check_names, needed_columns
+from discreet.matching import ColumnMismatch, check_names, list_needed
 from discreet.noise.entropy import current_process
-from discreet.progress import shown
+from discreet.progress import show
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -59,7 +59,7 @@ class DuckFrame(Sessions):
     def _open(self) -> None:
         self._owner = current_process()
         self._connection = self._connect()
-        self._frames = Frames(quietly(lambda: self._connection.sql(self._sql)))
+        self._frames = Frames(withhold_errors(lambda: self._connection.sql(self._sql)))
 
     def check(self, schema: Schema, unit: Unit) -> None:
         with self._turn.take():
@@ -71,7 +71,7 @@ class DuckFrame(Sessions):
             if self._owner != current_process():
                 _LEFT.append((self._connection, self._frames))
                 self._open()
-            with shown(self._title, self._share):
+            with show(self._title, self._share):
                 yield self._frames
 
     def _share(self) -> float:
@@ -82,9 +82,9 @@ class DuckFrame(Sessions):
 _LEFT: list[Any] = []
 
 
-def limited_connection(path: str = ":memory:", read_only: bool = False) -> Any:
+def connect_with_limits(path: str = ":memory:", read_only: bool = False) -> Any:
     """A DuckDB connection that spills into a private folder, removed with the connection."""
-    duckdb = required("duckdb", "discreet[duckdb]", "this source")
+    duckdb = require("duckdb", "discreet[duckdb]", "this source")
     connection = duckdb.connect(path, read_only=read_only)
     folder = tempfile.mkdtemp(prefix="discreet-spill-")
     weakref.finalize(connection, _remove, folder, current_process())
@@ -153,7 +153,7 @@ def open_parquet(files: list[str], source: str | Path) -> Engine:
         # names of folders such as x=9 are no column: the column x of the file would be lost
         options = "union_by_name = true, hive_partitioning = false"
         sql = f"SELECT * FROM read_parquet([{listed}], {options})"
-        return SecondReading(DuckFrame(limited_connection, sql, title), files, open_dataset)
+        return SecondReading(DuckFrame(connect_with_limits, sql, title), files, open_dataset)
     if importlib.util.find_spec("polars") is not None:
         return SecondReading(_PolarsFiles(files), files, _polars_dataset)
     raise ImportError(
@@ -165,7 +165,7 @@ def open_dataset(dataset: Any) -> Engine:
     """The engine that streams a PyArrow data set."""
 
     def connect() -> Any:
-        connection = limited_connection()
+        connection = connect_with_limits()
         connection.register("dataset", readable_dataset(dataset))
         return connection
 
@@ -179,17 +179,17 @@ def open_duckdb(path: str, table: tuple[str, ...]) -> Engine:
             f"there is no file {path!r}; write duckdb:///name.db for a path from here, and "
             "duckdb:////folder/name.db for one from the root."
         )
-    required("duckdb", "discreet[duckdb]", "a DuckDB file")
-    turn = shared_turn(("duckdb", os.path.realpath(path)))
-    with turn.take(), closing(quietly(lambda: _readable(path))) as connection:
+    require("duckdb", "discreet[duckdb]", "a DuckDB file")
+    turn = share_turn(("duckdb", os.path.realpath(path)))
+    with turn.take(), closing(withhold_errors(lambda: _readable(path))) as connection:
         known = connection.execute(
             "SELECT table_schema, table_name FROM information_schema.tables"
         ).fetchall()
     schema, name = table if len(table) == 2 else ("main", table[0])
     if (schema, name) not in known:
         raise missing_table(table, [n if s == "main" else f"{s}.{n}" for s, n in known])
-    sql = f"SELECT * FROM {quoted(schema)}.{quoted(name)}"
-    return DuckFrame(lambda: quietly(lambda: _readable(path)), sql, f"reading {name}", turn)
+    sql = f"SELECT * FROM {quote(schema)}.{quote(name)}"
+    return DuckFrame(lambda: withhold_errors(lambda: _readable(path)), sql, f"reading {name}", turn)
 
 
 def missing_table(table: tuple[str, ...], present: list[str]) -> LookupError:
@@ -200,11 +200,11 @@ def missing_table(table: tuple[str, ...], present: list[str]) -> LookupError:
 
 def _readable(path: str) -> Any:
     try:
-        return limited_connection(path, read_only=True)
+        return connect_with_limits(path, read_only=True)
     except Exception as error:
         if type(error).__name__ != "ConnectionException":
             raise
-    return limited_connection(path)  # this process has it open for writing already
+    return connect_with_limits(path)  # this process has it open for writing already
 
 
 def _text(value: str) -> str:
@@ -212,15 +212,15 @@ def _text(value: str) -> str:
 
 
 def _polars_dataset(dataset: Any) -> Engine:
-    polars = required("polars", "polars", "a Parquet file")
-    return Frames(quietly(lambda: polars.scan_pyarrow_dataset(dataset)))
+    polars = require("polars", "polars", "a Parquet file")
+    return Frames(withhold_errors(lambda: polars.scan_pyarrow_dataset(dataset)))
 
 
 class _PolarsFiles(Sessions):
     """Parquet files scanned by Polars, for where there is no DuckDB."""
 
     def __init__(self, files: list[str]) -> None:
-        self._polars = required("polars", "polars", "a Parquet file")
+        self._polars = require("polars", "polars", "a Parquet file")
         self._files = files
 
     def check(self, schema: Schema, unit: Unit) -> None:
@@ -228,20 +228,20 @@ class _PolarsFiles(Sessions):
         for file in self._files:
             found = self._schema_of(file)
             check_names(list(found), schema, unit)
-            for name in needed_columns(schema, unit):
+            for name in list_needed(schema, unit):
                 if found[name] != first[name]:
                     raise ColumnMismatch(f"column {name!r} has different types in the files.")
         self._frames().check(schema, unit)
 
     def _schema_of(self, file: str) -> dict[str, Any]:
-        return quietly(lambda: dict(self._scan([file]).collect_schema()))
+        return withhold_errors(lambda: dict(self._scan([file]).collect_schema()))
 
     def _scan(self, files: list[str]) -> Any:
         options = {"extra_columns": "ignore", "glob": False, "hive_partitioning": False}
         return self._polars.scan_parquet(files, **options)
 
     def _frames(self) -> Frames:
-        return Frames(quietly(lambda: self._scan(self._files)), POLARS_STREAM)
+        return Frames(withhold_errors(lambda: self._scan(self._files)), POLARS_STREAM)
 
     @contextmanager
     def _session(self) -> Iterator[Engine]:
@@ -250,7 +250,7 @@ class _PolarsFiles(Sessions):
 
 __all__ = [
     "DuckFrame",
-    "limited_connection",
+    "connect_with_limits",
     "missing_table",
     "open_dataset",
     "open_duckdb",

@@ -12,9 +12,9 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
 from discreet.coding.cells import id_of, number_of, objects_of, plain_cell
 from discreet.coding.plain import plain_column
-from discreet.engines.base import joined_keys, joined_tallies, quietly
+from discreet.engines.base import join_keys, join_tallies, withhold_errors
 from discreet.engines.frames import Frames
-from discreet.engines.natives import required, without_objects
+from discreet.engines.natives import require, split_objects
 from discreet.matching import check_unique
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -30,8 +30,8 @@ class Partitions(Engine):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
-        self._dask = required("dask", "discreet[dask]", "a Dask data frame")
-        pandas = required("pandas", "discreet[dask]", "a Dask data frame")
+        self._dask = require("dask", "discreet[dask]", "a Dask data frame")
+        pandas = require("pandas", "discreet[dask]", "a Dask data frame")
         check_unique(frame.columns)
         types = dict(frame.dtypes)
         self._empty = pandas.DataFrame({n: pandas.Series([], dtype=t) for n, t in types.items()})
@@ -43,23 +43,23 @@ class Partitions(Engine):
         return None
 
     def totals(self, query: CodedQuery) -> Integers:
-        result: Integers = self._joined(query, query.codes, _totals, _added)
+        result: Integers = self._join(query, query.codes, _totals, _add)
         return result
 
     def tally(self, query: CodedQuery) -> Tally:
-        result: Tally = self._joined(query, query.codes, _tally, joined_tallies)
+        result: Tally = self._join(query, query.codes, _tally, join_tallies)
         return result
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        result: Integers = self._joined(query, codes, partial(_rows, codes=codes), np.concatenate)
+        result: Integers = self._join(query, codes, partial(_rows, codes=codes), np.concatenate)
         return result
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         act = partial(_keys, column=column, groups=groups)
-        result: dict[str, int] = self._joined(query, query.codes, act, joined_keys, column)
+        result: dict[str, int] = self._join(query, query.codes, act, join_keys, column)
         return result
 
-    def _joined(
+    def _join(
         self,
         query: CodedQuery,
         codes: tuple[Code, ...],
@@ -78,7 +78,7 @@ class Partitions(Engine):
                 found = [delayed(join)(part) for part in together]
             return self._dask.compute(found[0])[0]
 
-        return quietly(compute)
+        return withhold_errors(compute)
 
     def _parts(
         self, query: CodedQuery, codes: tuple[Code, ...], more: tuple[str, ...]
@@ -92,7 +92,7 @@ class Partitions(Engine):
         chosen = list(dict.fromkeys(names)) or list(self._empty.columns[:1])
         frame = self._frame[chosen]
         if keep is not None:
-            place = partial(_with_place, name=keep.id_column)
+            place = partial(_add_place, name=keep.id_column)
             frame = frame.map_partitions(place, meta=place(self._empty[chosen]))
             frame = frame.shuffle(on=PLACE)
         parts: list[Any] = frame.to_delayed()
@@ -103,7 +103,7 @@ def _totals(frame: Any, query: CodedQuery) -> Integers:
     return Frames(frame).totals(query)
 
 
-def _added(parts: list[Integers]) -> Integers:
+def _add(parts: list[Integers]) -> Integers:
     result: Integers = np.sum(parts, axis=0, dtype=np.int64)
     return result
 
@@ -120,7 +120,7 @@ def _keys(frame: Any, query: CodedQuery, column: str, groups: int) -> dict[str, 
     return Frames(frame).keys(query, column, groups)
 
 
-def _with_place(frame: Any, name: str) -> Any:
+def _add_place(frame: Any, name: str) -> Any:
     """The frame with a column that is equal wherever the id is; it may be equal elsewhere too."""
     cells, _ = plain_column(frame[name])
     with np.errstate(all="ignore"):
@@ -133,7 +133,7 @@ def _with_place(frame: Any, name: str) -> Any:
 
 def _movable(frame: Any) -> Any:
     """The frame with plain text and numbers for objects, which need not be such that they can be moved."""
-    _, objects = without_objects(frame)
+    _, objects = split_objects(frame)
     found = frame.copy(deep=False)
     for name, column in objects.items():
         cells, _ = plain_column(column)

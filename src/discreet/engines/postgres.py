@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.engines.base import EngineFailed, quietly
+from discreet.engines.base import EngineFailed, withhold_errors
 from discreet.engines.frames import Frames
-from discreet.engines.natives import POSTGRES, quoted, required
+from discreet.engines.natives import POSTGRES, quote, require
 from discreet.engines.parquet import missing_table
 from discreet.engines.sessions import Sessions
-from discreet.engines.turns import DUCKDB_RELATIONS, InTurn, Turn, shared_turn
+from discreet.engines.turns import DUCKDB_RELATIONS, InTurn, Turn, share_turn
 from discreet.engines.urls import Address
-from discreet.matching import ColumnMismatch, check_names, needed_columns
+from discreet.matching import ColumnMismatch, check_names, list_needed
 from discreet.schema import Schema
 from discreet.secret import strip_frames
 from discreet.unit import Unit
@@ -92,15 +92,15 @@ class Database(Sessions):
 
     def __init__(self, connect: Connect, place: str, relation: Callable[[Any], _Relation]) -> None:
         self._connect, self._place = connect, place
-        with self._opened() as backend:
-            self._relation = _told(lambda: relation(backend.con), place)
+        with self._open() as backend:
+            self._relation = _withhold_secrets(lambda: relation(backend.con), place)
         self._source = ""
         self._types: dict[str, str] = {}
 
     def check(self, schema: Schema, unit: Unit) -> None:
         columns, shown = self._relation.columns, []
         check_names(list(columns), schema, unit)
-        for name in needed_columns(schema, unit):
+        for name in list_needed(schema, unit):
             kind, is_bytes = columns[name]
             if kind not in _TYPES or not is_bytes:
                 why = "a collation under which different texts are equal" if not is_bytes else (
@@ -118,17 +118,17 @@ class Database(Sessions):
                         "two ids may be one: make a view with the id cast to text in its own column."
                     )
                 form, plain = _NUMERIC_ID, "string"
-            shown.append(f"{form.format(quoted(name))} AS {quoted(name)}")
+            shown.append(f"{form.format(quote(name))} AS {quote(name)}")
             self._types[name] = plain
         self._source = f"SELECT {', '.join(shown)} FROM {self._relation.sql}"
-        with self._opened() as backend:
+        with self._open() as backend:
             table = backend.sql(self._source, schema=self._types)
             Frames(table, POSTGRES).check(schema, unit)
-            quietly(lambda: backend.con.execute(f"{self._source} LIMIT 0"))
+            withhold_errors(lambda: backend.con.execute(f"{self._source} LIMIT 0"))
             Frames(table.head(0), POSTGRES).check(schema, unit)
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
+    def _open(self) -> Iterator[Any]:
         """The Ibis backend, inside a transaction that can't write and sees one state of the table."""
         with self._connect() as backend:
             begun = backend.con.info.transaction_status != 0  # an Ibis table's may have begun one
@@ -141,7 +141,7 @@ class Database(Sessions):
 
     @contextmanager
     def _session(self) -> Iterator[Engine]:
-        with self._opened() as backend:
+        with self._open() as backend:
             yield Frames(backend.sql(self._source, schema=self._types), POSTGRES)
 
 
@@ -152,7 +152,7 @@ class _Relation:
         self.sql, self.columns = sql, columns
 
 
-def _named(connection: Any, table: tuple[str, ...]) -> _Relation:
+def _find_table(connection: Any, table: tuple[str, ...]) -> _Relation:
     name, schema = table[-1], table[0] if len(table) == 2 else None
     found = connection.execute(_RELATION, (name, schema, schema is None)).fetchone()
     if found is None:
@@ -161,10 +161,10 @@ def _named(connection: Any, table: tuple[str, ...]) -> _Relation:
         column: (_base_type(connection, kind), is_bytes)
         for column, kind, is_bytes in connection.execute(_COLUMNS, found).fetchall()
     }
-    return _Relation(".".join(quoted(part) for part in table), columns)
+    return _Relation(".".join(quote(part) for part in table), columns)
 
 
-def _queried(connection: Any, sql: str) -> _Relation:
+def _query(connection: Any, sql: str) -> _Relation:
     cursor = connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0")
     columns = {c.name: (_base_type(connection, c.type_code), True) for c in cursor.description}
     return _Relation(f"({sql}) AS q", columns)
@@ -177,8 +177,8 @@ def _base_type(connection: Any, kind: int) -> str:
 
 def open_postgres(address: Address) -> Engine:
     """The engine for the table at an address."""
-    psycopg = required("psycopg", _EXTRA, _PURPOSE)
-    ibis = required("ibis", _EXTRA, _PURPOSE)
+    psycopg = require("psycopg", _EXTRA, _PURPOSE)
+    ibis = require("ibis", _EXTRA, _PURPOSE)
     turn = Turn(MAX_CONNECTIONS)
 
     def opened() -> Any:
@@ -186,36 +186,36 @@ def open_postgres(address: Address) -> Engine:
 
     @contextmanager
     def connect() -> Iterator[Any]:
-        with turn.take(), _told(opened, address.place) as connection:
+        with turn.take(), _withhold_secrets(opened, address.place) as connection:
             yield ibis.postgres.from_connection(connection)
 
-    return Database(connect, address.place, lambda con: _named(con, address.table))
+    return Database(connect, address.place, lambda con: _find_table(con, address.table))
 
 
 def open_ibis(table: Any) -> Engine:
     """The engine for an Ibis table of DuckDB or PostgreSQL."""
-    ibis = required("ibis", _EXTRA, "an Ibis table")
-    backend = quietly(table.get_backend)
+    ibis = require("ibis", _EXTRA, "an Ibis table")
+    backend = withhold_errors(table.get_backend)
     if backend.name not in ("duckdb", "postgres"):
         raise TypeError(
             f"Ibis tables of DuckDB and PostgreSQL are read, not of {backend.name}: open the data with "
             "Polars, pandas or Spark and pass the frame."
         )
-    sql = quietly(lambda: ibis.to_sql(table, dialect=backend.name))
+    sql = withhold_errors(lambda: ibis.to_sql(table, dialect=backend.name))
     if backend.name == "duckdb":
         with DUCKDB_RELATIONS.take():
-            return InTurn(Frames(quietly(lambda: backend.con.sql(sql))), DUCKDB_RELATIONS)
-    turn = shared_turn(("postgres", id(backend.con)))  # one connection's transactions must not mix
+            return InTurn(Frames(withhold_errors(lambda: backend.con.sql(sql))), DUCKDB_RELATIONS)
+    turn = share_turn(("postgres", id(backend.con)))  # one connection's transactions must not mix
 
     @contextmanager
     def connect() -> Iterator[Any]:
         with turn.take():
             yield backend
 
-    return Database(connect, "the database of the Ibis table", lambda con: _queried(con, sql))
+    return Database(connect, "the database of the Ibis table", lambda con: _query(con, sql))
 
 
-def _told(act: Callable[[], Any], place: str) -> Any:
+def _withhold_secrets(act: Callable[[], Any], place: str) -> Any:
     """The result of `act`; if it fails, an error that shows neither a password nor a row."""
     try:
         return act()

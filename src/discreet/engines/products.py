@@ -17,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 
 #: Numbers of one tile of rows: about what fits the cache of a core.
 TILE_CELLS = 2**18
-MOST_TILE_ROWS, LEAST_TILE_ROWS = 2**13, 2**10
+MAX_TILE_ROWS, MIN_TILE_ROWS = 2**13, 2**10
 
 
 class Products:
@@ -53,7 +53,7 @@ class Products:
     @property
     def tile(self) -> int:
         """How many rows are handled at once."""
-        return max(LEAST_TILE_ROWS, min(MOST_TILE_ROWS, TILE_CELLS // (1 + len(self.codes))))
+        return max(MIN_TILE_ROWS, min(MAX_TILE_ROWS, TILE_CELLS // (1 + len(self.codes))))
 
     def add(self, result: Integers, fill: Callable[[Floats, slice], None], rows: int) -> None:
         """Add the sums over at most 2^18 rows; `fill` writes the codes of a slice of them.

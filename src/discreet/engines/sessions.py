@@ -6,7 +6,7 @@ from abc import abstractmethod
 from contextlib import AbstractContextManager
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import quietly
+from discreet.engines.base import withhold_errors
 
 
 class Sessions(Engine):
@@ -24,25 +24,25 @@ class Sessions(Engine):
             with self._session() as engine:
                 return engine.totals(query)
 
-        return quietly(act)
+        return withhold_errors(act)
 
     def tally(self, query: CodedQuery) -> Tally:
         def act() -> Tally:
             with self._session() as engine:
                 return engine.tally(query)
 
-        return quietly(act)
+        return withhold_errors(act)
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         def act() -> Integers:
             with self._session() as engine:
                 return engine.rows(query, codes)
 
-        return quietly(act)
+        return withhold_errors(act)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         def act() -> dict[str, int]:
             with self._session() as engine:
                 return engine.keys(query, column, groups)
 
-        return quietly(act)
+        return withhold_errors(act)

@@ -7,29 +7,29 @@ from typing import Any
 
 import narwhals as nw
 
-from discreet.engines.natives import quoted
+from discreet.engines.natives import quote
 
 
-def fetched(frame: nw.LazyFrame[Any]) -> dict[str, list[Any]]:
+def fetch(frame: nw.LazyFrame[Any]) -> dict[str, list[Any]]:
     """The columns of a frame."""
-    return _run(*_compiled(frame))
+    return _run(*_compile(frame))
 
 
-def summed(
+def sum_products(
     frame: nw.LazyFrame[Any], keys: list[str], products: dict[str, list[str]]
 ) -> dict[str, list[Any]]:
     """The number of rows ``s`` and the sums of products of columns, for each combination of keys."""
-    wanted = [quoted(key) for key in keys]
+    wanted = [quote(key) for key in keys]
     shown = [*wanted, 'count(*) AS "s"']
     for name, columns in products.items():
-        product = " * ".join(f"CAST({quoted(column)} AS BIGINT)" for column in columns)
-        shown.append(f"sum({product}) AS {quoted(name)}")
-    backend, inner = _compiled(frame)
+        product = " * ".join(f"CAST({quote(column)} AS BIGINT)" for column in columns)
+        shown.append(f"sum({product}) AS {quote(name)}")
+    backend, inner = _compile(frame)
     text = f"SELECT {', '.join(shown)} FROM ({inner}) AS q"
     return _run(backend, f"{text} GROUP BY {', '.join(wanted)}" if wanted else text)
 
 
-def _compiled(frame: nw.LazyFrame[Any]) -> tuple[Any, str]:
+def _compile(frame: nw.LazyFrame[Any]) -> tuple[Any, str]:
     table = nw.to_native(frame)
     backend = table.get_backend()
     return backend, str(backend.compile(table))

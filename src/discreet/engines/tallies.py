@@ -9,12 +9,12 @@ import numpy as np
 from discreet.coding import Integers, Tally
 
 #: Up to this many cells, counts are an array; beyond, only the values that occur are kept.
-MOST_CELLS = 2**24
+MAX_CELLS = 2**24
 
 
-def tallied(groups: int, width: int, parts: Iterable[Integers]) -> Tally:
+def tally_places(groups: int, width: int, parts: Iterable[Integers]) -> Tally:
     """The tally of places group·width + code, which come in parts."""
-    if groups * width <= MOST_CELLS:
+    if groups * width <= MAX_CELLS:
         counts = np.zeros(groups * width, np.int64)
         for part in parts:
             np.add.at(counts, part, 1)

@@ -19,7 +19,7 @@ from discreet.engines.sessions import Sessions
 from discreet.schema import Schema
 from discreet.unit import Unit
 
-__all__ = ["DUCKDB_RELATIONS", "InTurn", "Turn", "shared_turn"]
+__all__ = ["DUCKDB_RELATIONS", "InTurn", "Turn", "share_turn"]
 
 
 @final
@@ -50,7 +50,7 @@ _shared: weakref.WeakValueDictionary[Any, Turn] = weakref.WeakValueDictionary()
 _sharing = threading.Lock()
 
 
-def shared_turn(key: Hashable) -> Turn:
+def share_turn(key: Hashable) -> Turn:
     """The turn of all that reads through one database or connection; there as long as anyone holds it."""
     with _sharing:
         turn = _shared.get(key)

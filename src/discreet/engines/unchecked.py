@@ -8,7 +8,7 @@ from typing import Any, TypeVar, final
 
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.engines.base import EngineFailed
-from discreet.matching import ColumnMismatch, check_names, check_unique, needed_columns
+from discreet.matching import ColumnMismatch, check_names, check_unique, list_needed
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -38,7 +38,7 @@ class SecondReading(Engine):
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._first.check(schema, unit)
-        dataset = unchecked_dataset(self._files, needed_columns(schema, unit))
+        dataset = open_unchecked(self._files, list_needed(schema, unit))
         if dataset is not None:
             self._second = self._open_again(dataset)
             self._second.check(schema, unit)
@@ -67,7 +67,7 @@ class SecondReading(Engine):
         return self._ask(lambda engine: engine.keys(query, column, groups))
 
 
-def unchecked_dataset(files: list[str], needed: list[str]) -> Any:
+def open_unchecked(files: list[str], needed: list[str]) -> Any:
     """A PyArrow data set of the needed columns; None without PyArrow, or if it can't read the files."""
     try:
         arrow = importlib.import_module("pyarrow")
@@ -93,7 +93,7 @@ def check_fields(fields: Any, schema: Schema, unit: Unit) -> None:
     check_names(list(fields.names), schema, unit)
     check_unique(fields.names)
     arrow = importlib.import_module("pyarrow")
-    for name in needed_columns(schema, unit):
+    for name in list_needed(schema, unit):
         if not _is_readable(arrow, fields.field(name).type):
             raise ColumnMismatch(
                 f"column {name!r} has the type {fields.field(name).type}, which can't be read from a data "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.events.base import Event
-from discreet.rational import Number, non_negative, positive, whole
+from discreet.rational import Number, as_integer, non_negative, positive
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class DiscreteLaplace(Event):
 
     def __init__(self, scale: Number, sensitivity: int = 1) -> None:
         object.__setattr__(self, "scale", positive(scale, "scale"))
-        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity"))
+        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity"))
 
 
-def _squared(squared: Number | None, sensitivity: Number | None) -> Fraction:
+def _square(squared: Number | None, sensitivity: Number | None) -> Fraction:
     if squared is not None and sensitivity is not None:
         raise ValueError("give sensitivity_squared or sensitivity, not both.")
     if sensitivity is not None:
@@ -53,7 +53,7 @@ class Gaussian(Event):
         sensitivity: Number | None = None,
     ) -> None:
         object.__setattr__(self, "sigma", positive(sigma, "sigma"))
-        object.__setattr__(self, "sensitivity_squared", _squared(sensitivity_squared, sensitivity))
+        object.__setattr__(self, "sensitivity_squared", _square(sensitivity_squared, sensitivity))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class DiscreteGaussian(Event):
         *,
         sensitivity: Number | None = None,
     ) -> None:
-        squared = _squared(sensitivity_squared, sensitivity)
+        squared = _square(sensitivity_squared, sensitivity)
         if squared.denominator != 1:
             raise ValueError(
                 "sensitivity_squared must be a whole number: discrete Gaussian noise is for integers."
@@ -103,10 +103,10 @@ class KeyThreshold(Event):
         self, scale: Number, sensitivity: int, threshold: int, rows: int = 1, groups: int = 1
     ) -> None:
         object.__setattr__(self, "scale", positive(scale, "scale"))
-        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity", least=1))
-        object.__setattr__(self, "rows", whole(rows, "rows", least=1))
-        object.__setattr__(self, "groups", whole(groups, "groups", least=1))
-        object.__setattr__(self, "threshold", whole(threshold, "threshold", least=1))
+        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity", least=1))
+        object.__setattr__(self, "rows", as_integer(rows, "rows", least=1))
+        object.__setattr__(self, "groups", as_integer(groups, "groups", least=1))
+        object.__setattr__(self, "threshold", as_integer(threshold, "threshold", least=1))
         if self.threshold <= self.rows:
             raise ValueError("threshold must be greater than rows: else one person's key may pass.")
 
@@ -127,8 +127,8 @@ class Staircase(Event):
 
     def __init__(self, epsilon: Number, width: int, step: int, sensitivity: int) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "width", whole(width, "width", least=1))
-        object.__setattr__(self, "step", whole(step, "step", least=1))
-        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity"))
+        object.__setattr__(self, "width", as_integer(width, "width", least=1))
+        object.__setattr__(self, "step", as_integer(step, "step", least=1))
+        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity"))
         if self.step > self.width:
             raise ValueError("step must not exceed width.")

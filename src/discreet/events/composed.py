@@ -10,7 +10,7 @@ from typing import Any
 from discreet.events.base import Event, as_event
 from discreet.measures.kinds import Measure, measure_from_dict
 from discreet.measures.loss import PrivacyLoss
-from discreet.rational import Number, non_negative, probability, rational, whole
+from discreet.rational import Number, as_integer, non_negative, probability, rational
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Repeat(Event):
 
     def __init__(self, event: Event, count: int) -> None:
         object.__setattr__(self, "event", as_event(event, "event"))
-        object.__setattr__(self, "count", whole(count, "count"))
+        object.__setattr__(self, "count", as_integer(count, "count"))
 
     def parts(self) -> tuple[Event, ...]:
         return (self.event,)
@@ -129,7 +129,7 @@ class Parallel(Event):
 
     def __init__(self, events: Iterable[Event], reach: int = 1) -> None:
         object.__setattr__(self, "events", _events(events))
-        object.__setattr__(self, "reach", whole(reach, "reach", least=1))
+        object.__setattr__(self, "reach", as_integer(reach, "reach", least=1))
 
     def parts(self) -> tuple[Event, ...]:
         return self.events

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.events.base import Event
-from discreet.rational import Number, non_negative, positive, probability, whole
+from discreet.rational import Number, as_integer, non_negative, positive, probability
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RandomizedResponse(Event):
 
     def __init__(self, epsilon: Number, k: int = 2) -> None:
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
-        object.__setattr__(self, "k", whole(k, "k", least=2))
+        object.__setattr__(self, "k", as_integer(k, "k", least=2))
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ class SparseVector(Event):
     ) -> None:
         object.__setattr__(self, "threshold_scale", positive(threshold_scale, "threshold_scale"))
         object.__setattr__(self, "answer_scale", positive(answer_scale, "answer_scale"))
-        object.__setattr__(self, "cutoff", whole(cutoff, "cutoff", least=1))
-        object.__setattr__(self, "sensitivity", whole(sensitivity, "sensitivity"))
+        object.__setattr__(self, "cutoff", as_integer(cutoff, "cutoff", least=1))
+        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity"))
         object.__setattr__(self, "monotone", _flag(monotone, "monotone"))
 
 
 def _set_selection(event: Event, scale: Number, sensitivity: int, monotone: bool) -> None:
     object.__setattr__(event, "scale", positive(scale, "scale"))
-    object.__setattr__(event, "sensitivity", whole(sensitivity, "sensitivity"))
+    object.__setattr__(event, "sensitivity", as_integer(sensitivity, "sensitivity"))
     object.__setattr__(event, "monotone", _flag(monotone, "monotone"))
 
 

@@ -53,11 +53,11 @@ def claim(name: str) -> Claim:
 @cache
 def all_attacks() -> dict[str, Attack]:
     """All attacks by name. This imports the whole toolkit, which takes seconds."""
-    from discreet.audit.registry import registered
+    from discreet.audit.registry import list_attacks
 
     for topic in topics():
         package = import_module(f"{__name__}.{topic}")
         for module in iter_modules(package.__path__):
             if module.name.startswith("attacks"):
                 import_module(f"{package.__name__}.{module.name}")
-    return registered()
+    return list_attacks()

@@ -19,15 +19,15 @@ from discreet.ledger import Ledger
 from discreet.measures import ZCDP, GaussianDP, Measure
 from discreet.mechanisms import (
     AdditiveMechanism,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
+    Distribution,
+    GaussianDistribution,
+    LaplaceDistribution,
     Mechanism,
     mechanism_for,
 )
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
-from discreet.models.inputs import opened
+from discreet.models.inputs import open_input
 from discreet.queries import Additive, Query
 from discreet.release import Release
 from discreet.schema import Schema
@@ -64,33 +64,37 @@ def totals(query: Additive, unit: Unit, rows: Rows) -> Integers:
     )
 
 
-def law_of(query: Additive, budget: Measure | Mechanism, unit: Unit) -> Law:
+def law_of(query: Additive, budget: Measure | Mechanism, unit: Unit) -> Distribution:
     """The noise that a query gets."""
     moved = query.sensitivity(SCHEMA, unit)
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
     assert isinstance(mechanism, AdditiveMechanism)
-    return mechanism.law(moved)
+    return mechanism.distribution(moved)
 
 
-def noised(law: Law, read: Callable[[Rows], Integers]) -> Callable[..., Integers]:
+def add_noise(
+    distribution: Distribution, read: Callable[[Rows], Integers]
+) -> Callable[..., Integers]:
     """The mechanism that noises what is read of rows."""
 
     def mechanism(rows: Rows, trials: int) -> Integers:
-        return law.run(np.repeat(read(rows)[None], trials, axis=0))
+        return distribution.run(np.repeat(read(rows)[None], trials, axis=0))
 
     return mechanism
 
 
-def likelihood(law: Law, here: Integers, there: Integers) -> Callable[[Floats], Floats]:
+def likelihood(
+    distribution: Distribution, here: Integers, there: Integers
+) -> Callable[[Floats], Floats]:
     """The log-likelihood ratio of an outcome between both sides, up to a factor."""
-    if isinstance(law, LaplaceLaw):
-        scale = float(law.scale)
+    if isinstance(distribution, LaplaceDistribution):
+        scale = float(distribution.scale)
         return lambda found: np.asarray(
             (abs(found - there) - abs(found - here)).sum(axis=1) / scale
         )
-    assert isinstance(law, GaussianLaw)
-    step = (here - there) / float(law.sigma)
-    return lambda found: np.asarray((found - there) / float(law.sigma) @ step)
+    assert isinstance(distribution, GaussianDistribution)
+    step = (here - there) / float(distribution.sigma)
+    return lambda found: np.asarray((found - there) / float(distribution.sigma) @ step)
 
 
 def case(
@@ -99,12 +103,12 @@ def case(
     budget: Measure | Mechanism,
     relation: Relation,
     *,
-    law: Law | None = None,
+    distribution: Distribution | None = None,
     trials: int = 20_000,
 ) -> Case:
-    """One answer of a plan against the share of the budget that it may cost; `law` weakens its noise."""
+    """One answer of a plan against the share of the budget that it may cost; `distribution` weakens its noise."""
     unit = Unit(relation)
-    chosen = law_of(query, budget, unit) if law is None else law
+    chosen = law_of(query, budget, unit) if distribution is None else distribution
     first, second = pair(relation)
     here, there = totals(query, unit, first), totals(query, unit, second)
     # noise is independent by coordinate: those that no person moves say nothing
@@ -114,7 +118,12 @@ def case(
     options = {"score": likelihood(chosen, here[moved], there[moved])}
     read = lambda rows: totals(query, unit, rows)[moved]  # noqa: E731
     return Case(
-        f"{title}, {relation.value}", noised(chosen, read), (first, second), claim, trials, options
+        f"{title}, {relation.value}",
+        add_noise(chosen, read),
+        (first, second),
+        claim,
+        trials,
+        options,
     )
 
 
@@ -153,7 +162,7 @@ def fit_case(
     def mechanism(table: Any, trials: int) -> Floats:
         ledger = Ledger(limit=model._measure().times(trials + 1))
         data = PrivateDataset(table, schema, ledger=ledger)
-        source = opened(model, data, None, None, target)
+        source = open_input(model, data, None, None, target)
         plan = model._plan(source.facts, None)
         heard = []
         with data.prepaid(Repeat(plan.event, trials)) as door:
@@ -161,7 +170,7 @@ def fit_case(
                 listener = Listener(door)
                 model._remember(source.facts, source.named)
                 model._train(plan, listener)  # type: ignore[arg-type]
-                heard.append(np.concatenate([flat(found) for found in listener.told[told]]))
+                heard.append(np.concatenate([flatten(found) for found in listener.told[told]]))
         return np.array(heard)
 
     one = {name: np.array([cell]) for name, cell in row.items()}
@@ -170,10 +179,10 @@ def fit_case(
     return Case(title, mechanism, (one, none), claim, trials, {"reuse": False})
 
 
-def flat(found: Any) -> Floats:
+def flatten(found: Any) -> Floats:
     """All numbers of an answer."""
     if isinstance(found, tuple):
-        return np.concatenate([flat(part) for part in found])
+        return np.concatenate([flatten(part) for part in found])
     return np.asarray(found, np.float64).ravel()
 
 

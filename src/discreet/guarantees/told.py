@@ -7,11 +7,11 @@ from typing import Any, final
 
 from discreet.guarantees.draws import Floats
 
-__all__ = ["Told"]
+__all__ = ["ScoreOnly"]
 
 
 @final
-class Told:
+class ScoreOnly:
     """A mechanism that reports only a score of its output: what that reveals, the output reveals."""
 
     def __init__(self, mechanism: Callable[..., Floats], score: Callable[[Floats], Floats]) -> None:

@@ -19,7 +19,7 @@ from discreet.rational import float_above, float_below
 __all__ = [
     "Amount",
     "Amounts",
-    "added",
+    "add_amounts",
     "amount_from_text",
     "amounts_from_text",
     "float_above",
@@ -63,7 +63,7 @@ def in_steps(value: float) -> Amount:
     return Fraction(-(-numerator * _STEP // denominator), _STEP)
 
 
-def added(first: Amounts, second: Amounts) -> Amounts:
+def add_amounts(first: Amounts, second: Amounts) -> Amounts:
     """The exact sums, name by name."""
     return {name: amount + second[name] for name, amount in first.items()}
 

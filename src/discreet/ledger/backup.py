@@ -26,7 +26,7 @@ def write_backup(store: Store, terms: Terms, path: str | PathLike[str]) -> tuple
         raise ValueError("path must name a file, as in ledger.backup('budget-2030-01-01.db').")
     copy = SQLite(URL.create("sqlite", database=name), "path")
     if copy.exists():
-        raise _taken(copy)
+        raise _take(copy)
     rows, stored = store.read(read_all)
     hashes = check_rows(terms, rows, stored)
     check_anchor(store, hashes)
@@ -36,11 +36,11 @@ def write_backup(store: Store, terms: Terms, path: str | PathLike[str]) -> tuple
         connection.execute(balances.insert(), [dict(row._mapping) for row in stored])
 
     if not build(copy, fill):
-        raise _taken(copy)
+        raise _take(copy)
     return hashes[-1], len(hashes)
 
 
-def _taken(copy: SQLite) -> LedgerUnavailable:
+def _take(copy: SQLite) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"path: {copy.path} exists already, and a backup never replaces a file: give another path."
     )

@@ -304,6 +304,6 @@ class Account(Book):
         return self._path
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        from discreet.ledger.ledger import reopened
+        from discreet.ledger.ledger import reopen
 
-        return reopened, (self.url, self._path, self._store.dialect.read_only)
+        return reopen, (self.url, self._path, self._store.dialect.read_only)

@@ -33,8 +33,8 @@ __all__ = [
     "follow",
     "new_token",
     "now",
-    "parsed",
-    "stored_token",
+    "parse_entry",
+    "store_token",
     "who",
 ]
 
@@ -109,7 +109,7 @@ def new_token() -> str:
     return secrets.token_hex(16)
 
 
-def stored_token(token: str) -> str:
+def store_token(token: str) -> str:
     """A token as it is stored, in 32 hexadecimal digits: itself if it is that, else a hash of it."""
     if re.fullmatch("[0-9a-f]{32}", token):
         return token
@@ -151,7 +151,7 @@ def expect_whole(what: str) -> Iterator[None]:
         raise LedgerCorrupt(f"{what} can't be read: it was changed.") from None
 
 
-def parsed(number: Any, hash_: Any, body: Any) -> dict[str, Any]:
+def parse_entry(number: Any, hash_: Any, body: Any) -> dict[str, Any]:
     """The body of a stored entry as data, after comparing it with its hash."""
     with expect_whole(f"Entry {_short(number)}"):
         if digest(body) != hash_:
@@ -178,7 +178,7 @@ def follow(rows: Iterable[Any]) -> list[tuple[dict[str, Any], str]]:
     for expected, (number, hash_, body, token) in enumerate(rows):
         if number != expected:
             raise LedgerCorrupt(f"Entry {expected} is missing.")
-        data = parsed(number, hash_, body)
+        data = parse_entry(number, hash_, body)
         if data.get("previous") != previous:
             raise LedgerCorrupt(f"Entry {number} doesn't follow the one before it.")
         if data.get("token") != token:

@@ -81,7 +81,12 @@ class BudgetExceeded(LedgerError):
         self.asked, self.left, self.account, self.reserve = asked, left, account, reserve
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _refused, (self.asked.to_dict(), self.left.to_dict(), self.account, self.reserve)
+        return _describe_refusal, (
+            self.asked.to_dict(),
+            self.left.to_dict(),
+            self.account,
+            self.reserve,
+        )
 
     def __str__(self) -> str:
         where = "the ledger" if self.account == "/" else f"account {self.account}"
@@ -92,7 +97,7 @@ class BudgetExceeded(LedgerError):
         )
 
 
-def _refused(
+def _describe_refusal(
     asked: dict[str, Any], left: dict[str, Any], account: str, reserve: str
 ) -> BudgetExceeded:
     return BudgetExceeded(measure_from_dict(asked), measure_from_dict(left), account, reserve)

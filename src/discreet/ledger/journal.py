@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from discreet.events import Event
-from discreet.ledger.amounts import Amounts, added, amounts_from_text, to_text
+from discreet.ledger.amounts import Amounts, add_amounts, amounts_from_text, to_text
 from discreet.ledger.chain import (
     Entry,
     canonical,
@@ -20,8 +20,8 @@ from discreet.ledger.chain import (
     follow,
     new_token,
     now,
-    parsed,
-    stored_token,
+    parse_entry,
+    store_token,
     who,
 )
 from discreet.ledger.errors import BudgetExceeded, LedgerCorrupt
@@ -162,7 +162,7 @@ def _head(connection: Connection, store: Store) -> tuple[int, str]:
     if anchor is not None:
         found = rows if number <= anchor[0] else run(connection, _seen, at=anchor[0])
         if [tuple(row) for row in found] != [anchor]:
-            raise _forgotten(store, anchor)
+            raise _find_forgotten(store, anchor)
     return number, hash_
 
 
@@ -170,11 +170,11 @@ def check_anchor(store: Store, hashes: list[str]) -> None:
     """Compare all entries with the newest one that this process saw."""
     anchor = store.anchor
     if anchor is not None and hashes[anchor[0] : anchor[0] + 1] != [anchor[1]]:
-        raise _forgotten(store, anchor)
+        raise _find_forgotten(store, anchor)
     store.remember(len(hashes) - 1, hashes[-1])
 
 
-def _forgotten(store: Store, anchor: tuple[int, str]) -> LedgerCorrupt:
+def _find_forgotten(store: Store, anchor: tuple[int, str]) -> LedgerCorrupt:
     return LedgerCorrupt(
         f"Entry {anchor[0]}, which this process saw, isn't in the ledger {store.url} any more: a backup "
         "was restored, or another ledger took its place. Nothing was charged, so nothing may be read. "
@@ -199,7 +199,7 @@ def _limit_of(connection: Connection, account: str) -> Measure | None:
         _check_never_made(connection, account)
         return None
     rows = run(connection, _made, at=found[0][0])
-    data = parsed(*rows[0]) if rows else {}
+    data = parse_entry(*rows[0]) if rows else {}
     if data.get("kind") != "account" or data.get("account") != account:
         raise LedgerCorrupt(f"The entry that made account {account} is missing.")
     with expect_whole(f"Entry {data['number']}"):
@@ -209,7 +209,7 @@ def _limit_of(connection: Connection, account: str) -> Measure | None:
 def _check_never_made(connection: Connection, account: str) -> None:
     """An account that was made and has no balance was damaged: made again it would start at zero."""
     for number, hash_, body in run(connection, _accounts):
-        if parsed(number, hash_, body).get("account") == account:
+        if parse_entry(number, hash_, body).get("account") == account:
             raise LedgerCorrupt(f"The balance of account {account} is missing.")
 
 
@@ -250,7 +250,7 @@ def charge(
     """
     accounts = ancestors(account)
     booked, described = to_text(amounts), event.to_dict()
-    token = new_token() if own_token is None else stored_token(own_token)
+    token = new_token() if own_token is None else store_token(own_token)
 
     def act(connection: Connection) -> Entry:
         known = None if own_token is None else _by(connection, filter_, token)
@@ -261,7 +261,7 @@ def charge(
         found = _balances(connection, filter_, accounts)
         for name in accounts:
             caps, before = found[name]
-            totals[name] = added(before, amounts)
+            totals[name] = add_amounts(before, amounts)
             if not filter_.fits(totals[name], caps):
                 raise _refusal(filter_, amounts, before, caps, name)
         texts = {name: to_text(total) for name, total in totals.items()}
@@ -299,12 +299,12 @@ def charge(
 
 def find(store: Store, filter_: Filter, token: str) -> Entry | None:
     """The charge with a token, or None if there is none and no transaction that could add it."""
-    return store.write(lambda connection: _by(connection, filter_, stored_token(token)))
+    return store.write(lambda connection: _by(connection, filter_, store_token(token)))
 
 
 def _by(connection: Connection, filter_: Filter, token: str) -> Entry | None:
     for number, hash_, body in run(connection, _by_token, sought=token):
-        return entry_from_body(filter_, parsed(number, hash_, body), hash_)
+        return entry_from_body(filter_, parse_entry(number, hash_, body), hash_)
     return None
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import URL
 from discreet.ledger import journal
 from discreet.ledger.amounts import grid_for
 from discreet.ledger.book import Book
-from discreet.ledger.dialects import dialect_for, find_dialect, with_secrets
-from discreet.ledger.opening import opened
+from discreet.ledger.dialects import dialect_for, find_dialect, restore_secrets
+from discreet.ledger.opening import open_terms
 from discreet.ledger.store import Store
 from discreet.ledger.temporary import temporary_url
 from discreet.ledger.terms import new_terms
@@ -92,7 +92,7 @@ class Ledger(Book):
         if dialect is None:
             fresh()  # raises before a file is made
         self._store = Store(dialect_for(temporary_url()) if dialect is None else dialect)
-        self._terms, new = opened(self._store, None if limit is None else fresh)
+        self._terms, new = open_terms(self._store, None if limit is None else fresh)
         if not new:
             self._terms.check_again(limit, *agreed)
         self._path = journal.ROOT
@@ -100,12 +100,12 @@ class Ledger(Book):
         self._grid = grid_for(self._limit)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return reopened, (self.url, self._path, self._store.dialect.read_only)
+        return reopen, (self.url, self._path, self._store.dialect.read_only)
 
 
-def reopened(url: str, path: str, read_only: bool = False) -> Book:
+def reopen(url: str, path: str, read_only: bool = False) -> Book:
     """The ledger or account that was pickled, in this process."""
-    book: Book = Ledger(with_secrets(url), read_only=read_only)
+    book: Book = Ledger(restore_secrets(url), read_only=read_only)
     for name in filter(None, path.split("/")):
         book = book.account(name)
     return book

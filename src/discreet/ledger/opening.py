@@ -8,29 +8,29 @@ from sqlalchemy import Connection, select
 
 from discreet.ledger.amounts import to_text
 from discreet.ledger.building import build
-from discreet.ledger.chain import FIRST, expect_whole, parsed
+from discreet.ledger.chain import FIRST, expect_whole, parse_entry
 from discreet.ledger.errors import LedgerCorrupt, LedgerUnavailable
 from discreet.ledger.journal import ROOT, add_balance, write_entry, zero_of
 from discreet.ledger.migrations import check_version, entries, migrate, version_of
 from discreet.ledger.store import Store, run
 from discreet.ledger.terms import Terms
 
-__all__ = ["opened"]
+__all__ = ["open_terms"]
 
 _first = select(entries.c.hash, entries.c.body).where(entries.c.number == 0)
 
 
-def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool]:
+def open_terms(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool]:
     """The terms of the ledger in `store`, and whether it was just made with the terms `fresh`."""
     built = False
     if not store.dialect.exists():
-        terms = _needed(store, fresh)()
+        terms = _require_fresh(store, fresh)()
         # nobody else knows the place, so nobody can meet half a ledger
         if store.dialect.is_private:
             store.dialect.claim()
-            return _opened_in_place(store, 0, lambda: terms)
+            return _open_in_place(store, 0, lambda: terms)
         built = build(store.dialect, lambda connection: _open(connection, terms))
-    version, agreed = store.read(lambda connection: _agreed(connection, store))
+    version, agreed = store.read(lambda connection: _read_version(connection, store))
     if agreed is not None:
         return agreed, built
     if version == 0 and not store.dialect.accepts_empty:
@@ -45,15 +45,17 @@ def opened(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, bool
             + ("no tables yet" if version == 0 else f"tables of the older version {version}")
             + ": its owner must open it once without read_only."
         )
-    return _opened_in_place(store, version, fresh)
+    return _open_in_place(store, version, fresh)
 
 
-def _opened_in_place(
+def _open_in_place(
     store: Store, version: int, fresh: Callable[[], Terms] | None
 ) -> tuple[Terms, bool]:
     """Make the tables in an existing place, or bring older ones up to date."""
     # raises before anything is written
-    terms = _needed(store, fresh)() if version == 0 else fresh() if fresh is not None else None
+    terms = (
+        _require_fresh(store, fresh)() if version == 0 else fresh() if fresh is not None else None
+    )
     store.prepare()
 
     def act(connection: Connection) -> tuple[Terms, str]:
@@ -70,7 +72,7 @@ def _opened_in_place(
     return agreed, bool(hash_)
 
 
-def _needed(store: Store, fresh: Callable[[], Terms] | None) -> Callable[[], Terms]:
+def _require_fresh(store: Store, fresh: Callable[[], Terms] | None) -> Callable[[], Terms]:
     if fresh is None:
         raise ValueError(
             f"limit must be given to start a new ledger, and there is none yet at {store.url}: "
@@ -79,7 +81,7 @@ def _needed(store: Store, fresh: Callable[[], Terms] | None) -> Callable[[], Ter
     return fresh
 
 
-def _agreed(connection: Connection, store: Store) -> tuple[int, Terms | None]:
+def _read_version(connection: Connection, store: Store) -> tuple[int, Terms | None]:
     """The version of the tables, and the terms where they can be read as they are."""
     version = version_of(connection)
     readable = version and (check_version(version) or store.dialect.shows_old_tables)
@@ -102,7 +104,7 @@ def _terms(connection: Connection, store: Store) -> Terms:
     if not rows:
         raise LedgerCorrupt("The first entry of this ledger is missing.")
     hash_, body = rows[0]
-    data = parsed(0, hash_, body)
+    data = parse_entry(0, hash_, body)
     with expect_whole("Entry 0"):
         terms = Terms.from_dict(data["terms"])
     store.remember(0, hash_)

@@ -100,14 +100,14 @@ def split_delta(event: Event) -> tuple[Event, Fraction]:
             pairs = [split_delta(part) for part in events]
             return OneOf(left for left, _ in pairs), max(delta for _, delta in pairs)
         case Poisson(probability=chance, event=inner):
-            return Poisson(chance, _without_delta(inner)), Fraction(0)
+            return Poisson(chance, _drop_delta(inner)), Fraction(0)
         case RepeatAndSelect(event=inner, shape=shape, gamma=gamma):
-            return RepeatAndSelect(_without_delta(inner), shape, gamma), Fraction(0)
+            return RepeatAndSelect(_drop_delta(inner), shape, gamma), Fraction(0)
         case _:
             return event, Fraction(0)
 
 
-def _without_delta(event: Event) -> Event:
+def _drop_delta(event: Event) -> Event:
     left, delta = split_delta(event)
     if delta:
         raise NoBound(

@@ -153,14 +153,14 @@ def _premises(event: Event | None) -> list[str]:
     return list(dict.fromkeys(part.why for part in parts if isinstance(part, Assumed)))
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """An event, or a part of one, in a few words."""
     match value:
         case Event():
-            parts = [f"{name}={described(part)}" for name, part in vars(value).items()]
+            parts = [f"{name}={describe(part)}" for name, part in vars(value).items()]
             return f"{type(value).__name__}({', '.join(parts)})"
         case tuple():
-            shown = [described(part) for part in value[:3]]
+            shown = [describe(part) for part in value[:3]]
             return f"[{', '.join([*shown, f'{len(value)} in all'] if len(value) > 3 else shown)}]"
         case Fraction():
             return readable(value)
@@ -177,7 +177,7 @@ def _line(entry: Entry) -> str:
             else f"made account {plain(entry.account)}"
         )
         return f"{start}  {act}"
-    what = plain(described(entry.event))
+    what = plain(describe(entry.event))
     what = what if len(what) <= 90 else what[:87] + "..."
     delta = f" and δ = {float(entry.delta):.3g} of the reserve" if entry.delta else ""
     note = f"  ({plain(entry.note)})" if entry.note else ""

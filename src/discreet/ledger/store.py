@@ -100,7 +100,7 @@ class Store:
             if not checkpoint_soon(self):
                 self.checkpoint()
 
-    def _connected(self, *, reading: bool) -> Connection:
+    def _connect(self, *, reading: bool) -> Connection:
         """A connection. The driver's frames hold the password: no error keeps them."""
         interrupt: BaseException | None = None
         try:
@@ -118,7 +118,7 @@ class Store:
     @contextmanager
     def _transaction(self, *, reading: bool) -> Iterator[Connection]:
         """A transaction that the block commits, or that is rolled back."""
-        with self.lock, self._connected(reading=reading) as connection:
+        with self.lock, self._connect(reading=reading) as connection:
             try:
                 connection.begin()
                 self._known = True
@@ -159,7 +159,7 @@ class Store:
                     finally:
                         self.dialect.check_settled(connection)
             except self.errors as error:
-                failure = self._explained(error)
+                failure = self._explain(error)
             if not (failure.passing and patience.lasts()):
                 raise self._unusable(failure)
 
@@ -195,13 +195,13 @@ class Store:
                         self._plan_checkpoint()
                 return result
             except self.errors as error:
-                failure = self._explained(error)
+                failure = self._explain(error)
             except BaseException as error:
                 if sent and token:  # an interrupt: only this process wants to stop
                     error.add_note(f"The charge may be booked: ledger.find({token!r}) tells.")
                 raise
             if sent and find is not None:
-                found = self._found(find, token, patience)
+                found = self._find(find, token, patience)
                 if found is not None:
                     return found
             if not (failure.passing and patience.lasts()):
@@ -212,7 +212,7 @@ class Store:
         kind = LedgerCorrupt if failure.damaged else LedgerUnavailable
         return kind(f"The ledger {self.url} can't be used: {failure.reason}.{done}")
 
-    def _found(
+    def _find(
         self, find: Callable[[Connection], T | None], token: str, patience: _Patience
     ) -> T | None:
         """What `find` finds once the lost transaction has ended; None is final."""
@@ -221,11 +221,11 @@ class Store:
                 with self.writing() as connection:
                     return find(connection)
             except self.errors as error:
-                failure = self._explained(error)
+                failure = self._explain(error)
             if not (failure.passing and patience.lasts()):
                 raise LedgerUnknown(token, self.url, failure.reason)
 
-    def _explained(self, error: Exception) -> Failure:
+    def _explain(self, error: Exception) -> Failure:
         """The failure; where a connection was lost, those that wait in the pool are as well."""
         original = error.orig if isinstance(error, DBAPIError) else None
         cause = original if isinstance(original, Exception) else error
@@ -247,7 +247,7 @@ class Store:
                 with self.lock:
                     return self.dialect.prepare(self.engine)
             except self.errors as error:
-                failure = self._explained(error)
+                failure = self._explain(error)
             if not (failure.passing and patience.lasts()):
                 raise self._unusable(failure)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from discreet.ledger.amounts import Amounts, added, amounts_from_text
+from discreet.ledger.amounts import Amounts, add_amounts, amounts_from_text
 from discreet.ledger.chain import SURPRISES, follow
 from discreet.ledger.errors import LedgerCorrupt
 from discreet.ledger.filters import Filter
@@ -19,7 +19,7 @@ from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
 from discreet.measures import measure_from_dict
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["check_rows", "read_all", "verify"]
 
@@ -29,7 +29,7 @@ def verify(store: Store, terms: Terms, *, head: str | None, count: int | None) -
     if head is not None and not isinstance(head, str):
         raise TypeError(f"head must be the hash that a statement prints, not {head!r}.")
     if count is not None:
-        whole(count, "count", least=1)
+        as_integer(count, "count", least=1)
     rows, stored = store.read(read_all)
     hashes = check_rows(terms, rows, stored)
     _anchor(hashes, head, count)
@@ -96,7 +96,7 @@ class _Replay:
             raise LedgerCorrupt(f"Entry {number} doesn't count against all accounts above it.")
         for name in path:
             made, caps, before = self.accounts[name]
-            total = added(before, amounts)
+            total = add_amounts(before, amounts)
             if amounts_from_text(data["totals"][name]) != total:
                 raise LedgerCorrupt(f"Entry {number}: the total of account {name} is wrong.")
             if not self.filter.fits(total, caps):

@@ -53,7 +53,7 @@ def convert(
     if not isinstance(to, type) or not issubclass(to, Measure):
         raise TypeError(f"to must be a class of measures such as dp.ApproxDP, not {to!r}.")
     given = None if delta is None else probability(delta, "delta")
-    chosen = ORDERS if orders is None else checked_orders(orders)
+    chosen = ORDERS if orders is None else check_orders(orders)
     if type(measure) is to:
         return cast(M, _same(measure, given))
     if isinstance(measure, ApproxDP) and not measure.delta:
@@ -67,7 +67,7 @@ def convert(
     return cast(M, edge(measure, given, chosen))
 
 
-def checked_orders(orders: Iterable[float]) -> tuple[float, ...]:
+def check_orders(orders: Iterable[float]) -> tuple[float, ...]:
     """Orders as floats, each above 1."""
     try:
         chosen = tuple(map(float, orders))
@@ -165,7 +165,7 @@ def renyi_delta(order: float, value: float, epsilon: Fraction) -> float:
     return min(1.0, max(math.exp(min(exponent, 0.0)) * (1 + 1e-15), 1e-300))
 
 
-def _least(function: Callable[[float], float], low: float, high: float) -> float:
+def _minimise(function: Callable[[float], float], low: float, high: float) -> float:
     """The least value met by a golden-section search, of a function that falls and then rises."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
@@ -197,7 +197,7 @@ def _zcdp_to_approx(m: ZCDP, delta: Fraction | None, orders: tuple[float, ...]) 
     # any order is valid; the optimum is looked for in log(α - 1)
     log_inverse = -logarithm(chosen)
     around = 0.5 * math.log(max(log_inverse, 1e-9) / rho)
-    found = _least(at, around - 12, around + 12)
+    found = _minimise(at, around - 12, around + 12)
     closed = rho + 2 * math.sqrt(rho * log_inverse)  # Bun & Steinke 2016, Proposition 1.3
     best = min(found, closed)
     return ApproxDP(above(best) if math.isfinite(best) else math.inf, chosen)

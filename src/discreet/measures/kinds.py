@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.rational import (
     Number,
+    as_integer,
     float_above,
     non_negative,
     non_negative_or_infinite,
@@ -23,7 +24,6 @@ from discreet.rational import (
     rational,
     readable,
     square_root_above,
-    whole,
 )
 
 #: The orders at which Rényi curves are tabulated unless others are asked for.
@@ -89,7 +89,7 @@ class PureDP(Measure):
         return PureDP(self.epsilon + other.epsilon)
 
     def times(self, count: int) -> PureDP:
-        return PureDP(self.epsilon * count) if whole(count, "count") else PureDP(0)
+        return PureDP(self.epsilon * count) if as_integer(count, "count") else PureDP(0)
 
     def to_dict(self) -> dict[str, Any]:
         return {"measure": "PureDP", "epsilon": str(self.epsilon)}
@@ -118,7 +118,7 @@ class ApproxDP(Measure):
         return ApproxDP(self.epsilon + other.epsilon, min(Fraction(1), self.delta + other.delta))
 
     def times(self, count: int) -> ApproxDP:
-        if not whole(count, "count"):
+        if not as_integer(count, "count"):
             return ApproxDP(0, Fraction(0))
         return ApproxDP(self.epsilon * count, min(Fraction(1), self.delta * count))
 
@@ -147,7 +147,7 @@ class ZCDP(Measure):
         return ZCDP(self.rho + other.rho)
 
     def times(self, count: int) -> ZCDP:
-        return ZCDP(self.rho * count) if whole(count, "count") else ZCDP(0)
+        return ZCDP(self.rho * count) if as_integer(count, "count") else ZCDP(0)
 
     def to_dict(self) -> dict[str, Any]:
         return {"measure": "ZCDP", "rho": str(self.rho)}
@@ -184,7 +184,7 @@ class GaussianDP(Measure):
         return GaussianDP(self.mu_squared + other.mu_squared)
 
     def times(self, count: int) -> GaussianDP:
-        return GaussianDP(self.mu_squared * whole(count, "count"))
+        return GaussianDP(self.mu_squared * as_integer(count, "count"))
 
     def to_dict(self) -> dict[str, Any]:
         return {"measure": "GaussianDP", "mu_squared": str(self.mu_squared)}
@@ -244,7 +244,7 @@ class Renyi(Measure):
         return Renyi({o: _up(self.curve[o] + other.curve[o]) for o in shared})
 
     def times(self, count: int) -> Renyi:
-        if not whole(count, "count"):
+        if not as_integer(count, "count"):
             return Renyi(dict.fromkeys(self.curve, 0.0))
         factor = float_above(Fraction(count))
         return Renyi({order: _up(value * factor) for order, value in self.curve.items()})

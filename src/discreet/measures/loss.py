@@ -12,12 +12,19 @@ from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
 from discreet.measures.kinds import Measure
 from discreet.measures.loss_atoms import Normal, Part, Response
 from discreet.measures.loss_responses import (
-    MOST_RESPONSES,
+    MAX_RESPONSES,
     responses_delta,
     responses_epsilon,
 )
 from discreet.measures.loss_sum import TooManyLosses, sum_delta, sum_epsilon
-from discreet.rational import Number, float_above, float_below, non_negative, probability, whole
+from discreet.rational import (
+    Number,
+    as_integer,
+    float_above,
+    float_below,
+    non_negative,
+    probability,
+)
 
 __all__ = ["SMALLEST_DELTA", "PrivacyLoss", "TooManyLosses", "identity"]
 
@@ -53,15 +60,15 @@ class PrivacyLoss(Measure):
         if not isinstance(other, PrivacyLoss):
             return NotImplemented
         return PrivacyLoss(
-            _merged([*self.parts, *other.parts]), _counted([*self.failures, *other.failures])
+            _merge([*self.parts, *other.parts]), _count([*self.failures, *other.failures])
         )
 
     def times(self, count: int) -> PrivacyLoss:
-        if not whole(count, "count"):
+        if not as_integer(count, "count"):
             return identity()
         return PrivacyLoss(
-            _merged((part, count * times) for part, times in self.parts),
-            _counted((chance, count * times) for chance, times in self.failures),
+            _merge((part, count * times) for part, times in self.parts),
+            _count((chance, count * times) for chance, times in self.failures),
         )
 
     def delta(self, epsilon: Number) -> float:
@@ -101,10 +108,10 @@ class PrivacyLoss(Measure):
                 return 0.0
             case ((Normal(mu_squared=mu_squared, chance=Fraction(numerator=1, denominator=1)), 1),):
                 return gaussian_delta(mu_squared, epsilon)
-            case ((Response(epsilon=each), count),) if count <= MOST_RESPONSES:
+            case ((Response(epsilon=each), count),) if count <= MAX_RESPONSES:
                 return responses_delta(each, count, epsilon)
         # δ falls with ε: at a larger one it is no larger
-        return sum_delta(_checked(self.parts), min(float_below(epsilon), _LARGEST_EPSILON))
+        return sum_delta(_check(self.parts), min(float_below(epsilon), _LARGEST_EPSILON))
 
     def _finite_epsilon(self, delta: Fraction) -> Fraction | float:
         match self.parts:
@@ -112,9 +119,9 @@ class PrivacyLoss(Measure):
                 return Fraction(0)
             case ((Normal(mu_squared=mu_squared, chance=Fraction(numerator=1, denominator=1)), 1),):
                 return gaussian_epsilon(mu_squared, delta)
-            case ((Response(epsilon=each), count),) if count <= MOST_RESPONSES:
+            case ((Response(epsilon=each), count),) if count <= MAX_RESPONSES:
                 return responses_epsilon(each, count, delta)
-        found = sum_epsilon(_checked(self.parts), float_below(delta))
+        found = sum_epsilon(_check(self.parts), float_below(delta))
         return Fraction(found) if math.isfinite(found) else math.inf
 
     def _at_most(self, other: PrivacyLoss) -> bool:
@@ -129,14 +136,14 @@ def identity() -> PrivacyLoss:
     return PrivacyLoss()
 
 
-def _counted(failures: Iterable[tuple[Fraction, int]]) -> tuple[tuple[Fraction, int], ...]:
+def _count(failures: Iterable[tuple[Fraction, int]]) -> tuple[tuple[Fraction, int], ...]:
     totals: dict[Fraction, int] = {}
     for chance, count in failures:
         totals[chance] = totals.get(chance, 0) + count
     return tuple((chance, count) for chance, count in totals.items() if chance and count)
 
 
-def _merged(parts: Iterable[tuple[Part, int]]) -> tuple[tuple[Part, int], ...]:
+def _merge(parts: Iterable[tuple[Part, int]]) -> tuple[tuple[Part, int], ...]:
     """Equal parts counted together; normal noise on everyone is one part (Dong, Roth & Su 2022, Cor. 3.3)."""
     totals: dict[Part, int] = {}
     mu_squared = Fraction(0)
@@ -160,7 +167,7 @@ def _lost(failures: Iterable[tuple[Fraction, int]]) -> float:
     return min(1.0, -math.expm1(logs) * (1 + 1e-12)) if logs else 0.0
 
 
-def _checked(parts: tuple[tuple[Part, int], ...]) -> tuple[tuple[Part, int], ...]:
+def _check(parts: tuple[tuple[Part, int], ...]) -> tuple[tuple[Part, int], ...]:
     for part, _ in parts:
         if isinstance(part, Normal) and part.mu_squared > _LARGEST_MU_SQUARED:
             raise TooManyLosses("privacy-loss distributions are not made for losses this large.")

@@ -30,7 +30,7 @@ UNIT = 2.0**-53
 #: Normal variables are cut here; less than 1e-300 is beyond, which counts as lost.
 _FAR, _BEYOND = 40.0, 1e-300
 #: Smaller parameters count as these, which cost more: the grid has to be finer than the losses.
-_LEAST_LOSS, _LEAST_MU_SQUARED, _LEAST_CHANCE = 1e-12, Fraction(1, 10**12), Fraction(1, 10**9)
+_MIN_LOSS, _MIN_MU_SQUARED, _MIN_CHANCE = 1e-12, Fraction(1, 10**12), Fraction(1, 10**9)
 #: Cells are one step wide up to this many steps from 0, and then grow with the distance.
 _FINE = 1024
 
@@ -74,8 +74,8 @@ class Normal(Part):
 
     @property
     def spread(self) -> float:
-        mu_squared = float(max(self.mu_squared, _LEAST_MU_SQUARED))
-        chance = float(max(self.chance, _LEAST_CHANCE))
+        mu_squared = float(max(self.mu_squared, _MIN_MU_SQUARED))
+        chance = float(max(self.chance, _MIN_CHANCE))
         return min(chance**2 * math.expm1(min(mu_squared, 50.0)), mu_squared)
 
     def atoms(self, step: float) -> tuple[Atoms, ...]:
@@ -94,7 +94,7 @@ class Response(Part):
 
     @property
     def _loss(self) -> float:
-        return max(float_above(self.epsilon), _LEAST_LOSS)  # the larger ε is the worse
+        return max(float_above(self.epsilon), _MIN_LOSS)  # the larger ε is the worse
 
     def atoms(self, step: float) -> tuple[Atoms, ...]:
         loss = self._loss
@@ -190,7 +190,7 @@ def _at_losses(losses: Floats, mu: float, chance: float, rest: float) -> Floats:
     return np.clip(exponent / mu + mu / 2, -_FAR, mu + _FAR)
 
 
-def _between(x: Floats) -> tuple[Floats, Floats]:
+def _probabilities_between(x: Floats) -> tuple[Floats, Floats]:
     """Normal probabilities between neighbours in `x`, from the nearer tail, and how far they may be off."""
     below, beyond = ndtr(x), ndtr(-x)
     upper = x[:-1] > 0
@@ -200,7 +200,7 @@ def _between(x: Floats) -> tuple[Floats, Floats]:
     return np.abs(second - first), off
 
 
-def _shared(
+def _share_masses(
     p: tuple[Floats, Floats], q: tuple[Floats, Floats], low: Floats, high: Floats, slack: float
 ) -> tuple[Floats, Floats]:
     """Masses at the ends of cells with probabilities p and q (and their errors), losses in [low, high]."""
@@ -215,24 +215,24 @@ def _shared(
 @lru_cache(maxsize=16)
 def _normal_atoms(part: Normal, step: float) -> tuple[Atoms, ...]:
     """Both directions of ((1-q)N(0,1) + qN(μ,1), N(0,1)), one if q = 1 (Zhu, Dong & Wang 2022)."""
-    mu = math.sqrt(float_above(max(part.mu_squared, _LEAST_MU_SQUARED))) * (1 + 4 * UNIT)
-    chance = min(1.0, float_above(max(part.chance, _LEAST_CHANCE)))
+    mu = math.sqrt(float_above(max(part.mu_squared, _MIN_MU_SQUARED))) * (1 + 4 * UNIT)
+    chance = min(1.0, float_above(max(part.chance, _MIN_CHANCE)))
     rest = float(1 - Fraction(chance))  # a difference of floats, and nearly exact itself
     low, high = (_loss_at(x, mu, chance, rest) for x in (-_FAR, mu + _FAR))
     positions = _positions(low, high, step)
     losses: Floats = positions.astype(np.float64) * step
     x = _at_losses(losses, mu, chance, rest)
     slack = 16 * UNIT * (1 + (_FAR + mu) * mu + mu * mu)
-    without, moved = _between(x), _between(x - mu)
+    without, moved = _probabilities_between(x), _probabilities_between(x - mu)
     present = tuple(rest * a + chance * b for a, b in zip(without, moved, strict=True))
     present = present[0], present[1] + 8 * UNIT * present[0]
     left, right = losses[:-1], losses[1:]
-    down, up = _shared(present, without, left, right, slack)
-    removed = _gathered(positions, down, up, slack)
+    down, up = _share_masses(present, without, left, right, slack)
+    removed = _gather(positions, down, up, slack)
     if chance == 1.0:
         return (removed,)
-    down, up = _shared(without, present, -right, -left, slack)
-    return removed, _gathered(-positions[::-1], down[::-1], up[::-1], slack)
+    down, up = _share_masses(without, present, -right, -left, slack)
+    return removed, _gather(-positions[::-1], down[::-1], up[::-1], slack)
 
 
 def _loss_at(x: float, mu: float, chance: float, rest: float) -> float:
@@ -242,7 +242,7 @@ def _loss_at(x: float, mu: float, chance: float, rest: float) -> float:
     return float(np.logaddexp(math.log(rest), math.log(chance) + exponent))
 
 
-def _gathered(positions: Integers, down: Floats, up: Floats, slack: float) -> Atoms:
+def _gather(positions: Integers, down: Floats, up: Floats, slack: float) -> Atoms:
     """Atoms at increasing positions from what each cell has at its two ends."""
     masses: Any = np.zeros(positions.size)
     masses[:-1] += down

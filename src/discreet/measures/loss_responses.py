@@ -13,7 +13,7 @@ from discreet.rational import float_above, float_below
 __all__ = ["responses_delta", "responses_epsilon"]
 
 #: The largest count for which the logarithms of factorials still have digits.
-MOST_RESPONSES = 10**11
+MAX_RESPONSES = 10**11
 #: Terms on each side of the mean, in square roots of the count: beyond, less than e^-800 is left.
 _WIDTH = 20
 

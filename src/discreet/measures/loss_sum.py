@@ -54,7 +54,7 @@ def sum_delta(parts: Counted, epsilon: float) -> float:
     """δ(ε) of all the parts, each counted as often as it occurs, from above."""
 
     def aim(terms: Terms, step: float) -> _Aim:
-        theta, value = _least(lambda t: _log_moment(terms, step, t) - t * epsilon, parts)
+        theta, value = _minimise(lambda t: _log_moment(terms, step, t) - t * epsilon, parts)
         return _Aim(theta, epsilon, min(value, 0.0))
 
     return max(direction.delta(epsilon) for direction in _directions(parts, aim, 0.0))
@@ -65,7 +65,7 @@ def sum_epsilon(parts: Counted, delta: float) -> float:
     log_delta = math.log(delta)
 
     def aim(terms: Terms, step: float) -> _Aim:
-        theta, value = _least(lambda t: (_log_moment(terms, step, t) - log_delta) / t, parts)
+        theta, value = _minimise(lambda t: (_log_moment(terms, step, t) - log_delta) / t, parts)
         return _Aim(theta, max(value, 0.0), log_delta)
 
     return max(direction.epsilon(delta) for direction in _directions(parts, aim, log_delta))
@@ -105,10 +105,10 @@ def _terms(parts: Counted, step: float, direction: int, aim: _Aim) -> Terms:
     total = sum(count for _, count in parts)
     allowed = 1e-8 * math.exp(max(aim.log_delta, -650.0)) / total
     atoms = [(part.atoms(step), count) for part, count in parts]
-    return [(_trimmed(found[direction % len(found)], allowed), count) for found, count in atoms]
+    return [(_trim(found[direction % len(found)], allowed), count) for found, count in atoms]
 
 
-def _trimmed(atoms: Atoms, allowed: float) -> Atoms:
+def _trim(atoms: Atoms, allowed: float) -> Atoms:
     order = np.argsort(-atoms.positions, kind="stable")
     running = np.cumsum(atoms.masses[order]) * (1 + 1e-9)
     dropped = int(np.searchsorted(running, allowed, side="right"))
@@ -122,7 +122,7 @@ def _power_of_two(value: float) -> float:
     return 2.0 ** math.floor(math.log2(value))
 
 
-def _least(function: Callable[[float], float], parts: Counted) -> tuple[float, float]:
+def _minimise(function: Callable[[float], float], parts: Counted) -> tuple[float, float]:
     """A tilt near the one where a function that falls and then rises is least, and its value."""
     deviation = math.sqrt(math.fsum(part.spread * count for part, count in parts))
     low, high = math.log(1e-3 / deviation), math.log(60 / deviation)
@@ -237,7 +237,7 @@ class _Direction:
         spectrum: np.ndarray | None = None
         error, smallest, self.log_scale, self.log_size = 0.0, 1.0, 0.0, 0.0
         for atoms, count in terms:
-            tilted, constant = _tilted(atoms, window)
+            tilted, constant = _tilt_masses(atoms, window)
             norm = math.sqrt(float(np.sum(tilted * tilted))) * (1 + 1e-9)
             power = _power(np.fft.rfft(tilted), count)
             spectrum = power if spectrum is None else spectrum * power
@@ -254,8 +254,8 @@ class _Direction:
         products = _PRODUCT * (self.counts + len(terms)) * smallest
         self.error = (error + products) * math.exp(2 * grown) * (1 + 1e-3) + 1e-290
         self.error += _TRANSFORM * passes * (smallest + self.error)
-        law = np.fft.irfft(spectrum, window.size)
-        self.law = np.maximum(np.roll(law, -(window.first % window.size)), 0.0)
+        distribution = np.fft.irfft(spectrum, window.size)
+        self.distribution = np.maximum(np.roll(distribution, -(window.first % window.size)), 0.0)
         self.losses = (window.first + np.arange(window.size)) * window.step
 
     def delta(self, epsilon: float) -> float:
@@ -268,8 +268,8 @@ class _Direction:
         distance = self.losses[first:] - reached
         distance = distance[distance > 0]
         weights = np.exp(-window.theta * distance) * -np.expm1(-distance)
-        law = self.law[self.law.size - distance.size :]
-        found = float(np.sum(weights * law)) * (1 + 1e-12)
+        distribution = self.distribution[self.distribution.size - distance.size :]
+        found = float(np.sum(weights * distribution)) * (1 + 1e-12)
         found += math.sqrt(float(np.sum(weights * weights))) * self.error * (1 + 1e-9)
         exponent = self.log_scale - window.theta * reached
         exponent += 8 * UNIT * (self.log_size + window.theta * abs(reached) + 8)
@@ -299,7 +299,7 @@ class _Direction:
                 middle = (start + end) / 2
                 start, end = (start, middle) if self.delta(middle) <= delta else (middle, end)
             return end
-        masses = self.law * np.exp(-self.window.theta * (self.losses - start))
+        masses = self.distribution * np.exp(-self.window.theta * (self.losses - start))
         upper = np.cumsum(masses[::-1])[::-1]
         lower = np.cumsum((masses * np.exp(start - self.losses))[::-1])[::-1]
         exponent = self.log_scale - self.window.theta * start
@@ -318,7 +318,7 @@ def _lost(terms: Terms, step: float) -> float:
     return math.fsum(count * atoms.lost for atoms, count in terms) * masses * (1 + 1e-6)
 
 
-def _tilted(atoms: Atoms, window: _Window) -> tuple[Floats, float]:
+def _tilt_masses(atoms: Atoms, window: _Window) -> tuple[Floats, float]:
     """Tilted masses, wrapped round the window, with a sum of at most 1, and the log of their scale."""
     losses = atoms.positions * window.step
     constant = _log_sum(atoms, window.step, window.theta) + 1e-11

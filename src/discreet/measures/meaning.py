@@ -114,12 +114,12 @@ def _renyi_trade_off(measure: Renyi, a: Floats) -> Floats:
     low, high = np.zeros_like(a), 1.0 - a  # the coins are equal at b = 1 - a
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        allowed = _allowed(measure, a, middle)
+        allowed = _is_allowed(measure, a, middle)
         low, high = np.where(allowed, low, middle), np.where(allowed, middle, high)
-    return cast(Floats, np.where(_allowed(measure, a, np.zeros_like(a)), 0.0, low))
+    return cast(Floats, np.where(_is_allowed(measure, a, np.zeros_like(a)), 0.0, low))
 
 
-def _allowed(measure: Renyi, a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
+def _is_allowed(measure: Renyi, a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
     """Whether a test with error rates a and b contradicts no order; undecided ones are allowed."""
     finite = {o: v for o, v in measure.curve.items() if math.isfinite(o) and math.isfinite(v)}
     shape = (-1, *([1] * np.ndim(a)))
@@ -162,7 +162,7 @@ def advantage(measure: Measure) -> float:
     low, high = 0.0, 0.5
     for _ in range(_HALVINGS):
         middle = np.float64((low + high) / 2)
-        if _allowed(curve, middle, middle):  # type: ignore[arg-type]
+        if _is_allowed(curve, middle, middle):  # type: ignore[arg-type]
             high = float(middle)
         else:
             low = float(middle)

@@ -19,11 +19,11 @@ from discreet.mechanisms.additive import (
 )
 from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
 from discreet.mechanisms.best_of import BestOf
-from discreet.mechanisms.laws import (
-    DiscreteGaussianLaw,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
+from discreet.mechanisms.distributions import (
+    DiscreteGaussianDistribution,
+    Distribution,
+    GaussianDistribution,
+    LaplaceDistribution,
     drawable_scale,
 )
 from discreet.mechanisms.local import (
@@ -44,7 +44,7 @@ from discreet.mechanisms.priestley_chao import PriestleyChao
 from discreet.mechanisms.selection import Exponential
 from discreet.mechanisms.sensitivity_sampling import SampledSensitivity, sensitivity_sampler
 from discreet.mechanisms.sparse_vector import AboveThreshold, SparseVector
-from discreet.mechanisms.staircase import Staircase, StaircaseNoise
+from discreet.mechanisms.staircase import Staircase, StaircaseDistribution
 
 __all__ = [
     "AboveThreshold",
@@ -52,17 +52,17 @@ __all__ = [
     "Bernstein",
     "BestOf",
     "DiscreteGaussian",
-    "DiscreteGaussianLaw",
+    "DiscreteGaussianDistribution",
+    "Distribution",
     "DuchiMean",
     "Estimate",
     "Exponential",
     "Gaussian",
-    "GaussianLaw",
+    "GaussianDistribution",
     "GeneralizedRandomizedResponse",
     "HybridMean",
     "Laplace",
-    "LaplaceLaw",
-    "Law",
+    "LaplaceDistribution",
     "LocalHashing",
     "LocalMechanism",
     "Mechanism",
@@ -77,7 +77,7 @@ __all__ = [
     "SampledSensitivity",
     "SparseVector",
     "Staircase",
-    "StaircaseNoise",
+    "StaircaseDistribution",
     "UnaryEncoding",
     "drawable_scale",
     "epsilon_for_width",

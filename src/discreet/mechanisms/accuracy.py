@@ -10,16 +10,16 @@ import numpy as np
 from scipy.special import ndtr
 
 from discreet.measures.convert import gaussian_delta
-from discreet.mechanisms.laws import (
+from discreet.mechanisms.distributions import (
     LARGEST_SCALE,
-    DiscreteGaussianLaw,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
+    DiscreteGaussianDistribution,
+    Distribution,
+    GaussianDistribution,
+    LaplaceDistribution,
     drawable_scale,
 )
-from discreet.mechanisms.staircase import StaircaseNoise
-from discreet.rational import Number, positive, probability, rational, whole
+from discreet.mechanisms.staircase import StaircaseDistribution
+from discreet.rational import Number, as_integer, positive, probability, rational
 
 __all__ = [
     "epsilon_for_width",
@@ -30,7 +30,7 @@ __all__ = [
     "tail_probability",
 ]
 
-Noise = Law | StaircaseNoise
+Noise = Distribution | StaircaseDistribution
 
 
 def tail_probability(noise: Noise, t: int) -> float:
@@ -42,21 +42,21 @@ def tail_probability(noise: Noise, t: int) -> float:
     -------
     A statement about noise, made of public numbers; it touches no data.
     """
-    least = whole(t, "t")
+    least = as_integer(t, "t")
     match noise:
-        case LaplaceLaw(scale=scale):
+        case LaplaceDistribution(scale=scale):
             step = float(1 / scale)
             return 2 * math.exp(-(least + 1) * step) / (1 + math.exp(-step))
-        case GaussianLaw(sigma=sigma):
+        case GaussianDistribution(sigma=sigma):
             return float(2 * ndtr(-(least + 0.5) / float(sigma)))
-        case DiscreteGaussianLaw(sigma=sigma):
+        case DiscreteGaussianDistribution(sigma=sigma):
             s = float(sigma)
             if s > 1e5:
                 raise ValueError("discrete Gaussian tails are summed up to sigma = 100000 only.")
             k = np.arange(0.0, math.ceil(40 * s) + 2)
             mass = np.exp(-(k**2) / (2 * s**2)) * np.where(k == 0, 1.0, 2.0)
             return float(mass[least + 1 :].sum() / mass.sum())
-        case StaircaseNoise():
+        case StaircaseDistribution():
             return noise.tail(least)
         case _:
             raise TypeError(f"no tail is known for {type(noise).__name__}.")
@@ -72,7 +72,7 @@ def simultaneous_width(noise: Noise, beta: Number, bins: int = 1) -> int:
     A statement about noise, made of public numbers; it touches no data.
     """
     risk = float(probability(beta, "beta"))
-    count = whole(bins, "bins", least=1)
+    count = as_integer(bins, "bins", least=1)
     if not 0 < risk < 1:
         raise ValueError("beta must be greater than 0 and less than 1.")
     each = -math.expm1(math.log1p(-risk) / count) * (1 - 1e-12)
@@ -92,16 +92,16 @@ def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: i
     `sensitivity` is the L1 sensitivity of the vector of `bins` integers; all stay within the width
     together with probability 1 - β. The inverse of `simultaneous_width`.
     """
-    moved = whole(sensitivity, "sensitivity", least=1)
-    wanted = whole(width, "width")
+    moved = as_integer(sensitivity, "sensitivity", least=1)
+    wanted = as_integer(width, "width")
 
     def enough(epsilon: Fraction) -> bool:
         scale = moved / epsilon
         if scale > LARGEST_SCALE:  # the samplers can't draw it
             return False
-        return simultaneous_width(LaplaceLaw(drawable_scale(scale)), beta, bins) <= wanted
+        return simultaneous_width(LaplaceDistribution(drawable_scale(scale)), beta, bins) <= wanted
 
-    return _least(enough)
+    return _minimum(enough)
 
 
 def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
@@ -109,18 +109,18 @@ def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
 
     Give it to `events.Gaussian` to learn what that costs.
     """
-    wanted = whole(width, "width")
+    wanted = as_integer(width, "width")
 
     def enough(inverse: Fraction) -> bool:
         sigma = 1 / inverse
         if sigma > LARGEST_SCALE:  # the samplers can't draw it
             return False
-        return simultaneous_width(GaussianLaw(drawable_scale(sigma)), beta, bins) <= wanted
+        return simultaneous_width(GaussianDistribution(drawable_scale(sigma)), beta, bins) <= wanted
 
-    return 1 / _least(enough)
+    return 1 / _minimum(enough)
 
 
-def _least(enough: Callable[[Fraction], bool]) -> Fraction:
+def _minimum(enough: Callable[[Fraction], bool]) -> Fraction:
     high = Fraction(1)
     while not enough(high):
         high *= 2

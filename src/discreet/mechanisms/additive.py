@@ -14,12 +14,12 @@ from discreet.accounting import NoBound, calibrate, satisfies
 from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.measures.convert import gaussian_delta
-from discreet.mechanisms.laws import (
-    DiscreteGaussianLaw,
-    GaussianLaw,
+from discreet.mechanisms.distributions import (
+    DiscreteGaussianDistribution,
+    Distribution,
+    GaussianDistribution,
     Integers,
-    LaplaceLaw,
-    Law,
+    LaplaceDistribution,
     drawable_scale,
 )
 from discreet.rational import Number, square_root_above
@@ -35,7 +35,7 @@ class AdditiveMechanism(Mechanism):
     """Integer noise on each coordinate of a vector of sums."""
 
     @abstractmethod
-    def law(self, sensitivity: Sensitivity) -> Law:
+    def distribution(self, sensitivity: Sensitivity) -> Distribution:
         """The noise that gives `measure` to integers with this sensitivity."""
 
 
@@ -45,7 +45,7 @@ def _no_noise_needed(sensitivity: Sensitivity) -> bool:
 
 @final
 @dataclass(frozen=True)
-class NoNoise(Law):
+class NoNoise(Distribution):
     """No noise at all, for an answer that no person can move, or one on public rows."""
 
     def event(self, sensitivity: Sensitivity) -> events.Event:
@@ -78,11 +78,11 @@ class Laplace(AdditiveMechanism):
         if self.measure.epsilon == 0:
             raise ValueError("epsilon must be greater than 0.")
 
-    def law(self, sensitivity: Sensitivity) -> Law:
+    def distribution(self, sensitivity: Sensitivity) -> Distribution:
         epsilon = self.measure.epsilon
         if isinstance(epsilon, float) or _no_noise_needed(sensitivity):
             return NoNoise()
-        return LaplaceLaw(drawable_scale(sensitivity.l1 / epsilon))
+        return LaplaceDistribution(drawable_scale(sensitivity.l1 / epsilon))
 
     def __repr__(self) -> str:
         return f"Laplace({self.measure!r})"
@@ -131,7 +131,7 @@ class Gaussian(_Normal):
     Balle & Wang 2018 for (ε, δ); Bun & Steinke 2016 for ρ. Proof page: ``docs/proofs/additive.md``.
     """
 
-    def law(self, sensitivity: Sensitivity) -> Law:
+    def distribution(self, sensitivity: Sensitivity) -> Distribution:
         if _no_noise_needed(sensitivity):
             return NoNoise()
         if isinstance(self.measure, ZCDP):
@@ -142,10 +142,10 @@ class Gaussian(_Normal):
             if isinstance(self.measure.epsilon, float):
                 return NoNoise()
             mu_squared = _analytic(self.measure)
-        sigma = _rounded_up(square_root_above(sensitivity.l2_squared / mu_squared))
+        sigma = _round_up(square_root_above(sensitivity.l2_squared / mu_squared))
         while not satisfies(events.Gaussian(sigma, sensitivity.l2_squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
-        return GaussianLaw(drawable_scale(sigma))
+        return GaussianDistribution(drawable_scale(sigma))
 
 
 @lru_cache(maxsize=1024)
@@ -165,7 +165,7 @@ def _analytic(target: ApproxDP) -> Fraction:
     return Fraction(low)
 
 
-def _rounded_up(sigma: Fraction) -> Fraction:
+def _round_up(sigma: Fraction) -> Fraction:
     """`sigma` to 44 significant bits, from above: short in a ledger, and no less noise."""
     exponent = math.frexp(float(sigma))[1] - 44
     grid = Fraction(2) ** exponent
@@ -182,18 +182,18 @@ class DiscreteGaussian(_Normal):
     analytic formula does not hold for it. Proof page: ``docs/proofs/additive.md``.
     """
 
-    def law(self, sensitivity: Sensitivity) -> Law:
+    def distribution(self, sensitivity: Sensitivity) -> Distribution:
         if _no_noise_needed(sensitivity) or math.inf in vars(self.measure).values():
             return NoNoise()
         if isinstance(self.measure, ZCDP):
             sigma = square_root_above(sensitivity.l2_squared / (2 * Fraction(self.measure.rho)))
-            return DiscreteGaussianLaw(drawable_scale(_rounded_up(sigma)))
+            return DiscreteGaussianDistribution(drawable_scale(_round_up(sigma)))
         squared = sensitivity.l2_squared
         unit = _discrete_unit(self.measure, 1 if squared == 1 else 2)
-        sigma = _rounded_up(square_root_above(squared * unit**2))
+        sigma = _round_up(square_root_above(squared * unit**2))
         while not satisfies(events.DiscreteGaussian(sigma, squared), self.measure):
             sigma *= 1 + Fraction(1, 2**40)
-        return DiscreteGaussianLaw(drawable_scale(sigma))
+        return DiscreteGaussianDistribution(drawable_scale(sigma))
 
 
 @lru_cache(maxsize=1024)
@@ -219,7 +219,7 @@ def mechanism_for(measure: Measure, sensitivity: Sensitivity) -> AdditiveMechani
                 return laplace
             gaussian = Gaussian(epsilon, delta)
             try:
-                errors = [m.law(sensitivity).expected_error() for m in (laplace, gaussian)]
+                errors = [m.distribution(sensitivity).expected_error() for m in (laplace, gaussian)]
             except ValueError:
                 return gaussian
             return laplace if errors[0] <= errors[1] else gaussian

@@ -16,15 +16,15 @@ from scipy.special import comb
 from discreet import events
 from discreet.coding import Sensitivity
 from discreet.mechanisms.additive import AdditiveMechanism
-from discreet.mechanisms.laws import Integers, Law
-from discreet.rational import Number, positive, whole
+from discreet.mechanisms.distributions import Distribution, Integers
+from discreet.rational import Number, as_integer, positive
 
 __all__ = ["Bernstein", "PolynomialFunction", "bernstein_coefficients", "lattice"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_NODES = 2**22
-_MOST_DEGREE = 500
+_MAX_NODES = 2**22
+_MAX_DEGREE = 500
 _LARGEST_VALUE = 2**60
 
 
@@ -95,7 +95,7 @@ class PolynomialFunction:
 
     def grid(self, points: int = 200) -> tuple[Floats, Floats]:
         """What `plot` shows: arguments on a line (or a square grid) and the values there."""
-        line = np.linspace(0.0, 1.0, whole(points, "points", least=2))
+        line = np.linspace(0.0, 1.0, as_integer(points, "points", least=2))
         if self.dimension == 1:
             return line, self(line)
         if self.dimension == 2:
@@ -152,13 +152,13 @@ class Bernstein:
         if not isinstance(noise, AdditiveMechanism):
             raise TypeError("noise must be a mechanism such as mechanisms.Laplace(epsilon).")
         self.noise = noise
-        self.degree = whole(degree, "degree", least=1)
-        self.dimension = whole(dimension, "dimension", least=1)
-        self.order = whole(order, "order", least=1)
-        self.resolution = whole(resolution, "resolution", least=1)
+        self.degree = as_integer(degree, "degree", least=1)
+        self.dimension = as_integer(dimension, "dimension", least=1)
+        self.order = as_integer(order, "order", least=1)
+        self.resolution = as_integer(resolution, "resolution", least=1)
         if self.resolution & (self.resolution - 1):
             raise ValueError("resolution must be a power of two: scaling by it is then exact.")
-        if self.degree > _MOST_DEGREE or (self.degree + 1) ** self.dimension > _MOST_NODES:
+        if self.degree > _MAX_DEGREE or (self.degree + 1) ** self.dimension > _MAX_NODES:
             raise ValueError("the lattice is too large: at most degree 500 and 2^22 nodes.")
 
     @property
@@ -174,11 +174,11 @@ class Bernstein:
 
     def event(self, sensitivity: Sensitivity) -> events.Event:
         """The event of a release, for the accountant."""
-        return self.law(sensitivity).event(sensitivity)
+        return self.distribution(sensitivity).event(sensitivity)
 
-    def law(self, sensitivity: Sensitivity) -> Law:
+    def distribution(self, sensitivity: Sensitivity) -> Distribution:
         """The noise on each coded node value."""
-        return self.noise.law(sensitivity)
+        return self.noise.distribution(sensitivity)
 
     def run(
         self, function: Callable[[Floats], npt.ArrayLike], supremum: Number
@@ -199,7 +199,7 @@ class Bernstein:
         self, coded: Integers, sensitivity: Sensitivity, unit: Fraction
     ) -> PolynomialFunction:
         """Release integer node values, each worth `unit`, with a sensitivity of their own."""
-        noisy = self.law(sensitivity).run(coded).astype(float) * float(unit)
+        noisy = self.distribution(sensitivity).run(coded).astype(float) * float(unit)
         return PolynomialFunction(
             bernstein_coefficients(noisy, self.degree, self.dimension, self.order)
         )
@@ -213,7 +213,7 @@ class Bernstein:
         step = Fraction(1, self.resolution) if unit is None else positive(unit, "unit")
         points = _basis(self.degree, np.linspace(0, 1, 201))
         squares = np.mean(self._smoother(points) ** 2, axis=0).sum()
-        deviation = self.law(sensitivity).expected_error() * float(step)
+        deviation = self.distribution(sensitivity).expected_error() * float(step)
         return deviation * math.sqrt(float(squares))
 
     def _smoother(self, points: Floats) -> Floats:

@@ -31,7 +31,7 @@ def _failures(gamma: Fraction) -> int:
         passed += block
 
 
-def _thinned(shape: Fraction, first: int, last: int) -> bool:
+def _thin(shape: Fraction, first: int, last: int) -> bool:
     """Accept with probability Π (l + shape)/(l + 1) over l = first..last-1, coin by coin."""
     return all(noise.bernoulli((step + shape) / (step + 1)) for step in range(first, last))
 
@@ -42,7 +42,7 @@ def _negative_binomial(shape: Fraction, gamma: Fraction) -> int:
     rest = shape % 1
     while rest:
         extra = _failures(gamma)
-        if _thinned(rest, 0, extra):
+        if _thin(rest, 0, extra):
             return total + extra
     return total
 
@@ -54,14 +54,14 @@ def truncated_negative_binomial(shape: Number, gamma: Number) -> int:
     probability Π_{1<=l<k} (l + η)/(l + 1), which is 1/k for η = 0; else a negative binomial draw is
     repeated while it is 0. Only coins with rational probabilities are thrown.
     """
-    law = events.RepeatAndSelect(events.Compose(), shape, gamma)
-    if law.shape <= 1:
+    distribution = events.RepeatAndSelect(events.Compose(), shape, gamma)
+    if distribution.shape <= 1:
         while True:
-            runs = 1 + _failures(law.gamma)
-            if _thinned(law.shape, 1, runs):
+            runs = 1 + _failures(distribution.gamma)
+            if _thin(distribution.shape, 1, runs):
                 return runs
     while True:
-        runs = _negative_binomial(law.shape, law.gamma)
+        runs = _negative_binomial(distribution.shape, distribution.gamma)
         if runs:
             return runs
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.laws import drawable_scale
-from discreet.mechanisms.permute_and_flip import Integers, checked_scores, selection_scale
-from discreet.rational import Number, whole
+from discreet.mechanisms.distributions import drawable_scale
+from discreet.mechanisms.permute_and_flip import Integers, check_scores, selection_scale
+from discreet.rational import Number, as_integer
 
 __all__ = ["ReportNoisyMax"]
 
@@ -61,7 +61,7 @@ class ReportNoisyMax(Mechanism):
 
     def draws(self, scores: npt.ArrayLike, count: int, sensitivity: int = 1) -> Integers:
         """Independent draws, each of which costs `event`."""
-        marks = checked_scores(scores)
+        marks = check_scores(scores)
         scale = self._scale(sensitivity)
         noisy = marks + noise.geometric(scale, (count, marks.size))
         tied = noisy == noisy.max(axis=1, keepdims=True)
@@ -79,7 +79,7 @@ class ReportNoisyMax(Mechanism):
         there are candidates - 1 of them.
         """
         scale = float(self._scale(sensitivity))
-        others = whole(candidates, "candidates", least=1) - 1
+        others = as_integer(candidates, "candidates", least=1) - 1
         if not others:
             return 0.0
         return scale * max(0.0, math.log(others / (1 + math.exp(-1 / scale)) / (1 - level)))

@@ -14,9 +14,9 @@ from scipy.special import roots_legendre
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.rational import Number, whole
+from discreet.rational import Number, as_integer
 
-__all__ = ["PermuteAndFlip", "checked_scores", "selection_scale"]
+__all__ = ["PermuteAndFlip", "check_scores", "selection_scale"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -24,12 +24,12 @@ Floats = npt.NDArray[np.float64]
 _LARGEST = 2**61
 
 
-def checked_scores(scores: npt.ArrayLike) -> Integers:
+def check_scores(scores: npt.ArrayLike) -> Integers:
     """Scores as a flat int64 array; their type and number are public, their values are not.
 
     Whole numbers of any size are accepted, even in lists, where numpy would choose a type by their values.
     """
-    array = scores if isinstance(scores, np.ndarray) else _listed(scores)
+    array = scores if isinstance(scores, np.ndarray) else _list_scores(scores)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuO":
         raise TypeError("scores must be a flat array of integers, with at least one candidate.")
     # clamping widens no difference between neighbours, and keeps sums with noise within int64
@@ -43,7 +43,7 @@ def checked_scores(scores: npt.ArrayLike) -> Integers:
     return np.asarray(np.clip(array.astype(np.int64), -_LARGEST, _LARGEST), np.int64)
 
 
-def _listed(scores: Any) -> npt.NDArray[Any]:
+def _list_scores(scores: Any) -> npt.NDArray[Any]:
     """A sequence as an array of objects, so that no value decides its type."""
     if isinstance(scores, Sequence) and not isinstance(scores, str | bytes):
         return np.fromiter(scores, np.object_, len(scores))
@@ -52,7 +52,7 @@ def _listed(scores: Any) -> npt.NDArray[Any]:
 
 def selection_scale(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
     """The scale 2·sensitivity/ε of a selection, half of it for monotone scores."""
-    return (1 if monotone else 2) * whole(sensitivity, "sensitivity", least=1) / epsilon
+    return (1 if monotone else 2) * as_integer(sensitivity, "sensitivity", least=1) / epsilon
 
 
 @final
@@ -92,7 +92,7 @@ class PermuteAndFlip(Mechanism):
 
     def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
         """Draw the index of one candidate."""
-        marks = checked_scores(scores)
+        marks = check_scores(scores)
         scale = selection_scale(self.epsilon, sensitivity, self.monotone)
         best = int(marks.max())
         for index in noise.permutation(marks.size):
@@ -106,7 +106,7 @@ class PermuteAndFlip(Mechanism):
         p_i·∫₀¹ Π_{j≠i}(1 - x·p_j) dx with p_j = exp(-(best - score_j)/scale)
         (Ding, Kifer, Saghaian, Steinke, Wang, Xiao & Zhang 2021).
         """
-        marks = checked_scores(scores)
+        marks = check_scores(scores)
         scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
         kept = np.exp(-(marks.max() - marks) / scale)
         at, weights = roots_legendre(max(2, marks.size // 2 + 1))  # exact for this degree
@@ -123,7 +123,7 @@ class PermuteAndFlip(Mechanism):
         scale·log((candidates - 1)/(2·(1 - level))): at most what the exponential mechanism promises.
         """
         scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
-        others = whole(candidates, "candidates", least=1) - 1
+        others = as_integer(candidates, "candidates", least=1) - 1
         return scale * max(0.0, math.log(others / (2 * (1 - level)))) if others else 0.0
 
     def __repr__(self) -> str:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from discreet.coding import Sensitivity
 from discreet.mechanisms.bernstein import Bernstein, PolynomialFunction
-from discreet.mechanisms.laws import Integers
+from discreet.mechanisms.distributions import Integers
 from discreet.mechanisms.local.domain import reals_of
-from discreet.rational import Number, positive, rational, whole
+from discreet.rational import Number, as_integer, positive, rational
 
 __all__ = ["PriestleyChao"]
 
@@ -25,7 +25,7 @@ _CHUNK = 2**14
 
 
 @lru_cache(maxsize=64)
-def _most_kernels(bandwidth: Fraction, packed: bytes) -> float:
+def _maximum_kernels(bandwidth: Fraction, packed: bytes) -> float:
     """A bound, for all x in [0, 1], on the sum over nodes p of exp(-((x - p)/bandwidth)²/2)."""
     nodes, width = np.frombuffer(packed, np.float64), float(bandwidth)
     # the largest sum is at an end or where the slope is 0; from there to the nearest of these points
@@ -74,7 +74,7 @@ class PriestleyChao:
         object.__setattr__(self, "lower", rational(lower, "lower"))
         object.__setattr__(self, "upper", rational(upper, "upper"))
         object.__setattr__(self, "bandwidth", positive(bandwidth, "bandwidth"))
-        object.__setattr__(self, "resolution", whole(resolution, "resolution", least=1))
+        object.__setattr__(self, "resolution", as_integer(resolution, "resolution", least=1))
         if not self.lower < self.upper:
             raise ValueError("lower must be less than upper.")
         if max(abs(self.lower), abs(self.upper)) * self.resolution > 2**40:
@@ -85,10 +85,10 @@ class PriestleyChao:
         low = math.floor(min(Fraction(0), self.lower) * self.resolution)
         return low, math.ceil(max(Fraction(0), self.upper) * self.resolution)
 
-    def _most(self, nodes: Floats) -> int:
+    def _maximum(self, nodes: Floats) -> int:
         """The largest sum over all nodes of one row's absolute contributions."""
         low, high = self._limits()
-        kernels = _most_kernels(self.bandwidth, nodes.tobytes())
+        kernels = _maximum_kernels(self.bandwidth, nodes.tobytes())
         return math.ceil(max(-low, high) * Fraction(kernels)) + len(nodes)
 
     def contributions(self, x: npt.ArrayLike, y: npt.ArrayLike, nodes: Floats) -> Integers:
@@ -101,8 +101,8 @@ class PriestleyChao:
         coded = np.rint(np.exp(-(far**2) / 2) * heights[:, None] * self.resolution)
         low, high = self._limits()
         kept: Integers = np.clip(coded, low, high).astype(np.int64)
-        # never needed while `_most` is right; whatever floats do, the limit holds
-        kept[np.abs(kept).sum(axis=1) > self._most(nodes)] = 0
+        # never needed while `_maximum` is right; whatever floats do, the limit holds
+        kept[np.abs(kept).sum(axis=1) > self._maximum(nodes)] = 0
         return kept
 
     def totals(self, x: npt.ArrayLike, y: npt.ArrayLike, nodes: Floats) -> Integers:
@@ -121,7 +121,7 @@ class PriestleyChao:
     def sensitivity(self, nodes: Floats) -> Sensitivity:
         """How far the totals of two neighbours can be apart, replacing one row."""
         low, high = self._limits()
-        l1 = min((high - low) * len(nodes), 2 * self._most(nodes))
+        l1 = min((high - low) * len(nodes), 2 * self._maximum(nodes))
         return Sensitivity(l1, min(len(nodes) * (high - low) ** 2, (high - low) * l1))
 
     def supremum_sensitivity(self, n: int) -> Fraction:
@@ -132,7 +132,7 @@ class PriestleyChao:
     def _unit(self, n: int) -> Fraction:
         """What one step of a total is worth: 1/(resolution·n·bandwidth·√(2π))."""
         scale = self.bandwidth * Fraction(math.sqrt(2 * math.pi))
-        return 1 / (self.resolution * whole(n, "n", least=1) * scale)
+        return 1 / (self.resolution * as_integer(n, "n", least=1) * scale)
 
     def fit(self, x: npt.ArrayLike, y: npt.ArrayLike, mechanism: Bernstein) -> PolynomialFunction:
         """Release the private regression function; the number of rows is public."""

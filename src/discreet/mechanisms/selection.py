@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.permute_and_flip import checked_scores
+from discreet.mechanisms.permute_and_flip import check_scores
 from discreet.rational import square_root_above
 
 Integers = npt.NDArray[np.int64]
@@ -63,7 +63,7 @@ class Exponential(Mechanism):
     ) -> int:
         """Draw the index of one candidate; `weights` say how many candidates share a score."""
         epsilon = self.epsilon(draws)
-        scores = checked_scores(scores)
+        scores = check_scores(scores)
         if isinstance(epsilon, float) or sensitivity == 0:
             best = np.flatnonzero((scores == scores[weights > 0].max()) & (weights > 0))
             return int(best[len(best) // 2])

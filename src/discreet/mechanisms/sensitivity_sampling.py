@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy.special import lambertw
 
 from discreet.measures.random_dp import RandomDP
-from discreet.rational import Number, probability, whole
+from discreet.rational import Number, as_integer, probability
 
 __all__ = ["SampledSensitivity", "order_statistic", "sensitivity_sampler"]
 
-_MOST_DRAWS = 10**8
+_MAX_DRAWS = 10**8
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def order_statistic(m: int, gamma: Number) -> int:
 
     k = ⌈m(1 - γ + ρ + √(log(1/ρ)/(2m)))⌉ with ρ = exp(W₋₁(-1/(4m))/2) (Rubinstein & Aldà 2017).
     """
-    draws, share = whole(m, "m", least=2), float(probability(gamma, "gamma"))
+    draws, share = as_integer(m, "m", least=2), float(probability(gamma, "gamma"))
     least = _slack(draws)[1]
     if share < least or share == 0:
         raise ValueError(
@@ -60,11 +60,11 @@ def order_statistic(m: int, gamma: Number) -> int:
     return min(draws, math.ceil(draws * (1 - share + least)))
 
 
-def _least_draws(gamma: Fraction) -> int:
+def _minimum_draws(gamma: Fraction) -> int:
     low, high = 1, 2
     while _slack(high)[1] > gamma:
         low, high = high, 2 * high
-        if high > _MOST_DRAWS:
+        if high > _MAX_DRAWS:
             raise ValueError("gamma is too small to be sampled.")
     while high - low > 1:
         middle = (low + high) // 2
@@ -101,10 +101,10 @@ def sensitivity_sampler(
     only if `sampler` *is* the distribution of the data; no ledger accepts it.
     Rubinstein & Aldà 2017. Proof page: ``docs/proofs/bernstein.md``.
     """
-    rows, share = whole(n, "n", least=1), probability(gamma, "gamma")
+    rows, share = as_integer(n, "n", least=1), probability(gamma, "gamma")
     if not 0 < share < 1:
         raise ValueError("gamma must be greater than 0 and less than 1.")
-    draws = _least_draws(share) if m is None else whole(m, "m", least=2)
+    draws = _minimum_draws(share) if m is None else as_integer(m, "m", least=2)
     order = order_statistic(draws, share)
     distances = np.empty(draws)
     for i in range(draws):

@@ -12,8 +12,8 @@ from typing import NoReturn, final
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.laws import LaplaceLaw, drawable_scale
-from discreet.rational import Number, positive, whole
+from discreet.mechanisms.distributions import LaplaceDistribution, drawable_scale
+from discreet.rational import Number, as_integer, positive
 
 __all__ = ["AboveThreshold", "SparseVector", "SparseVectorStream"]
 
@@ -53,7 +53,7 @@ class SparseVector(Mechanism):
         numeric_epsilon: Number | None = None,
     ) -> None:
         self.epsilon = positive(epsilon, "epsilon")
-        self.cutoff = whole(cutoff, "cutoff", least=1)
+        self.cutoff = as_integer(cutoff, "cutoff", least=1)
         self.monotone = monotone
         self.numeric_epsilon = (
             None if numeric_epsilon is None else positive(numeric_epsilon, "numeric_epsilon")
@@ -66,7 +66,7 @@ class SparseVector(Mechanism):
         The budget is split as 1 : (2·cutoff)^(2/3), without the 2 if monotone: the least variance of
         the comparison (Lyu, Su & Li 2017, Section 4.2). Any split is private.
         """
-        moved = whole(sensitivity, "sensitivity", least=1)
+        moved = as_integer(sensitivity, "sensitivity", least=1)
         times = self.cutoff * (1 if self.monotone else 2)
         share = Fraction(round(times ** (2 / 3) * 1024), 1024)
         threshold_epsilon = self.epsilon / (1 + share)
@@ -113,13 +113,13 @@ class SparseVector(Mechanism):
         Then each answer of at least threshold + α is reported, and none below threshold - α: α is a
         bound on the threshold's noise plus one on all the answers' noise, half of the risk each.
         """
-        count = whole(answers, "answers", least=1)
+        count = as_integer(answers, "answers", least=1)
         risk = (1 - level) / 2
         threshold_scale, answer_scale = self.scales(sensitivity)
         each = -math.expm1(math.log1p(-risk) / count)
         return (
-            LaplaceLaw(threshold_scale).half_width(1 - risk)
-            + LaplaceLaw(answer_scale).half_width(1 - each)
+            LaplaceDistribution(threshold_scale).half_width(1 - risk)
+            + LaplaceDistribution(answer_scale).half_width(1 - each)
             + 1
         )
 

@@ -13,17 +13,17 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.laws import drawable_scale
-from discreet.rational import Number, whole
+from discreet.mechanisms.distributions import drawable_scale
+from discreet.rational import Number, as_integer
 
-__all__ = ["Staircase", "StaircaseNoise"]
+__all__ = ["Staircase", "StaircaseDistribution"]
 
 Integers = npt.NDArray[np.int64]
 
 
 @final
 @dataclass(frozen=True)
-class StaircaseNoise:
+class StaircaseDistribution:
     """The distribution of discrete staircase noise.
 
     P(k) = a·e^(-ε·g) on the first `step` integers of stair g = \\|k\\| // `width`, and e^-ε times that on
@@ -117,19 +117,21 @@ class Staircase(Mechanism):
             raise ValueError("epsilon must be greater than 0, and finite.")
         self.epsilon = Fraction(self.measure.epsilon)
 
-    def noise(self, sensitivity: int = 1) -> StaircaseNoise:
+    def noise(self, sensitivity: int = 1) -> StaircaseDistribution:
         """The noise with the step of least variance; up to 2^12 steps are tried, all of them private."""
-        width = whole(sensitivity, "sensitivity", least=1)
+        width = as_integer(sensitivity, "sensitivity", least=1)
         drawable_scale(max(width / self.epsilon, Fraction(width)))  # a stair, too, must fit
         epsilon = 1 / drawable_scale(1 / self.epsilon)
         steps = np.unique(np.linspace(1, width, min(width, 4096)).astype(np.int64))
         best = int(steps[np.argmin(_variance(float(epsilon), width, steps))])
-        return StaircaseNoise(epsilon, width, best)
+        return StaircaseDistribution(epsilon, width, best)
 
     def event(self, sensitivity: int = 1) -> events.Staircase:
         """The event of adding this noise to one integer, for the accountant."""
-        law = self.noise(sensitivity)
-        return events.Staircase(law.epsilon, law.width, law.step, sensitivity)
+        distribution = self.noise(sensitivity)
+        return events.Staircase(
+            distribution.epsilon, distribution.width, distribution.step, sensitivity
+        )
 
     def run(self, value: int, sensitivity: int = 1) -> int:
         """The integer with fresh noise."""

@@ -18,19 +18,19 @@ from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts
 from discreet.models.inputs import (
     Opened,
-    cells_of,
     column_array,
     column_names,
-    opened,
+    open_input,
     pair,
-    planned,
+    plan_facts,
+    read_cells,
 )
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.privacy import ALONE, FitPrivacy
 from discreet.models.rows import Rows
 from discreet.noise import entropy
-from discreet.rational import rational, whole
+from discreet.rational import as_integer, rational
 from discreet.unit import Unit
 
 Self = TypeVar("Self", bound="PrivateEstimator")
@@ -102,7 +102,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         target : str, optional
             The name of the target's column; the schema's last column by default.
         """
-        return self._fit_source(opened(self, X, y, groups, target))
+        return self._fit_source(open_input(self, X, y, groups, target))
 
     def _fit_source(self: Self, source: Opened) -> Self:
         """Plan, charge and learn: all of `fit` but the reading of its arguments."""
@@ -139,9 +139,9 @@ class PrivateEstimator(BaseEstimator, ABC):
         rows : int, optional
             A public guess of the number of rows, for the expected noise.
         """
-        facts = planned(self, data, n_features, rows)
+        facts = plan_facts(self, data, n_features, rows)
         self._check_budget(facts.unit)
-        guess = facts.rows if rows is None else whole(rows, "rows")
+        guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
 
     def _measure(self) -> Measure:
@@ -184,7 +184,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         )
         return {n: Real(float(a), float(b)) for n, a, b in zip(names, lower, upper, strict=True)}
 
-    def _found_features(
+    def _infer_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
         """The feature columns as *public* rows show them: bounds are the smallest and largest value."""
@@ -196,7 +196,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             found[name] = Real(low, high)
         return found
 
-    def _undeclared(self) -> str:
+    def _undeclared_message(self) -> str:
         """The error where features are not declared."""
         return (
             "bounds must be declared, as in bounds=(0, 100) or bounds=([0, 17], [1, 90]), or a schema: they "
@@ -237,7 +237,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             cells = tuple(column_array(X, name) for name in given)
         else:
             if isinstance(X, np.ma.MaskedArray):
-                X = cells_of(X)
+                X = read_cells(X)
             matrix = validate_data(
                 self, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
             )

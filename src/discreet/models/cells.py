@@ -14,14 +14,14 @@ import numpy.typing as npt
 from discreet.coding import VALUE_BITS
 from discreet.columns import Base, Bins, Categorical, Numeric
 from discreet.models.rows import Rows
-from discreet.rational import whole
+from discreet.rational import as_integer
 
-__all__ = ["Axis", "Cells", "axis_of", "even_cuts", "usual_bins"]
+__all__ = ["Axis", "Cells", "axis_of", "default_bins", "even_cuts"]
 
 Floats = npt.NDArray[np.float64]
 
 #: The most bins of a column for which none are declared.
-MOST_USUAL_BINS = 16
+MAX_DEFAULT_BINS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ def axis_of(name: str, column: Base, bins: int | Sequence[float]) -> Axis:
         middles = [(a + b - 1) / 2 for a, b in pairwise(ends)]
     else:
         middles = [a + (b - a) / 2 for a, b in pairwise(edges)]
-    return Axis(name, by, scaled(np.array(middles), column)[:, None])
+    return Axis(name, by, scale(np.array(middles), column)[:, None])
 
 
-def scaled(values: Floats, column: Numeric) -> Floats:
+def scale(values: Floats, column: Numeric) -> Floats:
     """Numbers scaled by their bounds to [-1, 1]; 0 where the bounds coincide."""
     if not column.width:
         return np.zeros_like(values)
@@ -105,13 +105,13 @@ class Cells:
     @property
     def derived(self) -> dict[str, Bins]:
         """Columns to derive, under names that no other column has."""
-        return {_binned(axis.name): axis.by for axis in self.axes if axis.by is not None}
+        return {_bin_name(axis.name): axis.by for axis in self.axes if axis.by is not None}
 
     @property
     def by(self) -> list[str]:
         """The columns whose values give the cell, in order."""
         cut = [axis for axis in self.axes if axis.by is not None or axis.is_category]
-        return [axis.name if axis.is_category else _binned(axis.name) for axis in cut]
+        return [axis.name if axis.is_category else _bin_name(axis.name) for axis in cut]
 
     def points(self) -> Floats:
         """The point that stands for the rows of each cell, in the order of an answer by `by`."""
@@ -127,15 +127,15 @@ class Cells:
                 parts.append((rows.codes([place]) == np.arange(axis.size)).astype(np.float64))
             else:
                 assert isinstance(column, Numeric)
-                parts.append(scaled(rows.numbers([place]), column))
+                parts.append(scale(rows.numbers([place]), column))
         return np.concatenate(parts, axis=1)
 
 
-def _binned(name: str) -> str:
+def _bin_name(name: str) -> str:
     return f"{name} in bins"
 
 
-def usual_bins(signal: float, dimensions: int, others: int) -> int:
+def default_bins(signal: float, dimensions: int, others: int) -> int:
     """How many bins each numeric column gets where none are declared, from public facts.
 
     With k bins in each of d numbers the noise of all cells together grows like k^(d/2)/(ε·n), the error
@@ -153,26 +153,26 @@ def usual_bins(signal: float, dimensions: int, others: int) -> int:
     """
     strength = max(1.0, signal / math.sqrt(max(1, others)))
     bins = math.ceil(0.7 * float(min(strength, 1e12) ** (2 / (4 + dimensions))))
-    return max(2, min(MOST_USUAL_BINS, bins))
+    return max(2, min(MAX_DEFAULT_BINS, bins))
 
 
-def declared_bins(bins: Any, names: Sequence[str]) -> Mapping[str, int | tuple[float, ...]]:
+def read_bins(bins: Any, names: Sequence[str]) -> Mapping[str, int | tuple[float, ...]]:
     """What ``bins=`` says of each column: one number for all, or a number or cuts by name or position."""
     if isinstance(bins, Mapping):
         if unknown := [name for name in bins if name not in names]:
             raise ValueError(f"bins: {unknown[0]!r} is not among the columns {', '.join(names)}.")
-        return {name: _one(value, name) for name, value in bins.items()}
+        return {name: _read_one(value, name) for name, value in bins.items()}
     if isinstance(bins, Sequence | np.ndarray) and not isinstance(bins, str):
         if len(bins) != len(names):
             raise ValueError(
                 f"bins must be one number, or one entry for each of the {len(names)} columns, "
                 f"got {len(bins)}."
             )
-        return {name: _one(value, name) for name, value in zip(names, bins, strict=True)}
-    return dict.fromkeys(names, whole(bins, "bins", least=1))
+        return {name: _read_one(value, name) for name, value in zip(names, bins, strict=True)}
+    return dict.fromkeys(names, as_integer(bins, "bins", least=1))
 
 
-def _one(value: Any, name: str) -> int | tuple[float, ...]:
+def _read_one(value: Any, name: str) -> int | tuple[float, ...]:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(value)
-    return whole(value, f"bins of {name!r}", least=1)
+    return as_integer(value, f"bins of {name!r}", least=1)

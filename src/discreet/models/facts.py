@@ -16,7 +16,7 @@ from discreet.schema import Schema
 from discreet.unit import Unit
 
 #: The largest size of bounds of an estimator's columns; the smallest, unless 0, is its inverse.
-MOST_SIZE = 1e100
+MAX_SIZE = 1e100
 
 
 @final
@@ -106,7 +106,7 @@ class Facts:
             found.append(column)
         return tuple(found)
 
-    def asked(self, query: Query, budget: Measure | Mechanism) -> Question:
+    def ask(self, query: Query, budget: Measure | Mechanism) -> Question:
         """Price a query, so that it can be part of a plan."""
         prepared = query.prepare(budget, self.schema, self.unit, self.rows)
         return Question(query, budget, prepared)
@@ -117,7 +117,7 @@ def check_size(name: str, column: Column) -> None:
     if not isinstance(column, Numeric):
         return
     sizes = [max(abs(float(column.lower)), abs(float(column.upper))), column.width]
-    if sizes[0] > MOST_SIZE or any(0 < size < 1 / MOST_SIZE for size in sizes):
+    if sizes[0] > MAX_SIZE or any(0 < size < 1 / MAX_SIZE for size in sizes):
         raise ValueError(
             f"column {name!r}: for an estimator bounds must be at most 1e100 in size, and the larger one and "
             "their distance 0 or at least 1e-100, so that products of values fit a double: use other units."

@@ -17,13 +17,13 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from discreet.coding.cells import objects_of
-from discreet.coding.plain import declared_type, plain_column
+from discreet.coding.plain import plain_column, type_of
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
 from discreet.ledger import Book, Ledger
 from discreet.matching import check_kind, check_unique
 from discreet.models.facts import Facts
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.schema import Schema
 from discreet.unit import Unit, as_unit
 
@@ -43,16 +43,20 @@ class Opened:
     own_ledger: bool
 
 
-def opened(estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None) -> Opened:
+def open_input(
+    estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None
+) -> Opened:
     """The data set that a fit reads, and what is public about it."""
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, not {type(target).__name__}.")
     if isinstance(X, PrivateDataset):
         estimator._check_budget(X.unit)
-        return _opened_dataset(estimator, X, y, groups, target)
-    unit = agreed_unit(estimator.unit, estimator.ledger)
+        return _open_dataset(estimator, X, y, groups, target)
+    unit = choose_unit(estimator.unit, estimator.ledger)
     estimator._check_budget(unit)
-    if _given(estimator, "schema") and (doubled := [n for n in _DOMAIN if _given(estimator, n)]):
+    if _get_parameter(estimator, "schema") and (
+        doubled := [n for n in _DOMAIN if _get_parameter(estimator, n)]
+    ):
         raise ValueError(
             f"schema and {doubled[0]} must not both be given: the schema declares every column, "
             "the target too."
@@ -62,7 +66,7 @@ def opened(estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str
         table = _table_of_frame(estimator, X, names, y, unit, target)
     else:
         table = _table_of_array(estimator, X, y, unit, target)
-    source = _with_groups(table, groups, unit)
+    source = _add_groups(table, groups, unit)
     ledger, own = estimator.ledger, False
     if not unit.is_public and ledger is None:
         estimator._check_own_ledger()
@@ -78,21 +82,21 @@ def opened(estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str
 _DOMAIN = ("bounds", "classes", "target_bounds", "categories")
 
 
-def _given(estimator: Any, name: str) -> bool:
+def _get_parameter(estimator: Any, name: str) -> bool:
     return getattr(estimator, name, None) is not None
 
 
-def agreed_unit(unit: Any, ledger: Any) -> Unit:
+def choose_unit(unit: Any, ledger: Any) -> Unit:
     """The unit that was given; else the ledger's; else add/remove with one row per person."""
     if unit is not None:
         return as_unit(unit)
     return ledger.unit if isinstance(ledger, Book) else Unit()
 
 
-def _opened_dataset(
+def _open_dataset(
     estimator: PrivateEstimator, data: PrivateDataset, y: Any, groups: Any, target: str | None
 ) -> Opened:
-    again = [n for n in ("schema", "unit", "ledger", *_DOMAIN) if _given(estimator, n)]
+    again = [n for n in ("schema", "unit", "ledger", *_DOMAIN) if _get_parameter(estimator, n)]
     again += [name for name, value in (("y", y), ("groups", groups)) if value is not None]
     if again:
         raise ValueError(
@@ -178,11 +182,11 @@ def _table_of_frame(
             cells = {
                 n: np.asarray(source[n] if source is not X else column_array(X, n)) for n in used
             }
-        schema = _declared(estimator, features, name, unit, cells)
+        schema = _build_schema(estimator, features, name, unit, cells)
     if source is not X:
         for n in features:
-            if (kind := declared_kind(X[n])) is not None:
-                check_kind(n, kind, declared_type(X[n]), schema)
+            if (kind := kind_of(X[n])) is not None:
+                check_kind(n, kind, type_of(X[n]), schema)
     return _Table(source, schema, features, name, True)
 
 
@@ -213,7 +217,7 @@ def _table_of_array(
         columns[name] = target_array(estimator, y, unit)
         _check_lengths(columns, "X and y")
     if schema is None:
-        schema = _declared(estimator, features, name, unit, columns if unit.is_public else {})
+        schema = _build_schema(estimator, features, name, unit, columns if unit.is_public else {})
     return _Table(columns, schema, features, name, False)
 
 
@@ -232,7 +236,7 @@ def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
             X, dtype=None if text else "numeric", ensure_all_finite=False, estimator=estimator
         )
         return np.asarray(checked)
-    matrix = listed_rows(estimator, X) if isinstance(X, list | tuple) else cells_of(X)
+    matrix = list_rows(estimator, X) if isinstance(X, list | tuple) else read_cells(X)
     if matrix.dtype.kind == "c":
         raise ValueError("Complex data not supported.")
     if matrix.ndim != 2:
@@ -245,12 +249,12 @@ def _matrix(estimator: PrivateEstimator, X: Any, unit: Unit) -> Array:
     return matrix
 
 
-def listed_rows(estimator: PrivateEstimator, rows: Sequence[Any]) -> Array:
+def list_rows(estimator: PrivateEstimator, rows: Sequence[Any]) -> Array:
     """A list of rows as a matrix of objects. Its width is the declared one, never that of a row.
 
     No row can raise: cells that a row lacks are null, surplus ones are not read, as in a CSV file.
     """
-    width = _declared_columns(estimator)
+    width = _count_declared(estimator)
     if not width:
         raise ValueError(
             "X is a list of rows, and nothing declares how many columns they have: pass numpy.array(X) or "
@@ -273,21 +277,21 @@ def _row_cells(row: Any) -> Iterator[Any]:
     return iter(())
 
 
-def _declared_columns(estimator: Any) -> int:
+def _count_declared(estimator: Any) -> int:
     """How many features are declared; 0 if nothing says."""
     if estimator.schema is not None:
-        unit = agreed_unit(estimator.unit, estimator.ledger)
+        unit = choose_unit(estimator.unit, estimator.ledger)
         target = _target_name(estimator, estimator.schema, unit, None)
         return sum(name not in (target, unit.id_column) for name in estimator.schema.base)
     return estimator._declared_width() or 0
 
 
-def cells_of(column: Any) -> Array:
+def read_cells(column: Any) -> Array:
     """The cells of an array, a list or a frame's column, each as it is: one null changes no other cell."""
     return objects_of(column) if isinstance(column, list | tuple) else plain_column(column)[0]
 
 
-def declared_kind(column: Any) -> str | None:
+def kind_of(column: Any) -> str | None:
     """The kind of a column according to its frame's own type; None for lists and arrays."""
     if isinstance(column, np.ndarray) or not hasattr(column, "to_numpy"):
         return None
@@ -305,7 +309,7 @@ def target_array(estimator: PrivateEstimator, y: Any, unit: Unit) -> Array:
         return np.asarray(
             check_array(checked, ensure_2d=False, dtype=np.float64, input_name="y"), np.float64
         )
-    found = cells_of(y)
+    found = read_cells(y)
     if found.ndim == 2 and found.shape[1] == 1:
         return np.asarray(column_or_1d(found, warn=True))
     if found.ndim != 1:
@@ -326,10 +330,10 @@ def column_array(X: Any, name: str) -> Array:
             "X must be in memory here: with a lazy frame, name the target column of the frame instead of "
             "giving y, as in fit(frame, target='income'), and collect rows before predicting."
         )
-    return cells_of(column)
+    return read_cells(column)
 
 
-def _declared(
+def _build_schema(
     estimator: PrivateEstimator,
     features: tuple[str, ...],
     target: str | None,
@@ -340,8 +344,8 @@ def _declared(
     columns = estimator._declared_features(features)
     if columns is None:
         if not unit.is_public or not cells:
-            raise ValueError(estimator._undeclared())
-        columns = estimator._found_features(features, [cells[name] for name in features])
+            raise ValueError(estimator._undeclared_message())
+        columns = estimator._infer_features(features, [cells[name] for name in features])
     declared: dict[str, Base] = dict(columns)
     if target is not None and estimator._target == "class":
         declared[target] = _classes(estimator, unit, cells.get(target))
@@ -385,7 +389,7 @@ def pair(bounds: Any, name: str) -> tuple[Any, Any]:
     return lower, upper
 
 
-def _with_groups(table: _Table, groups: Any, unit: Unit) -> Any:
+def _add_groups(table: _Table, groups: Any, unit: Unit) -> Any:
     """The source with the column of ids that the unit asks for."""
     if unit.id_column is None:
         if groups is not None:
@@ -402,7 +406,7 @@ def _with_groups(table: _Table, groups: Any, unit: Unit) -> Any:
             f"groups must be given: the unit limits the rows of one person by {unit.id_column!r}. Pass "
             "one id per row, as in fit(X, y, groups=ids)."
         )
-    ids = cells_of(groups)
+    ids = read_cells(groups)
     if ids.ndim != 1:
         raise ValueError("groups must be one-dimensional: one id per row.")
     if unit.id_column in table.features or unit.id_column == table.target:
@@ -437,15 +441,15 @@ def _needs_target(estimator: Any) -> str:
     )
 
 
-def planned(
+def plan_facts(
     estimator: PrivateEstimator, data: Any, n_features: int | None, rows: int | None
 ) -> Facts:
     """The facts of a fit as far as they are known without rows."""
     if data is not None:
         if not isinstance(data, PrivateDataset):
             raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
-        return opened(estimator, data, None, None, None).facts
-    unit = agreed_unit(estimator.unit, estimator.ledger)
+        return open_input(estimator, data, None, None, None).facts
+    unit = choose_unit(estimator.unit, estimator.ledger)
     schema: Schema | None = estimator.schema
     if schema is not None:
         target = _target_name(estimator, schema, unit, None)
@@ -454,7 +458,7 @@ def planned(
         width = n_features or getattr(estimator, "n_features_in_", 0) or estimator._declared_width()
         if not width:
             raise ValueError("n_features must be given: the parameters don't declare it.")
-        features = tuple(f"x{j}" for j in range(whole(width, "n_features", least=1)))
+        features = tuple(f"x{j}" for j in range(as_integer(width, "n_features", least=1)))
         target = None if estimator._target == "none" else "target"
-        schema = _declared(estimator, features, target, unit, {})
+        schema = _build_schema(estimator, features, target, unit, {})
     return Facts(schema, unit, features, target, rows if unit.length_is_public else None)

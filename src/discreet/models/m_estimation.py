@@ -20,22 +20,22 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.models.base import PrivateEstimator
-from discreet.models.cells import Axis, Cells, axis_of, declared_bins, usual_bins
+from discreet.models.cells import Axis, Cells, axis_of, default_bins, read_bins
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Count, WithColumns
 from discreet.queries.additive import Additive, Floats
-from discreet.rational import rational, whole
+from discreet.rational import as_integer, rational
 from discreet.release import Release
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The most cells of features and target together; more are refused.
-MOST_CELLS = 2**17
+MAX_CELLS = 2**17
 #: The assumed number of rows where nothing is known about it.
-USUAL_ROWS = 10_000
+DEFAULT_ROWS = 10_000
 #: How many rows with the overall mean are added to each cell, as a share of the threshold (measured).
 PULL = 0.25
 
@@ -131,7 +131,7 @@ class HistogramMEstimator(BoundedEstimator):
     def _target(self) -> Literal["none", "class", "number"]:  # type: ignore[override]
         return "class" if is_classifier(self._inner()) else "number"
 
-    def _checked_inner(self) -> Any:
+    def _check_inner(self) -> Any:
         inner = self._inner()
         if not (is_classifier(inner) or is_regressor(inner)):
             raise TypeError(
@@ -157,11 +157,11 @@ class HistogramMEstimator(BoundedEstimator):
         ]
         cells, target = Cells(tuple(axes)), self._target_axis(facts)
         total = cells.count * (1 if target is None else target.size)
-        if total > MOST_CELLS:
+        if total > MAX_CELLS:
             shown = f"{total:,}" if total < 10**15 else f"about 10^{len(str(total)) - 1}"
             raise ValueError(
                 f"bins: the columns make {shown} cells in all (the target among them), more than "
-                f"{MOST_CELLS:,}, and most of them would hold noise alone. Name fewer columns in the schema, "
+                f"{MAX_CELLS:,}, and most of them would hold noise alone. Name fewer columns in the schema, "
                 "or ask for fewer bins, as in bins=2, or bins=1 for a column that matters little."
             )
         return cells, target
@@ -172,7 +172,7 @@ class HistogramMEstimator(BoundedEstimator):
             for name, column in zip(facts.features, facts.columns, strict=True)
             if isinstance(column, Numeric) and column.width
         ]
-        found = {} if self.bins is None else dict(declared_bins(self.bins, facts.features))
+        found = {} if self.bins is None else dict(read_bins(self.bins, facts.features))
         left = [name for name in numbers if name not in found]
         if left:
             target = self._target_axis(facts)
@@ -180,8 +180,8 @@ class HistogramMEstimator(BoundedEstimator):
             for name, column in zip(facts.features, facts.columns, strict=True):
                 if name not in left:
                     others *= axis_of(name, column, found.get(name, 1)).size
-            usual = usual_bins(self._signal(facts), len(left), others)
-            while usual > 2 and others * usual ** len(left) > MOST_CELLS:
+            usual = default_bins(self._signal(facts), len(left), others)
+            while usual > 2 and others * usual ** len(left) > MAX_CELLS:
                 usual -= 1
             found |= dict.fromkeys(left, usual)
         return found
@@ -190,9 +190,9 @@ class HistogramMEstimator(BoundedEstimator):
         """ε times the expected number of rows, for one row of each person."""
         rows = facts.rows
         if self.expected_rows is not None:
-            rows = whole(self.expected_rows, "expected_rows", least=1)
+            rows = as_integer(self.expected_rows, "expected_rows", least=1)
         elif rows is None:
-            rows = USUAL_ROWS
+            rows = DEFAULT_ROWS
         epsilon = 1e9 if self.epsilon == math.inf else float(rational(self.epsilon, "epsilon"))
         # counts, and sums
         asked = 2 if self._target == "number" and self.target_bins is None else 1
@@ -213,7 +213,7 @@ class HistogramMEstimator(BoundedEstimator):
             )
         if self.target_bins is None:
             return None
-        (cuts,) = declared_bins([self.target_bins], [facts.target]).values()
+        (cuts,) = read_bins([self.target_bins], [facts.target]).values()
         return axis_of(facts.target, column, cuts)
 
     def _query(self, facts: Facts, cells: Cells, target: Axis | None) -> Additive:
@@ -226,9 +226,9 @@ class HistogramMEstimator(BoundedEstimator):
         return WithColumns(asked, cells.derived) if cells.derived else asked
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        self._checked_inner()
+        self._check_inner()
         cells, target = self._cells(facts)
-        asked = facts.asked(self._query(facts, cells, target), self._measure())
+        asked = facts.ask(self._query(facts, cells, target), self._measure())
         noise = {}
         if rows is not None:
             noise = {"weights_": float(np.max(np.asarray(asked.expected_error(rows))[..., 0]))}
@@ -242,19 +242,19 @@ class HistogramMEstimator(BoundedEstimator):
         if target is None:
             counts, sums = np.asarray(release.value, np.float64).reshape(-1, 2).T
             noise = threshold(release, counts)
-            self.weights_ = kept(counts, noise)
-            answers = self._unscaled(facts, means(counts, sums, noise * PULL))
+            self.weights_ = keep_cells(counts, noise)
+            answers = self._unscale(facts, means(counts, sums, noise * PULL))
         else:
             counts = np.asarray(release.value, np.float64).reshape(-1, target.size)
             at_least = threshold(release, counts)
             if self._target == "class":
                 counts = counts[:, self._by_class(facts)]
-                by_class = [kept(column, at_least) for column in counts.T]
+                by_class = [keep_cells(column, at_least) for column in counts.T]
                 self.weights_ = np.stack(by_class, axis=1).ravel()
                 answers = np.tile(self.classes_, cells.count)
             else:
-                self.weights_ = kept(counts.ravel(), at_least)
-                answers = np.tile(self._unscaled(facts, target.points[:, 0]), cells.count)
+                self.weights_ = keep_cells(counts.ravel(), at_least)
+                answers = np.tile(self._unscale(facts, target.points[:, 0]), cells.count)
             points = np.repeat(points, target.size, axis=0)
         self.n_cells_ = len(self.weights_)
         used = np.flatnonzero(self.weights_)
@@ -263,9 +263,9 @@ class HistogramMEstimator(BoundedEstimator):
 
     def _fit_inner(self) -> None:
         points, answers, weights = self._cases
-        self.estimator_ = clone(self._checked_inner()).fit(points, answers, sample_weight=weights)
+        self.estimator_ = clone(self._check_inner()).fit(points, answers, sample_weight=weights)
 
-    def refitted(self, estimator: Any) -> HistogramMEstimator:
+    def refit(self, estimator: Any) -> HistogramMEstimator:
         """Fit another estimator to the same noised cells: post-processing, so nothing is charged.
 
         Parameters
@@ -284,7 +284,7 @@ class HistogramMEstimator(BoundedEstimator):
         other._fit_inner()
         return other
 
-    def _unscaled(self, facts: Facts, values: Floats) -> Floats:
+    def _unscale(self, facts: Facts, values: Floats) -> Floats:
         assert facts.target is not None
         column = facts.schema.base[facts.target]
         assert isinstance(column, Numeric)
@@ -334,7 +334,7 @@ def threshold(release: Release, counts: Floats) -> float:
     return float(upper[0] - counts.ravel()[0])
 
 
-def kept(counts: Floats, at_least: float) -> Floats:
+def keep_cells(counts: Floats, at_least: float) -> Floats:
     """Weights of cells from noisy counts: those above the threshold, scaled so that the total is unbiased.
 
     If none is above, all cells weigh the same. The total is at least 1.

@@ -18,9 +18,9 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.posterior import (
     class_moments,
-    joined_counts,
-    repaired_cells,
-    repaired_counts,
+    join_counts,
+    repair_cells,
+    repair_counts,
 )
 from discreet.models.targets import PrivateClassifier
 from discreet.queries import Marginals, MarginalsValue
@@ -65,7 +65,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         query = self._query(facts)
         non_negative(self.alpha, "alpha")
-        asked = facts.asked(query, self._measure())
+        asked = facts.ask(query, self._measure())
         noise: dict[str, Any] = {}
         if rows is not None:
             error: MarginalsValue = asked.expected_error(rows)
@@ -82,9 +82,9 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         facts, query = plan.facts, plan.recipe.query
         release = plan.recipe.release(door)
         order = self._by_class(facts)
-        value, error = _ordered(release, order)
-        counts, noise = joined_counts(_class_counts(value, error))
-        self.class_count_ = repaired_counts(counts, noise)
+        value, error = _order(release, order)
+        counts, noise = join_counts(_class_counts(value, error))
+        self.class_count_ = repair_counts(counts, noise)
         self.class_prior_ = self.class_count_ / self.class_count_.sum()
         columns = [column for _, column in query.numeric(facts.schema)]
         if columns:
@@ -117,7 +117,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
             return
         alpha = float(non_negative(self.alpha, "alpha"))
         self.category_count_ = [
-            repaired_cells(cells, spread, max(alpha, 1e-10))
+            repair_cells(cells, spread, max(alpha, 1e-10))
             for cells, spread in zip(value.cells, error.cells, strict=True)
         ]
         self.feature_log_prob_ = [
@@ -159,7 +159,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
-def _ordered(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
+def _order(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
     """Value and standard error with the classes in this order."""
     found: tuple[MarginalsValue, MarginalsValue] = (release.value, release.stderr)
     return found[0].map(lambda part: part[order]), found[1].map(lambda part: part[order])
@@ -272,12 +272,12 @@ class CategoricalNB(NaiveBayes):
             )
         return {n: Categorical(*_plain(v)) for n, v in zip(names, lists, strict=True)}
 
-    def _found_features(
+    def _infer_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
-        return {name: _found_values(values) for name, values in zip(names, cells, strict=True)}
+        return {name: _infer_values(values) for name, values in zip(names, cells, strict=True)}
 
-    def _undeclared(self) -> str:
+    def _undeclared_message(self) -> str:
         return (
             'categories must be declared, as in categories=["no", "yes"] or one list for each feature, or '
             "a schema: they are never taken from private rows. Rows that anyone may see are fitted with "
@@ -319,18 +319,18 @@ class MixedNB(NaiveBayes):
     def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
         return [place for place, column in enumerate(columns) if isinstance(column, Numeric)]
 
-    def _found_features(
+    def _infer_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
         found: dict[str, Base] = {}
         for name, values in zip(names, cells, strict=True):
             if any(isinstance(value, str) for value in values.ravel()[:1000].tolist()):
-                found[name] = _found_values(values)
+                found[name] = _infer_values(values)
             else:
-                found |= super()._found_features([name], [values])
+                found |= super()._infer_features([name], [values])
         return found
 
-    def _undeclared(self) -> str:
+    def _undeclared_message(self) -> str:
         return (
             "schema must be declared, as in dp.Schema(age=dp.Real(17, 90), sex=dp.Categorical('F', 'M'), "
             "...): bounds and values are never taken from private rows. Rows that anyone may see are fitted "
@@ -353,7 +353,7 @@ def _plain(values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _found_values(values: npt.NDArray[Any]) -> Categorical:
+def _infer_values(values: npt.NDArray[Any]) -> Categorical:
     """The values of a column of *public* rows."""
     cells = values.tolist()
     if any(isinstance(cell, str) for cell in cells):

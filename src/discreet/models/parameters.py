@@ -26,11 +26,11 @@ def with_parameters(estimator: type[T]) -> type[T]:
     """
     made = dataclass(kw_only=True, eq=False, repr=False)(estimator)
     if made.__doc__ is not None and not inspect.isabstract(made):  # None under python -OO
-        made.__doc__ = _documented(made)
+        made.__doc__ = _document(made)
     return made
 
 
-def _documented(kind: type) -> str:
+def _document(kind: type) -> str:
     """Write the docstring of a class with all its parameters, in the order of its signature."""
     entries: dict[str, str] = {}
     for each in reversed(kind.__mro__):

@@ -16,24 +16,24 @@ MEAN_SPREAD = 0.5
 #: Variances are log-normal: median, and standard deviation of the logarithm.
 TYPICAL_VARIANCE, VARIANCE_SPREAD = 0.1, 1.0
 #: Counts below this many standard deviations of their noise are treated as noise.
-LEAST_COUNT = 2.0
-LEAST_CELL = 0.5
+MIN_COUNT = 2.0
+MIN_CELL = 0.5
 #: Where the noise is below this share of a variance, the prior has nothing to add.
 NEGLIGIBLE = 0.1
 _VARIANCES = np.exp(np.linspace(np.log(1e-7), 0.0, 256))
 
 
-def repaired_counts(counts: Floats, noise: float) -> Floats:
+def repair_counts(counts: Floats, noise: float) -> Floats:
     """Counts of classes, none below what noise alone could show."""
-    return np.maximum(counts, max(1.0, LEAST_COUNT * noise))
+    return np.maximum(counts, max(1.0, MIN_COUNT * noise))
 
 
-def repaired_cells(cells: Floats, noise: Floats, alpha: float) -> Floats:
+def repair_cells(cells: Floats, noise: Floats, alpha: float) -> Floats:
     """Counts of cells plus `alpha`; those that can't be told from noise count as 0."""
-    return np.where(cells <= LEAST_CELL * noise, 0.0, cells) + alpha
+    return np.where(cells <= MIN_CELL * noise, 0.0, cells) + alpha
 
 
-def joined_counts(estimates: list[tuple[Floats, float]]) -> tuple[Floats, float]:
+def join_counts(estimates: list[tuple[Floats, float]]) -> tuple[Floats, float]:
     """Combine several estimates of the same counts, each with its noise, weighted by precision."""
     if any(noise == 0.0 for _, noise in estimates):
         return next((counts, 0.0) for counts, noise in estimates if noise == 0.0)

@@ -22,7 +22,7 @@ from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums, Quantile
 from discreet.queries.additive import Floats
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 
 class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
@@ -70,7 +70,7 @@ class StandardScaler(Rescaler):
         return finest(facts, self._measure(), "squares")
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        asked = facts.asked(self._query(facts), self._measure())
+        asked = facts.ask(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
             d, half = len(facts.features), _halves(facts)[1]
@@ -134,7 +134,7 @@ class QuantileBinner(Rescaler):
 
     def _queries(self, facts: Facts) -> tuple[Quantile, ...]:
         facts.numeric("QuantileBinner")
-        bins = whole(self.n_bins, "n_bins", least=2)
+        bins = as_integer(self.n_bins, "n_bins", least=2)
         ranks = [Fraction(i, bins) for i in range(1, bins)]
         return tuple(Quantile(name, ranks) for name in facts.features)
 
@@ -145,7 +145,7 @@ class QuantileBinner(Rescaler):
         if isinstance(measure.epsilon, float):
             return PureDP(math.inf)
         if isinstance(measure, ApproxDP) and measure.delta:
-            rho, draws = _concentrated(measure), columns * (self.n_bins - 1)
+            rho, draws = _find_rho(measure), columns * (self.n_bins - 1)
             # a draw with range ε costs ε²/8 (Cesar & Rogers 2021)
             if 8 * rho / draws > (measure.epsilon / draws) ** 2:
                 return ZCDP(rho / columns)
@@ -153,7 +153,7 @@ class QuantileBinner(Rescaler):
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         share = self._share(facts)
-        asked = tuple(facts.asked(query, share) for query in self._queries(facts))
+        asked = tuple(facts.ask(query, share) for query in self._queries(facts))
         event = together(part.event for part in asked)
         measure = self._measure() if isinstance(share, ZCDP) else PureDP(self.epsilon)
         return FitPlan(event, measure, {}, tuple(part.query for part in asked), facts, asked)
@@ -191,7 +191,7 @@ def _halves(facts: Facts) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=256)
-def _concentrated(target: ApproxDP) -> Fraction:
+def _find_rho(target: ApproxDP) -> Fraction:
     """A ρ that is (ε, δ)-DP, within 1e-6 of the largest known one."""
     low, high = Fraction(0), Fraction(1)
     while convert(ZCDP(high), ApproxDP, delta=target.delta).epsilon <= target.epsilon:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from discreet.events import Assumed, Event, walk
 from discreet.ledger import Entry
-from discreet.ledger.statement import described
+from discreet.ledger.statement import describe
 from discreet.measures import Measure
 from discreet.unit import Unit
 
@@ -49,7 +49,7 @@ class FitPrivacy:
         """The guarantee in a few lines, for people."""
         lines = [
             f"{self.measure!r} for: {self.unit}." if self.is_private else "NOT PRIVATE.",
-            f"event: {described(self.event)}",
+            f"event: {describe(self.event)}",
             f"claims: {', '.join(self.claims) or 'none'}",
         ]
         told = dict.fromkeys(part.why for part in walk(self.event) if isinstance(part, Assumed))

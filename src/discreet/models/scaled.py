@@ -18,7 +18,7 @@ from discreet.queries.centred import Products
 __all__ = ["ScaledMoments", "finest", "scaled_moments"]
 
 #: Coarser grids are not tried.
-_LEAST_BITS = 6
+_MIN_BITS = 6
 
 
 def finest(facts: Facts, budget: Measure | Mechanism, products: Products) -> CentredSums:
@@ -28,7 +28,7 @@ def finest(facts: Facts, budget: Measure | Mechanism, products: Products) -> Cen
     """
     fine = CentredSums(*facts.features, products=products)
     moved, bits = fine.sensitivity(facts.schema, facts.unit), fine.bits
-    while bits > _LEAST_BITS and not _fits(moved, budget):
+    while bits > _MIN_BITS and not _fits(moved, budget):
         bits -= 1  # coordinates, and with them the noise, become four times smaller
         moved = Sensitivity(-(-moved.l1 // 4), -(-moved.l2_squared // 16))
     return CentredSums(*facts.features, products=products, bits=bits)
@@ -38,7 +38,7 @@ def _fits(moved: Sensitivity, budget: Measure | Mechanism) -> bool:
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
     try:
         assert isinstance(mechanism, AdditiveMechanism)
-        mechanism.law(moved)
+        mechanism.distribution(moved)
     except ValueError:
         return False
     return True

@@ -37,7 +37,7 @@ def split(measure: PureDP | ApproxDP | Measure, weights: Sequence[Number]) -> tu
         return (PureDP(math.inf),) * len(shares)
     if isinstance(measure, PureDP) or not measure.delta:
         return tuple(PureDP(measure.epsilon * share / total) for share in shares)
-    rho = _concentrated(measure)
+    rho = _find_rho(measure)
     return tuple(ZCDP(rho * share / total) for share in shares)
 
 
@@ -47,7 +47,7 @@ def together(parts: Iterable[events.Event]) -> events.Compose:
 
 
 @lru_cache(maxsize=256)
-def _concentrated(target: ApproxDP) -> Fraction:
+def _find_rho(target: ApproxDP) -> Fraction:
     """The largest known ρ = μ²/2 of a Gaussian mechanism that is (ε, δ)-DP."""
     sigma = calibrate(lambda sigma: events.Gaussian(sigma), target).sigma
     return 1 / (2 * Fraction(sigma) ** 2)

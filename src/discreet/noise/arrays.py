@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "Floats", "Integers", "Size", "Words", "blocks", "shape_of", "shaped"]
+__all__ = ["BLOCK", "Floats", "Integers", "Size", "Words", "blocks", "fill_shape", "shape_of"]
 
 Words: TypeAlias = NDArray[np.uint64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -43,7 +43,7 @@ def blocks(total: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK, total))
 
 
-def shaped(size: Size, draw: Callable[[Integers], None]) -> Integers | int:
+def fill_shape(size: Size, draw: Callable[[Integers], None]) -> Integers | int:
     """Let `draw` fill a flat int64 array, and return it in the shape that `size` asks for."""
     shape = shape_of(size)
     flat: Integers = np.empty(math.prod(shape), np.int64)

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from discreet.noise import entropy
 from discreet.noise.arrays import Floats, Words
 
-__all__ = ["BinghamLaw", "bingham"]
+__all__ = ["BinghamDistribution", "bingham"]
 
 #: How many numbers are proposed at a time, so that many columns don't take much memory.
 _PROPOSED_NUMBERS = 1 << 16
@@ -30,7 +30,7 @@ def _uniforms(words: Words) -> Floats:
 
 @final
 @dataclass(frozen=True)
-class BinghamLaw:
+class BinghamDistribution:
     """The density ∝ exp(-Σ λᵢxᵢ²) on the unit sphere, in coordinates along eigenvectors.
 
     Parameters
@@ -107,6 +107,6 @@ def bingham(matrix: Floats, count: int | None = None) -> Floats:
     running time isn't protected.
     """
     values, vectors = np.linalg.eigh(matrix)
-    law = BinghamLaw(np.maximum(values[-1] - values, 0.0))
-    found = law.draws(1 if count is None else count) @ vectors.T
+    distribution = BinghamDistribution(np.maximum(values[-1] - values, 0.0))
+    found = distribution.draws(1 if count is None else count) @ vectors.T
     return np.asarray(found[0] if count is None else found)

@@ -8,7 +8,7 @@ from typing import Final, overload
 import numpy as np
 
 from discreet.noise import entropy, lazy
-from discreet.noise.arrays import BLOCK, Floats, Integers, Size, shaped
+from discreet.noise.arrays import BLOCK, Floats, Integers, Size, fill_shape
 from discreet.noise.enclosures import exp_minus
 from discreet.noise.laplace import fill_laplace
 from discreet.noise.lazy import LazyUniform
@@ -52,7 +52,7 @@ def discrete_gaussian(sigma: Number, size: Size = None) -> Integers | int:
        arXiv:2004.00010.
     """
     exact = as_scale(sigma, "sigma")
-    return shaped(size, lambda out: _fill(exact, out))
+    return fill_shape(size, lambda out: _fill(exact, out))
 
 
 def _fill(sigma: Fraction, out: Integers) -> None:

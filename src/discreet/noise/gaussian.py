@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri, ndtri_exp
 
 from discreet.noise import entropy, lazy
-from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, shaped
+from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, fill_shape
 from discreet.noise.enclosures import Bounds, erfc_of_root, exp_minus
 from discreet.noise.inversion import Inversion, Workspace, negate_by_top_bit, shift_of
 from discreet.noise.lazy import LN2, LazyUniform
@@ -48,7 +48,7 @@ def rounded_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     Proof page: ``docs/proofs/noise.md``.
     """
     exact = as_scale(sigma, "sigma")
-    return shaped(size, lambda out: _fill(exact, out))
+    return fill_shape(size, lambda out: _fill(exact, out))
 
 
 def _fill(sigma: Fraction, out: Integers) -> None:
@@ -56,12 +56,12 @@ def _fill(sigma: Fraction, out: Integers) -> None:
     work = Workspace(min(out.size, BLOCK))
     words: Words = np.empty(min(out.size, BLOCK), np.uint64)
     shift = shift_of(sigma)
-    law = _cell(sigma / (1 << shift)) if shift else _magnitude(sigma)
+    distribution = _cell(sigma / (1 << shift)) if shift else _magnitude(sigma)
     for block in blocks(out.size):
         part = out[block]
         head = words[: part.size]
         stream.fill(head)
-        law.fill(head, part, work)
+        distribution.fill(head, part, work)
         if shift:
             _place(sigma / (1 << shift), shift, part)
         negate_by_top_bit(part, head)

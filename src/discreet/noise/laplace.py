@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 
 from discreet.noise import entropy, lazy
-from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, shaped
+from discreet.noise.arrays import BLOCK, Floats, Integers, Size, Words, blocks, fill_shape
 from discreet.noise.enclosures import Bounds, exp_minus
 from discreet.noise.inversion import Inversion, Workspace, negate_by_top_bit, shift_of
 from discreet.noise.lazy import LazyUniform
@@ -50,7 +50,7 @@ def discrete_laplace(scale: Number, size: Size = None) -> Integers | int:
        SIAM J. Comput. 41(6), 2012 (the geometric mechanism).
     """
     exact = as_scale(scale, "scale")
-    return shaped(size, lambda out: fill_laplace(exact, out))
+    return fill_shape(size, lambda out: fill_laplace(exact, out))
 
 
 @overload
@@ -67,7 +67,7 @@ def geometric(scale: Number, size: Size = None) -> Integers | int:
     One-sided noise by itself hides nothing from below; it is a building block.
     """
     exact = as_scale(scale, "scale")
-    return shaped(size, lambda out: _fill(exact, out, signed=False))
+    return fill_shape(size, lambda out: _fill(exact, out, signed=False))
 
 
 def fill_laplace(scale: Fraction, out: Integers) -> None:
@@ -83,13 +83,13 @@ def _fill(scale: Fraction, out: Integers, *, signed: bool) -> None:
         for block in blocks(out.size):
             _fill_wide(scale, shift, out[block], work, signed=signed)
         return
-    law = _laplace_magnitude(scale) if signed else _geometric(scale)
+    distribution = _laplace_magnitude(scale) if signed else _geometric(scale)
     words: Words = np.empty(min(out.size, BLOCK), np.uint64)
     for block in blocks(out.size):
         part = out[block]
         head = words[: part.size]
         stream.fill(head)
-        law.fill(head, part, work)
+        distribution.fill(head, part, work)
         if signed:
             negate_by_top_bit(part, head)
 
@@ -136,22 +136,28 @@ def _fill_wide(
     scale: Fraction, shift: int, out: Integers, work: Workspace, *, signed: bool
 ) -> None:
     """Draw at a scale beyond the narrow ones: quotient and remainder by 2**shift, separately."""
-    law = _geometric(scale / (1 << shift))
-    rejected = _propose(law, scale, shift, out, work, signed=signed)
+    distribution = _geometric(scale / (1 << shift))
+    rejected = _propose(distribution, scale, shift, out, work, signed=signed)
     while rejected.size:
         again: Integers = np.empty(rejected.size, np.int64)
-        rejected_again = _propose(law, scale, shift, again, work, signed=signed)
+        rejected_again = _propose(distribution, scale, shift, again, work, signed=signed)
         out[rejected] = again
         rejected = rejected[rejected_again]
 
 
 def _propose(
-    law: Inversion, scale: Fraction, shift: int, out: Integers, work: Workspace, *, signed: bool
+    distribution: Inversion,
+    scale: Fraction,
+    shift: int,
+    out: Integers,
+    work: Workspace,
+    *,
+    signed: bool,
 ) -> Integers:
     """Fill `out` with proposals and return the indices of those that must be drawn again."""
     words = entropy.current().words(2 * out.size)
     first, second = words[: out.size], words[out.size :]
-    law.fill(first, out, work)
+    distribution.fill(first, out, work)
     remainders = (second & np.uint64((1 << shift) - 1)).view(np.int64)
     coins = second >> 32
     # remainder / scale < 2**shift / scale, at most 2**-19, and exp(-x) >= 1 - x: almost every

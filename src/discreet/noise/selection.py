@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise import entropy, lazy
-from discreet.noise.arrays import Floats, Integers, Size, Words, blocks, shaped
+from discreet.noise.arrays import Floats, Integers, Size, Words, blocks, fill_shape
 from discreet.noise.enclosures import Bounds, exp_minus
 from discreet.noise.lazy import LazyUniform
 from discreet.noise.uniform import fill_below
@@ -101,7 +101,7 @@ def select(
         if masses.max() == 0:
             raise ValueError("weights must not all be zero: there is nothing to draw")
     envelope = _envelope(marks, rate, masses)
-    return shaped(size, envelope.fill)
+    return fill_shape(size, envelope.fill)
 
 
 def _integers(name: str, values: Whole) -> Integers:

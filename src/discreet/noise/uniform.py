@@ -8,7 +8,7 @@ from typing import Final, SupportsIndex, overload
 import numpy as np
 
 from discreet.noise import entropy
-from discreet.noise.arrays import BLOCK, Integers, Size, Words, blocks, shaped
+from discreet.noise.arrays import BLOCK, Integers, Size, Words, blocks, fill_shape
 
 __all__ = ["fill_below", "permutation", "random_bytes", "random_words", "uniform_below"]
 
@@ -53,7 +53,7 @@ def uniform_below(n: SupportsIndex, size: Size = None) -> Integers | int:
         Shape of the result; None gives one Python int.
     """
     bound = _count("n", n, 1, 1 << 63)
-    return shaped(size, lambda out: fill_below(bound, out))
+    return fill_shape(size, lambda out: fill_below(bound, out))
 
 
 def fill_below(bound: int, out: Integers) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.publish.mask import drawn, shifted, tilted
+from discreet.publish.mask import draw_labels, find_shift, tilt
 from discreet.publish.stationary import Floats, Goal, Integers
 
 #: Descent steps for a row, and halvings of one.
@@ -29,8 +29,8 @@ def greedy(
     else:
         even = generator.uniform(-1.0, 1.0, (count, width))
         if shares is not None:
-            even += shifted(goal, even, shares)
-        labels = drawn(tilted(goal, even), generator)[generator.permutation(count)]
+            even += find_shift(goal, even, shares)
+        labels = draw_labels(tilt(goal, even), generator)[generator.permutation(count)]
     gap = -np.concatenate([-goal.wanted.sum(axis=0, keepdims=True), goal.wanted])
     rows = generator.uniform(-1.0, 1.0, (count, width))
     with np.errstate(all="ignore"):

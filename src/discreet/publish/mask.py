@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.publish.stationary import Floats, Goal, Integers, balanced
+from discreet.publish.stationary import Floats, Goal, Integers, balance
 
 #: A mask whose mean gradient is longer than this is tried again with smaller weights.
 GOOD = 1e-10
@@ -19,11 +19,11 @@ _LOAD = 0.05
 #: Scores of rows spread evenly between the bounds have at most about this standard deviation.
 _SPREAD = 8.0
 #: No class gets a smaller share than this over the number of classes, nor fewer rows than this.
-_LEAST_SHARE, _LEAST_ROWS = 0.05, 4
+_MIN_SHARE, _MIN_ROWS = 0.05, 4
 #: The fewest rows of each class.
 ROWS_PER_CLASS = 8
 #: Beyond this C there is no ridge.
-_MOST_STRENGTH = 1e100
+_MAX_STRENGTH = 1e100
 #: Multiples of the weights that are tried one after the other.
 _SCALINGS = (1.0, 0.5, 2.0, 0.25, 4.0, 16.0, 64.0)
 #: The same where a start may contradict the weights: small ones leave it room.
@@ -80,7 +80,7 @@ class Noisy:
             scale *= 0.8
         return scale
 
-    def settled(self, scale: float, samples: int, strength: float | None) -> tuple[float, float]:
+    def settle(self, scale: float, samples: int, strength: float | None) -> tuple[float, float]:
         """The scale, and scikit-learn's C: both such that this many rows can hold the ridge's pull."""
         with np.errstate(all="ignore"):
             slopes = self.ridged / self.half
@@ -88,7 +88,7 @@ class Noisy:
             push = float(np.abs(slopes / self.half).max(initial=0.0)) / (2 * _LOAD * samples)
         if strength is None:
             found = max(1.0, scale**2 * load, scale * push)
-            return scale, found if found < _MOST_STRENGTH else math.inf
+            return scale, found if found < _MAX_STRENGTH else math.inf
         load, push = min(load, 1e300), min(push, 1e300)
         if load > 0:  # a C that was settled for this scale leaves it as it is
             scale = min(scale, 1.000001 * min(math.sqrt(strength / load), strength / push))
@@ -172,13 +172,13 @@ def mask(
     fill = joint if fill is None else fill
     made = samples - (0 if start is None else len(start.y))
     classes = len(noisy.weights)
-    least = min(max(_LEAST_SHARE / classes, _LEAST_ROWS / made), 0.5 / classes)
+    least = min(max(_MIN_SHARE / classes, _MIN_ROWS / made), 0.5 / classes)
     found, best = None, (0, 0.0)
     for factor in _SCALINGS if start is None else _SCALINGS_OF_START:
         scale = noisy.largest_scale() * factor
         if shares is None and labels is None:
             scale = noisy.modest_scale(scale, least, generator)
-        scale, settled = noisy.settled(scale, samples, strength)
+        scale, settled = noisy.settle(scale, samples, strength)
         goal = noisy.goal(scale, settled)
         rest = goal if start is None else goal.less(start.z, start.y)
         z, y = fill(rest, shares if labels is None else labels, made, generator)
@@ -203,12 +203,12 @@ def joint(goal: Goal, shares: Any, count: int, generator: Generator) -> tuple[Fl
         z = z[_matching(goal.shares(z), y)]
     else:
         if shares is not None:
-            z += shifted(goal, z, shares)
-        y = drawn(tilted(goal, z), generator)
+            z += find_shift(goal, z, shares)
+        y = draw_labels(tilt(goal, z), generator)
     if count <= _MANY:  # with more rows the counts are near enough to their expectations
         found = np.bincount(y, minlength=len(goal.weights)) - _lacking(goal)
-        z += shifted(goal, z, np.maximum(found, 0.25) / np.maximum(found, 0.25).sum())
-    return balanced(goal, z, y), y
+        z += find_shift(goal, z, np.maximum(found, 0.25) / np.maximum(found, 0.25).sum())
+    return balance(goal, z, y), y
 
 
 def _lacking(goal: Goal) -> Floats:
@@ -217,13 +217,13 @@ def _lacking(goal: Goal) -> Floats:
     return np.concatenate([[-lacking.sum()], lacking])
 
 
-def tilted(goal: Goal, z: Floats) -> Floats:
+def tilt(goal: Goal, z: Floats) -> Floats:
     """The probabilities at points, tilted towards what the existing rows leave to be done."""
     found = goal.shares(z)
     missing = _lacking(goal)
     if not missing.any() or not len(z):
         return found
-    shares = np.maximum(found.mean(axis=0) + missing / len(z), _LEAST_SHARE / len(missing))
+    shares = np.maximum(found.mean(axis=0) + missing / len(z), _MIN_SHARE / len(missing))
     shares /= shares.sum()
     for _ in range(50):  # proportional fitting: rows sum to 1, columns to the shares
         found *= shares / np.maximum(found.mean(axis=0), 1e-300)
@@ -231,7 +231,7 @@ def tilted(goal: Goal, z: Floats) -> Floats:
     return found
 
 
-def shifted(goal: Goal, z: Floats, shares: Floats) -> Floats:
+def find_shift(goal: Goal, z: Floats, shares: Floats) -> Floats:
     """How to shift all points so that their mean probabilities are `shares`, as far as possible.
 
     The minimum of the convex E log Σ exp(scores) - shares·scores over shifts, by Newton's method.
@@ -272,7 +272,7 @@ def shifted(goal: Goal, z: Floats, shares: Floats) -> Floats:
     return shift
 
 
-def drawn(chances: Floats, generator: Generator) -> Integers:
+def draw_labels(chances: Floats, generator: Generator) -> Integers:
     """Draw a label for each row, class by class, with the rows in the order of their chance of it.
 
     One random offset for each class: the numbers of labels are their expectations, rounded.

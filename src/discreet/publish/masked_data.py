@@ -37,7 +37,7 @@ from discreet.publish.mask import (
 )
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import Count
-from discreet.rational import positive, rational, whole
+from discreet.rational import as_integer, positive, rational
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -46,7 +46,7 @@ METHODS: dict[str, Filling] = {"joint": joint, "greedy": greedy}
 #: The number of rows of a mask where nothing public gives it.
 ROWS = 1000
 #: Wider problems are left to scikit-learn's limited-memory solver.
-_MOST_WEIGHTS = 2000
+_MAX_WEIGHTS = 2000
 
 
 @final
@@ -183,7 +183,7 @@ class MaskedData(PrivateClassifier):
             recipe = _Recipe(model, made, None, samples)
             return FitPlan(made.event, self._measure(), made.noise, (), facts, recipe)
         assert facts.target is not None
-        asked = facts.asked(Count(by=facts.target), counts)
+        asked = facts.ask(Count(by=facts.target), counts)
         noise = dict(made.noise)
         if rows is not None:
             noise["counts"] = asked.expected_error(rows)
@@ -208,8 +208,8 @@ class MaskedData(PrivateClassifier):
             self._labels = places[door.run(TrueLabels(facts.target))]
         self._names = (*facts.features, str(facts.target))
         self._samples = recipe.samples
-        made = self._masked(self._samples, self.random_state, self._strength())
-        self.X_, self.y_ = self._published(made)
+        made = self._mask(self._samples, self.random_state, self._strength())
+        self.X_, self.y_ = self._publish(made)
         self.C_, self.scale_, self.gradient_ = made.strength, made.scale, made.gradient
 
     # what is public about the rows to be made
@@ -246,7 +246,7 @@ class MaskedData(PrivateClassifier):
         least = begun + ROWS_PER_CLASS * max(2, len(facts.labels))
         if self.samples is None:
             return max(ROWS if facts.rows is None else facts.rows, least, 2 * begun)
-        samples = whole(self.samples, "samples")
+        samples = as_integer(self.samples, "samples")
         if samples < least:
             raise ValueError(
                 f"samples must be at least {least} here: {ROWS_PER_CLASS} rows for each class, besides "
@@ -256,7 +256,7 @@ class MaskedData(PrivateClassifier):
 
     # from weights to rows: nothing below has seen the data
 
-    def _masked(self, samples: int, random_state: Any, strength: float | None) -> Mask:
+    def _mask(self, samples: int, random_state: Any, strength: float | None) -> Mask:
         seed = check_random_state(random_state).randint(2**31 - 1)
         generator: Generator = np.random.default_rng(seed)
         columns = tuple(self.columns_.values())
@@ -281,7 +281,7 @@ class MaskedData(PrivateClassifier):
             fill=METHODS[self.method],
         )
 
-    def _published(self, made: Mask) -> tuple[Floats, Array]:
+    def _publish(self, made: Mask) -> tuple[Floats, Array]:
         lower, half, wide = ranges_of(tuple(self.columns_.values()))
         x = np.empty((len(made.z), len(half)))
         x[:] = lower
@@ -304,8 +304,8 @@ class MaskedData(PrivateClassifier):
         check_is_fitted(self, "privacy_")
         least = ROWS_PER_CLASS * max(2, len(self.classes_))
         least += 0 if self.start is None else len(self.start[1])
-        count = self._samples if samples is None else whole(samples, "samples", least=least)
-        return self._published(self._masked(count, random_state, self.C_))
+        count = self._samples if samples is None else as_integer(samples, "samples", least=least)
+        return self._publish(self._mask(count, random_state, self.C_))
 
     def classifier(self) -> Any:
         """scikit-learn's logistic regression, not yet fitted, with the C that the rows were made for.
@@ -314,7 +314,7 @@ class MaskedData(PrivateClassifier):
         more than two classes up to a vector that is the same for all classes, which changes no prediction.
         """
         check_is_fitted(self, "privacy_")
-        narrow = self.coef_.size <= _MOST_WEIGHTS
+        narrow = self.coef_.size <= _MAX_WEIGHTS
         return PlainLogisticRegression(
             C=self.C_,
             solver="newton-cholesky" if narrow else "lbfgs",

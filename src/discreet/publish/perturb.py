@@ -19,7 +19,7 @@ from discreet.unit import Unit
 Array = npt.NDArray[Any]
 
 #: The most rows that are published: they are held in memory.
-MOST_ROWS = 2**28
+MAX_ROWS = 2**28
 
 
 def perturb(
@@ -98,9 +98,9 @@ class PerturbedRows(Step):
                 "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
                 "under any unit."
             )
-        if self._rows is not None and self._rows > MOST_ROWS:
+        if self._rows is not None and self._rows > MAX_ROWS:
             raise ValueError(
-                f"rows: at most {MOST_ROWS} rows are published, but rows={self._rows} was declared."
+                f"rows: at most {MAX_ROWS} rows are published, but rows={self._rows} was declared."
             )
         if dict(schema.base) != dict(self._channel.schema.base):
             raise ValueError("schema: this step was made for other columns.")
@@ -113,8 +113,8 @@ class PerturbedRows(Step):
             # if there are more, which ones are left out must not depend on an engine's order
             codes = codes[noise.permutation(len(codes))][: self._rows]
             codes = np.concatenate([codes, np.tile(_middle(self._channel.schema), (lacking, 1))])
-        reports = self._channel.blurred(codes)
-        return self._channel.decoded(reports[noise.permutation(len(reports))])
+        reports = self._channel.blur(codes)
+        return self._channel.decode(reports[noise.permutation(len(reports))])
 
     def __repr__(self) -> str:
         return f"PerturbedRows{self.columns}"

@@ -18,9 +18,9 @@ from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.coding.clipping import clip_rows
 from discreet.columns import Categorical, Numeric
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.mechanisms import GeneralizedRandomizedResponse, Law, mechanism_for
+from discreet.mechanisms import Distribution, GeneralizedRandomizedResponse, mechanism_for
 from discreet.mechanisms.local.response import respond
-from discreet.models.inputs import cells_of, column_array, column_names
+from discreet.models.inputs import column_array, column_names, read_cells
 from discreet.models.rows import Rows
 from discreet.noise.norm_gamma import check_norm_gamma, norm_gamma
 from discreet.rational import positive, rational
@@ -176,18 +176,20 @@ class RowPerturbation:
         return Sensitivity(l1, min(4 * radius**2, 4 * ONE**2 * width))
 
     @cached_property
-    def law(self) -> Law:
+    def distribution(self) -> Distribution:
         """The noise on each number; not for norm-Gamma noise.
 
         Gaussian noise is used where the accountant can show that all columns together cost no more.
         """
         share = self.shares[""]
         if self.delta:
-            law = mechanism_for(ApproxDP(share, self.delta), self.moved).law(self.moved)
-            told = events.Compose(law.event(self.moved), *self._responses())
+            distribution = mechanism_for(ApproxDP(share, self.delta), self.moved).distribution(
+                self.moved
+            )
+            told = events.Compose(distribution.event(self.moved), *self._responses())
             if satisfies(told, self.measure):
-                return law
-        return mechanism_for(PureDP(share), self.moved).law(self.moved)
+                return distribution
+        return mechanism_for(PureDP(share), self.moved).distribution(self.moved)
 
     def _responses(self) -> list[events.Event]:
         return [self.response(name).event() for name in self.categories]
@@ -203,7 +205,7 @@ class RowPerturbation:
         found: list[events.Event] = []
         if self.numbers:
             if self.kind == "grid":
-                found.append(self.law.event(self.moved))
+                found.append(self.distribution.event(self.moved))
             else:
                 check_norm_gamma(len(self.numbers), self._gamma_scale, 2.0**52)
                 cost = events.External(PureDP(self.shares[""]), "norm-Gamma noise on numbers")
@@ -214,7 +216,7 @@ class RowPerturbation:
         """The standard deviation of the noise on each column of numbers, in its unit."""
         if not self.numbers:
             return {}
-        size = self.law.expected_error() if self.kind == "grid" else self._gamma_spread()
+        size = self.distribution.expected_error() if self.kind == "grid" else self._gamma_spread()
         base = self.schema.base
         return {name: size / ONE * base[name].width / 2 for name in self.numbers}  # type: ignore[union-attr]
 
@@ -241,16 +243,16 @@ class RowPerturbation:
                 raise ValueError(f"rows must have the column {lacking[0]!r}.")
             cells = tuple(column_array(rows, name) for name in names)
         else:
-            matrix = cells_of(rows)
+            matrix = read_cells(rows)
             if matrix.ndim != 2 or matrix.shape[1] != len(names):
                 raise ValueError(f"rows must have {len(names)} columns, as the schema does.")
             cells = tuple(matrix[:, place] for place in range(len(names)))
         if len({len(column) for column in cells}) > 1:
             raise ValueError("rows must have columns of the same length.")
         columns = tuple(self.schema.base.values())
-        return self.decoded(self.blurred(Rows(cells, columns, names, len(cells[0])).codes()))
+        return self.decode(self.blur(Rows(cells, columns, names, len(cells[0])).codes()))
 
-    def blurred(self, codes: Integers) -> Integers:
+    def blur(self, codes: Integers) -> Integers:
         """Reports for rows of the schema's codes: numbers in units of 1/ONE, categories as positions."""
         base = self.schema.base
         names = tuple(base)
@@ -260,7 +262,9 @@ class RowPerturbation:
             steps = np.array([base[n].steps(VALUE_BITS) for n in self.numbers])  # type: ignore[union-attr]
             z = ((2 * codes[:, places] - steps) * ONE) // steps
             z = clip_rows(z, self.radius)
-            found[:, places] = self.law.run(z) if self.kind == "grid" else self._with_gamma(z)
+            found[:, places] = (
+                self.distribution.run(z) if self.kind == "grid" else self._with_gamma(z)
+            )
         for name in self.categories:
             place, response = names.index(name), self.response(name)
             known = np.maximum(codes[:, place], 0)
@@ -273,7 +277,7 @@ class RowPerturbation:
         moved = np.clip(np.rint(drawn), -(2.0**52), 2.0**52)
         return np.asarray(z + moved.astype(np.int64))
 
-    def decoded(self, reports: Integers) -> dict[str, Array]:
+    def decode(self, reports: Integers) -> dict[str, Array]:
         """Reports as values; numbers are not clamped, so that they stay unbiased."""
         found: dict[str, Array] = {}
         for place, (name, column) in enumerate(self.schema.base.items()):

@@ -77,7 +77,7 @@ class Goal:
         return rest
 
 
-def balanced(goal: Goal, z: Floats, y: Integers) -> Floats:
+def balance(goal: Goal, z: Floats, y: Integers) -> Floats:
     """Points near `z`, with labels `y`, at which the goal's gradient vanishes.
 
     F(z) = Σ residual ⊗ (z, 1) - wanted has far fewer coordinates than z. A step is the least change of all
@@ -94,7 +94,7 @@ def balanced(goal: Goal, z: Floats, y: Integers) -> Floats:
                 break
             if len(before) > _PATIENCE and length > before[-1 - _PATIENCE] / 2:
                 break
-            step = _least_step(goal, z, y, gap)
+            step = _minimum_step(goal, z, y, gap)
             share = 1.0
             for _ in range(_HALVINGS):
                 moved = z + share * step
@@ -110,7 +110,7 @@ def balanced(goal: Goal, z: Floats, y: Integers) -> Floats:
     return z
 
 
-def _least_step(goal: Goal, z: Floats, y: Integers, gap: Floats) -> Floats:
+def _minimum_step(goal: Goal, z: Floats, y: Integers, gap: Floats) -> Floats:
     """-Jᵀ(JJᵀ)⁻¹F. For class a the block of J at a row is r_a·(I, 0) + (z, 1)·b_a, b_a = ∂r_a/∂z."""
     parts = [slice(start, start + _CHUNK) for start in range(0, len(z), _CHUNK)]
     classes, width = len(goal.weights) - 1, z.shape[1]
@@ -129,7 +129,7 @@ def _least_step(goal: Goal, z: Floats, y: Integers, gap: Floats) -> Floats:
     for a in range(classes):
         for b in range(a):
             blocks[b, :, a] = blocks[a, :, b].T
-    wanted = _solved(blocks.reshape(gap.size, gap.size), gap.ravel()).reshape(gap.shape)
+    wanted = _solve(blocks.reshape(gap.size, gap.size), gap.ravel()).reshape(gap.shape)
     step = np.empty_like(z)
     for part in parts:
         joined, residuals, slopes = _derivatives(goal, z[part], y[part])
@@ -149,7 +149,7 @@ def _derivatives(goal: Goal, z: Floats, y: Integers) -> tuple[Floats, Floats, li
     return np.concatenate([z, np.ones((len(z), 1))], axis=1), shares[:, 1:], slopes
 
 
-def _solved(matrix: Floats, right: Floats) -> Floats:
+def _solve(matrix: Floats, right: Floats) -> Floats:
     """The solution in coordinates of equal size, or the least one where the matrix is singular."""
     size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     even = matrix / size / size[:, None]

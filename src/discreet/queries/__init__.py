@@ -1,6 +1,6 @@
 """What is asked of private rows."""
 
-from discreet.coding import CodedQuery, Keep, Sensitivity, Term
+from discreet.coding import CodedQuery, PersonLimit, Sensitivity, Term
 from discreet.queries.additive import Additive
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, check_budget
 from discreet.queries.base import Query
@@ -35,7 +35,6 @@ __all__ = [
     "Gram",
     "Histogram",
     "Joint",
-    "Keep",
     "Keys",
     "Marginals",
     "MarginalsValue",
@@ -46,6 +45,7 @@ __all__ = [
     "NoiseInterval",
     "NormalEquations",
     "NumberResiduals",
+    "PersonLimit",
     "Prepared",
     "Quantile",
     "Query",

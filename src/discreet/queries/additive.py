@@ -13,10 +13,10 @@ import numpy.typing as npt
 from discreet import events
 from discreet.coding import CodedQuery, Engine, Extent, Integers, Sensitivity, Term
 from discreet.measures import PureDP
-from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import AdditiveMechanism, Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
-from discreet.queries.sizes import MOST_TOTAL, check_totals
+from discreet.queries.sizes import MAX_TOTAL, check_totals
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -59,7 +59,7 @@ class Additive(Query):
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         counted = not self.count_is_public(schema, unit)
-        return self._moved(self.extent(schema, counted), schema, unit)
+        return self._sensitivity_from_extent(self.extent(schema, counted), schema, unit)
 
     def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
         """The sums as floats, with the public count put back where it was left out."""
@@ -81,7 +81,7 @@ class Additive(Query):
 class PreparedSums(Prepared):
     """Noise on sums, then post-processing.
 
-    A block of a larger vector is given the `law` of the noise there and the whole `weight` that the block
+    A block of a larger vector is given the `distribution` of the noise there and the whole `weight` that the block
     has in it, and is neither priced nor asked alone.
     """
 
@@ -92,7 +92,7 @@ class PreparedSums(Prepared):
         schema: Schema,
         unit: Unit,
         rows: int | None,
-        law: Law | None = None,
+        distribution: Distribution | None = None,
         weight: int = 1,
     ) -> None:
         self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
@@ -104,11 +104,11 @@ class PreparedSums(Prepared):
             raise TypeError(
                 f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
             )
-        self._law = mechanism.law(sensitivity) if law is None else law
+        self._law = mechanism.distribution(sensitivity) if distribution is None else distribution
         self._weight = weight
         self.measure = mechanism.measure
         self.error_needs_rows = query.error_needs_rows
-        if law is not None:
+        if distribution is not None:
             self.event = events.Compose()
         elif isinstance(self._law, NoNoise) and sensitivity.l1:
             if not unit.is_public:
@@ -132,7 +132,7 @@ class PreparedSums(Prepared):
         deviations = self._deviations()
         with np.errstate(all="ignore"):
             for end in (-1.0, 0.0, 1.0):
-                totals = np.full((1, len(self._noised)), end * MOST_TOTAL)
+                totals = np.full((1, len(self._noised)), end * MAX_TOTAL)
                 parts = self._query.bounds(totals, 64 * deviations, self._schema)
                 error = self._query.error(totals, deviations, self._schema)
                 estimate = self._query.estimate(totals, self._schema)
@@ -148,7 +148,7 @@ class PreparedSums(Prepared):
         terms = self._query.terms(self._schema)
         if not terms[0].codes:
             totals[:, 0] = terms[0].weight * rows / groups
-        return self._shaped(self._query.error(totals, self._deviations(), self._schema))
+        return self._shape(self._query.error(totals, self._deviations(), self._schema))
 
     def _deviations(self) -> Floats:
         deviation = self._law.expected_error()
@@ -177,8 +177,8 @@ class PreparedSums(Prepared):
         """What is reported of noised sums."""
         totals = self._query.with_count(noised, self._schema, self._rows)
         return Answer(
-            self._shaped(self._query.estimate(totals, self._schema)),
-            self._shaped(self._query.error(totals, self._deviations(), self._schema)),
+            self._shape(self._query.estimate(totals, self._schema)),
+            self._shape(self._query.error(totals, self._deviations(), self._schema)),
             self._query.labels(self._schema) if self._query.by else None,
             lambda level: self._interval(totals, level),
         )
@@ -190,14 +190,12 @@ class PreparedSums(Prepared):
         if self._weight > 1:
             width = width / self._weight + 0.5
         low, high = self._query.bounds(totals, self._noised * width, self._schema)
-        return NoiseInterval(self._shaped(low), self._shaped(high), level, "value")
+        return NoiseInterval(self._shape(low), self._shape(high), level, "value")
 
-    def _shaped(self, value: Any) -> Any:
+    def _shape(self, value: Any) -> Any:
         """Without groups, the one entry; plain Python numbers where it is a number."""
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return dataclasses.replace(
-                value, **{n: self._shaped(v) for n, v in vars(value).items()}
-            )
+            return dataclasses.replace(value, **{n: self._shape(v) for n, v in vars(value).items()})
         if self._query.by:
             return value
         return value[0].item() if value.ndim == 1 else value[0]

@@ -15,13 +15,13 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Extent,
-    Keep,
+    PersonLimit,
     Sensitivity,
     Term,
     leaves,
     partial_codes,
 )
-from discreet.columns import MOST_CELLS
+from discreet.columns import MAX_CELLS
 from discreet.expressions import Expression, parse
 from discreet.queries.answer import Budget, Prepared
 from discreet.schema import Schema, order_codes
@@ -31,7 +31,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-def _listed(by: Any) -> Sequence[str]:
+def _list_names(by: Any) -> Sequence[str]:
     if not isinstance(by, Iterable):
         raise TypeError(
             "by must be the names of columns. Keys are discovered with dp.Count(by=dp.Keys.discover(...)) "
@@ -51,7 +51,7 @@ class Query(ABC):
     where: Expression | None
 
     def __init__(self, by: str | Sequence[str] | None, where: Expression | str | None) -> None:
-        names = () if by is None else (by,) if isinstance(by, str) else tuple(_listed(by))
+        names = () if by is None else (by,) if isinstance(by, str) else tuple(_list_names(by))
         if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise TypeError("by must be the names of different columns.")
         self.by = names
@@ -82,8 +82,8 @@ class Query(ABC):
     def labels(self, schema: Schema) -> list[Any]:
         """The groups in the order of the answer: a value, or a tuple of values, each."""
         cells = [schema.labels(name) for name in self.by]
-        if math.prod(map(len, cells)) > MOST_CELLS:
-            raise ValueError(f"by: more than {MOST_CELLS} groups; use fewer or coarser columns.")
+        if math.prod(map(len, cells)) > MAX_CELLS:
+            raise ValueError(f"by: more than {MAX_CELLS} groups; use fewer or coarser columns.")
         return list(cells[0]) if len(cells) == 1 else list(product(*cells))
 
     def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
@@ -111,11 +111,11 @@ class Query(ABC):
             finer = dict.fromkeys(leaf for term in terms for leaf in leaves(*term.codes))
             order = order_codes(schema)
             ties = tuple(leaf for leaf in finer if leaf not in order)
-            keep = Keep(unit.id_column, unit.rows_per_person, order, ties)
+            keep = PersonLimit(unit.id_column, unit.rows_per_person, order, ties)
         by = tuple(schema.code(name) for name in self.by)
         return CodedQuery(terms, by, where, known, keep, tally)
 
-    def _moved(self, extent: Extent, schema: Schema, unit: Unit) -> Sensitivity:
+    def _sensitivity_from_extent(self, extent: Extent, schema: Schema, unit: Unit) -> Sensitivity:
         """The sensitivity that follows from what one row can contribute."""
         rows = unit.rows_per_person
         if unit.relation is not REPLACE_ONE:

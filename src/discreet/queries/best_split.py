@@ -99,7 +99,7 @@ class BestSplit(Choice):
     def labels(self, schema: Schema) -> list[Any]:
         return super().labels(schema.derive(**self.derived))
 
-    def _asked(self, schema: Schema) -> tuple[Schema, list[Count | Mean]]:
+    def _questions(self, schema: Schema) -> tuple[Schema, list[Count | Mean]]:
         """For each column, the sums in its bins, on a schema that has these bins."""
         larger, bins = schema.derive(**self.derived), {}
         queries: list[Count | Mean] = []
@@ -122,7 +122,7 @@ class BestSplit(Choice):
         return larger, queries
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
-        larger, queries = self._asked(schema)
+        larger, queries = self._questions(schema)
         # the same rows count in every part: so one person's rows are in the same groups throughout
         known = partial_codes(*(larger.code(name) for name in (*self.by, self.target)))
         at, parts = len(self.by), []

@@ -12,7 +12,7 @@ from discreet.coding import PRODUCT_BITS, VALUE_BITS, Extent, Linear, Term
 from discreet.columns import column_name, numeric_column
 from discreet.queries.additive import Additive, Floats
 from discreet.queries.sums import MOMENT_SIZE, By, Where
-from discreet.rational import Number, positive, whole
+from discreet.rational import Number, as_integer, positive
 from discreet.schema import Schema
 
 Products = Literal["none", "squares", "all"]
@@ -67,7 +67,7 @@ class CentredSums(Additive):
             raise ValueError(f"products must be 'none', 'squares' or 'all', got {products!r}.")
         self.products: Products = products
         most = {"none": VALUE_BITS, "squares": PRODUCT_BITS - 1, "all": PRODUCT_BITS}[products]
-        self.bits = most if bits is None else whole(bits, "bits", least=1)
+        self.bits = most if bits is None else as_integer(bits, "bits", least=1)
         if self.bits > most:
             raise ValueError(f"bits must be at most {most}, got {bits!r}.")
         self._last_weights: tuple[Schema, tuple[list[int], list[int]]] | None = None

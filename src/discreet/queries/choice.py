@@ -96,12 +96,12 @@ class Best(Choice):
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for query in self.candidates for name in query.columns))
 
-    def _alone(self, schema: Schema, unit: Unit, query: Additive) -> CodedQuery:
+    def _cost_alone(self, schema: Schema, unit: Unit, query: Additive) -> CodedQuery:
         # a count without condition is public under replace-one, but here it is compared with others
         return query._coded(schema, unit, query.terms(schema))
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
-        return tuple(self._alone(schema, unit, query) for query in self.candidates)
+        return tuple(self._cost_alone(schema, unit, query) for query in self.candidates)
 
     def spread(self, schema: Schema) -> int:
         ends = [0]

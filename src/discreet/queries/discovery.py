@@ -9,16 +9,16 @@ from typing import NamedTuple, final
 import numpy as np
 
 from discreet import events
-from discreet.accounting.thresholds import least_threshold
+from discreet.accounting.thresholds import minimum_threshold
 from discreet.coding import Code, CodedQuery, Engine, Extent, Sensitivity, Term
 from discreet.columns import RUNGS, Text, Unbounded, column_name
 from discreet.expressions import Expression
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.mechanisms import Laplace, LaplaceLaw, Law
+from discreet.mechanisms import Distribution, Laplace, LaplaceDistribution
 from discreet.mechanisms.thresholded import interval_given_threshold
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
-from discreet.rational import Number, probability, whole
+from discreet.rational import Number, as_integer, probability
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -56,10 +56,10 @@ class Keys:
         if not 0 < chosen < 1:
             raise ValueError("delta must be greater than 0 and less than 1.")
         if max_groups is not None:
-            whole(max_groups, "max_groups", least=1)
+            as_integer(max_groups, "max_groups", least=1)
         return cls(column_name(column, "Keys.discover"), chosen, max_groups)
 
-    def checked(self, schema: Schema) -> None:
+    def check(self, schema: Schema) -> None:
         """Raise unless the column is free text."""
         if not isinstance(schema[self.column], Text):
             raise ValueError(
@@ -134,7 +134,7 @@ class Bounds(Query):
         return [column.ladder(self.column)] if isinstance(column, Unbounded) else []
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
-        return self._moved(Extent(1, 1, 2, 2), schema, unit)
+        return self._sensitivity_from_extent(Extent(1, 1, 2, 2), schema, unit)
 
     @staticmethod
     def value(counts: list[int], least: float) -> BoundsValue:
@@ -167,18 +167,18 @@ class PreparedKeys(Prepared):
     def __init__(
         self, query: Query, keys: Keys, budget: Budget, schema: Schema, unit: Unit
     ) -> None:
-        keys.checked(schema)
+        keys.check(schema)
         self._query, self._keys = query, keys
         self._coded = query.coded(schema, unit)
         self._groups = keys.groups(unit)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = _laplace(budget, keys.delta, "discovering keys")
-        self._law: Law = mechanism.law(sensitivity)
+        self._law: Distribution = mechanism.distribution(sensitivity)
         self.measure: Measure
         self.event: events.Event
-        if isinstance(self._law, LaplaceLaw):
+        if isinstance(self._law, LaplaceDistribution):
             rows = unit.rows_per_person
-            self._threshold = least_threshold(self._law.scale, keys.delta, rows, self._groups)
+            self._threshold = minimum_threshold(self._law.scale, keys.delta, rows, self._groups)
             self.event = events.KeyThreshold(
                 self._law.scale, sensitivity.l1, self._threshold, rows, self._groups
             )
@@ -200,7 +200,7 @@ class PreparedKeys(Prepared):
         value = noisy[kept]
 
         def interval(level: float) -> NoiseInterval:
-            if not isinstance(self._law, LaplaceLaw):  # public rows without noise
+            if not isinstance(self._law, LaplaceDistribution):  # public rows without noise
                 return NoiseInterval(value, value, level, "value")
             low, high = interval_given_threshold(value, self._law.scale, self._threshold, level)
             return NoiseInterval(low, high, level, "value")
@@ -223,10 +223,10 @@ class PreparedBounds(Prepared):
         self._coded = query.coded(schema, unit)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = _laplace(budget, Fraction(0), "a query for bounds")
-        self._law = mechanism.law(sensitivity)
+        self._law = mechanism.distribution(sensitivity)
         self.measure = mechanism.measure
         self.event: events.Event
-        if isinstance(self._law, LaplaceLaw):
+        if isinstance(self._law, LaplaceDistribution):
             self.event = self._law.event(sensitivity)
         elif unit.is_public:
             self.event = events.Compose()

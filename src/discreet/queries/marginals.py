@@ -214,7 +214,7 @@ class Marginals(Additive):
         half = self._split(np.tile(np.asarray(widths, np.float64), (len(totals), 1)), schema)
         if half.count is not None:
             half = replace(half, squares=half.count[:, None] * self._zeros(schema) + half.squares)
-        return _moved(value, half, -1.0), _moved(value, half, 1.0)
+        return _distance(value, half, -1.0), _distance(value, half, 1.0)
 
 
 def _may_be_unknown(code: Code) -> bool:
@@ -238,7 +238,7 @@ def _indicators(code: Code) -> list[Code]:
     return found
 
 
-def _moved(value: MarginalsValue, half: MarginalsValue, sign: float) -> MarginalsValue:
+def _distance(value: MarginalsValue, half: MarginalsValue, sign: float) -> MarginalsValue:
     return MarginalsValue(
         None if value.count is None else value.count + sign * half.count,
         value.sums + sign * half.sums,

@@ -15,7 +15,7 @@ from discreet.coding import PRODUCT_BITS, Code, Extent, Integers, Linear, Term
 from discreet.columns import Categorical, column_name, numeric_column
 from discreet.queries.additive import Additive, Floats
 from discreet.queries.sums import By, Where
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.schema import Schema
 
 
@@ -51,7 +51,7 @@ class SumsOfProducts(Additive):
         if not self.features or len(set(names)) != len(names):
             raise ValueError(f"{kind} needs the names of one or more different columns.")
         self.square = square
-        self.bits = whole(bits, "bits", least=1)
+        self.bits = as_integer(bits, "bits", least=1)
         if self.bits > PRODUCT_BITS:
             raise ValueError(f"bits must be at most {PRODUCT_BITS}.")
         self._known: tuple[Schema, tuple[Term, ...]] | None = None
@@ -145,7 +145,7 @@ class SumsOfProducts(Additive):
         wide = [steps for steps in self._steps(schema) if steps > 0]
         size, k, s = self._size, len(wide), int((squares > 0).sum())
         largest = size * counted + (
-            _lone(size, wide[0]) if k == s == 1 else size * k * (k + 1) // 2
+            _largest_alone(size, wide[0]) if k == s == 1 else size * k * (k + 1) // 2
         )
         largest_squared = size**2 * (counted + k * (k + 1) // 2)
         # products of different entries change most where j of m entries change sign: j(m - j) pairs
@@ -154,7 +154,7 @@ class SumsOfProducts(Additive):
         l1 = min(2 * int(crossed.sum()), 2 * size * turned) + int(squares.sum())
         # ‖vv' - ww'‖² <= 2m²; the entries asked for are at most half of it plus half of the squares
         joint = size**2 * min(Fraction(4 * turned + s), m * m + Fraction(s, 2))
-        apart = 4 * _squared(crossed) + _squared(squares)
+        apart = 4 * _square(crossed) + _square(squares)
         return Extent(largest, largest_squared, l1, min(apart, ceil(joint)))
 
     def _scale(self, schema: Schema) -> Floats:
@@ -175,7 +175,7 @@ class SumsOfProducts(Additive):
         i, j = self._pairs(schema).T
         return np.asarray(i[(i == j) & (i > 0)])
 
-    def _shifted(self, schema: Schema) -> Units:
+    def _shift(self, schema: Schema) -> Units:
         """The units, moved by what a floor's codes lie low on average: half a cell."""
         middle, half = self._units(schema)
         shift = np.zeros(len(middle))
@@ -192,7 +192,7 @@ class SumsOfProducts(Additive):
         matrix[:, at, at] = matrix[:, :1, 0] - matrix[:, at, at]  # u² = 1 - (1 - u²)
         steps = np.array([1, *self._steps(schema)])
         matrix[:, steps == 0, steps == 0] = 0.0  # columns of one value: nothing but noise
-        middle, half = self._shifted(schema)
+        middle, half = self._shift(schema)
         move = np.diag(half)
         move[:, 0] = middle
         value = move @ matrix @ move.T
@@ -203,7 +203,7 @@ class SumsOfProducts(Additive):
 
     def _parts(self, spread: Floats, schema: Schema) -> list[Floats]:
         """What the noise of independent coordinates adds to each entry: they add up, or their squares do."""
-        middle, half = self._shifted(schema)
+        middle, half = self._shift(schema)
         half = np.where(np.arange(len(half)) > 0, half, 0.0)  # the constant has no noise of its own
         count, single = np.outer(middle, middle), np.outer(middle, half)
         other = single.T.copy()
@@ -231,14 +231,14 @@ class SumsOfProducts(Additive):
         return value - half, value + half
 
 
-def _lone(size: int, steps: int) -> int:
+def _largest_alone(size: int, steps: int) -> int:
     """The largest |u| + 1 - u² on a grid, in a coordinate's size: nearest to u = 1/2, where it is 5/4."""
     near = [z for z in range(steps // 2 - 1, steps // 2 + 3) if (steps - z) % 2 == 0]
     single, square = size // steps, size // steps**2
     return max(single * z + square * (steps**2 - z**2) for z in near if 0 <= z <= steps)
 
 
-def _squared(sizes: Integers) -> int:
+def _square(sizes: Integers) -> int:
     """The sum of squares, in exact integers."""
     values, counts = np.unique(sizes, return_counts=True)
     return sum(v * v * n for v, n in zip(values.tolist(), counts.tolist(), strict=True))

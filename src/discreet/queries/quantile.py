@@ -80,7 +80,9 @@ class Quantile(Query):
         """How much one person moves the scores for one q, summed over the groups."""
         above, below = q.numerator, q.denominator - q.numerator
         one = max(above, below)
-        return self._moved(Extent(one, one**2, q.denominator, q.denominator**2), schema, unit).l1
+        return self._sensitivity_from_extent(
+            Extent(one, one**2, q.denominator, q.denominator**2), schema, unit
+        ).l1
 
     @staticmethod
     def scores(

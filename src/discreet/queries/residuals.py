@@ -13,7 +13,7 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Cuts, Extent, Lookup, Sensitivity, Term
 from discreet.columns import column_name, numeric_column
 from discreet.queries.additive import Additive, Floats
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 
@@ -143,7 +143,9 @@ class Residuals(Additive):
         return self._coded(self.cells.larger(schema), unit, self.terms(schema))
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
-        return self._moved(self.extent(schema, True), self.cells.larger(schema), unit)
+        return self._sensitivity_from_extent(
+            self.extent(schema, True), self.cells.larger(schema), unit
+        )
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
         return totals / SIZE
@@ -259,7 +261,7 @@ class NumberResiduals(Residuals):
         cells: Cells | None = None,
     ) -> None:
         super().__init__(target, by, [score], [offset], cells)
-        self.steps = whole(steps, "steps", least=1)
+        self.steps = as_integer(steps, "steps", least=1)
         if self.steps > 2**20:
             raise ValueError(f"steps must be at most 2^20, got {steps!r}.")
 

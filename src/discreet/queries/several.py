@@ -113,7 +113,7 @@ class PreparedJoint(Prepared):
             raise TypeError(
                 f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
             )
-        self._law = mechanism.law(sensitivity)
+        self._law = mechanism.distribution(sensitivity)
         self.measure = mechanism.measure
         if isinstance(self._law, NoNoise) and sensitivity.l1:
             if not unit.is_public:

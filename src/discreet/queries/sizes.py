@@ -6,14 +6,14 @@ import math
 
 from discreet.coding import Code, CodedQuery, Linear
 
-__all__ = ["MOST_ROWS", "MOST_SUMMAND", "MOST_TOTAL", "check_totals", "largest_summand"]
+__all__ = ["MAX_ROWS", "MAX_SUMMAND", "MAX_TOTAL", "check_totals", "largest_summand"]
 
 #: No sum is larger: what noise adds, below 2^60, leaves it within int64.
-MOST_TOTAL = 2**62
+MAX_TOTAL = 2**62
 #: No table has more rows; where their number is private, this is what stands for it.
-MOST_ROWS = 2**40
+MAX_ROWS = 2**40
 #: No row adds more to a sum: so 2^32 rows can always be added up.
-MOST_SUMMAND = 2**30
+MAX_SUMMAND = 2**30
 
 
 def largest_summand(query: CodedQuery) -> int:
@@ -28,7 +28,7 @@ def largest_summand(query: CodedQuery) -> int:
     largest = 0
     for term in query.terms:
         size = abs(term.weight) * math.prod(map(size_of, term.codes))
-        if size > max(largest, MOST_SUMMAND) and len(term.codes) == 2:
+        if size > max(largest, MAX_SUMMAND) and len(term.codes) == 2:
             size = min(size, abs(term.weight) * _largest_product(*term.codes, query))
         largest = max(largest, size)
     return largest
@@ -68,13 +68,13 @@ def check_totals(query: CodedQuery, rows: int | None) -> None:
     Where the number is private, tables of 2^62/summand rows are taken: at least 2^32, which no table has.
     """
     largest = largest_summand(query)
-    if largest > MOST_SUMMAND:
+    if largest > MAX_SUMMAND:
         raise ValueError(
             f"one row could add {largest:.3g} to a sum of this query, which is more than the 2^30 that "
             "always fit into 64 bits: use a coarser grid (bits=...), or smaller values of a score."
         )
-    if rows is not None and (rows > MOST_ROWS or rows * largest > MOST_TOTAL):
-        most = min(MOST_ROWS, MOST_TOTAL // max(1, largest))
+    if rows is not None and (rows > MAX_ROWS or rows * largest > MAX_TOTAL):
+        most = min(MAX_ROWS, MAX_TOTAL // max(1, largest))
         raise ValueError(
             f"rows: this query adds up at most {most} rows, so that its sums fit into 64 bits, but "
             f"rows={rows} was declared. Ask for parts of the rows, or on a coarser grid."

@@ -3,8 +3,8 @@
 from discreet.testing.estimators import ESTIMATORS, Example, all_estimators_for_checks
 from discreet.testing.registry import (
     DISCOVERIES,
+    DISTRIBUTIONS,
     EVENTS,
-    LAWS,
     LOCALS,
     MECHANISMS,
     QUERIES,
@@ -15,9 +15,9 @@ from discreet.testing.switches import exact_keys, exact_totals, fixed_noise
 
 __all__ = [
     "DISCOVERIES",
+    "DISTRIBUTIONS",
     "ESTIMATORS",
     "EVENTS",
-    "LAWS",
     "LOCALS",
     "MECHANISMS",
     "QUERIES",

@@ -63,16 +63,16 @@ class Example:
     @property
     def target(self) -> Literal["none", "class", "number"]:
         """What it learns; for an estimator around another one, what that one learns."""
-        return self.made()._target
+        return self.build()._target
 
     @property
     def accept_assumed(self) -> bool:
         """Whether ledgers for it must accept events that are assumed to be private."""
         return bool(self.parameters.get("accept_assumed", False))
 
-    def made(self, **parameters: Any) -> PrivateEstimator:
+    def build(self, **parameters: Any) -> PrivateEstimator:
         """An estimator with the example's parameters and these."""
-        inner = {"estimator": Example(self.inner).made()} if self.inner else {}
+        inner = {"estimator": Example(self.inner).build()} if self.inner else {}
         return self.kind(**{**inner, **self.parameters, **parameters})
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ def all_estimators_for_checks() -> Iterator[tuple[PrivateEstimator, dict[str, st
     The checks invent their data, so the rows are declared public and no noise is drawn.
     """
     for example in ESTIMATORS:
-        yield example.made(unit=PUBLIC, epsilon=math.inf), dict(example.failing)
+        yield example.build(unit=PUBLIC, epsilon=math.inf), dict(example.failing)
 
 
 def estimator_classes() -> list[type[PrivateEstimator]]:

@@ -11,10 +11,19 @@ from discreet import events, mechanisms, queries
 from discreet.columns import Nearest
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
-from discreet.mechanisms import AdditiveMechanism, Law, LocalMechanism
+from discreet.mechanisms import AdditiveMechanism, Distribution, LocalMechanism
 from discreet.queries import Query
 
-__all__ = ["DISCOVERIES", "EVENTS", "LAWS", "LOCALS", "MECHANISMS", "QUERIES", "SEVERAL", "missing"]
+__all__ = [
+    "DISCOVERIES",
+    "DISTRIBUTIONS",
+    "EVENTS",
+    "LOCALS",
+    "MECHANISMS",
+    "QUERIES",
+    "SEVERAL",
+    "missing",
+]
 
 _LEAF = events.DiscreteLaplace(2, 1)
 
@@ -62,10 +71,10 @@ MECHANISMS: tuple[AdditiveMechanism, ...] = (
     mechanisms.DiscreteGaussian(rho="1/8"),
 )
 
-LAWS: tuple[Law, ...] = (
-    mechanisms.LaplaceLaw(Fraction(3, 2)),
-    mechanisms.GaussianLaw(Fraction(5, 2)),
-    mechanisms.DiscreteGaussianLaw(Fraction(5, 2)),
+DISTRIBUTIONS: tuple[Distribution, ...] = (
+    mechanisms.LaplaceDistribution(Fraction(3, 2)),
+    mechanisms.GaussianDistribution(Fraction(5, 2)),
+    mechanisms.DiscreteGaussianDistribution(Fraction(5, 2)),
     mechanisms.NoNoise(),
 )
 

@@ -39,7 +39,7 @@ def exact_keys(dataset: PrivateDataset, query: Count) -> dict[str, int]:
     _check_public(dataset, "exact_keys")
     if query.keys is None:
         raise ValueError("query must be dp.Count(by=dp.Keys.discover(...)).")
-    query.keys.checked(dataset.schema)
+    query.keys.check(dataset.schema)
     coded = query.coded(dataset.schema, dataset.unit)
     return dataset._engine.keys(coded, query.keys.column, query.keys.groups(dataset.unit))
 

@@ -84,7 +84,7 @@ def test_hashing(epsilon, k):
     shares = np.bincount(values[0], minlength=k) / n
     with testing.fixed_noise(33):
         reports = mechanism.randomize(values)
-    told = np.array([mechanism.supported(reports[code], code).mean() for code in range(k)])
+    told = np.array([mechanism.find_supported(reports[code], code).mean() for code in range(k)])
     estimate = (told - q) / (p - q)
     errors = np.array([mechanism.expected_error(n, share) for share in shares])
     assert chi2.sf(np.sum(((estimate - shares) / errors) ** 2), k) > LEVEL
@@ -98,7 +98,7 @@ def test_hashing_estimates_every_value_from_all_reports(k):
         reports = mechanism.randomize(truth_of(k, 9000))
     counts, n = mechanism.supports(reports)
     assert n == 9000
-    assert counts.tolist() == [mechanism.supported(reports, code).sum() for code in range(k)]
+    assert counts.tolist() == [mechanism.find_supported(reports, code).sum() for code in range(k)]
 
 
 @pytest.mark.parametrize("epsilon", [1, 4])

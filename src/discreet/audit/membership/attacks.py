@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 #: Fitted deviations are at least this: a model that always says the same isn't infinitely surprising.
-_LEAST_DEVIATION = 1e-2
+_MIN_DEVIATION = 1e-2
 
 #: The variance common to all records counts as much as this many shadows in a record's own.
 _WEIGHTS = {"each": 0.0, "shrunk": 8.0, "shared": math.inf}
@@ -134,7 +134,7 @@ def _normal(values: Floats, where: Flags, weight: float) -> tuple[Floats, Floats
         # a record without degrees of freedom takes the common variance
         weights = np.where(freedom > 0, weight, 1.0)
         found = (squares + weights * common) / (freedom + weights)
-    return mean, np.maximum(np.sqrt(found), _LEAST_DEVIATION)
+    return mean, np.maximum(np.sqrt(found), _MIN_DEVIATION)
 
 
 def rmia(

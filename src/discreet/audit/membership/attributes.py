@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from discreet.audit.membership.game import class_probabilities, trainer
 from discreet.audit.membership.report import Rate
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["AttributeReport", "attribute_inference"]
 
 #: A column with more values than this isn't guessed value by value.
-_MOST_VALUES = 64
+_MAX_VALUES = 64
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,12 +104,12 @@ def attribute_inference(
 
     records, labels = np.asarray(X), np.asarray(y)
     train, rng = trainer(algorithm), np.random.default_rng(random_state)
-    whole(models, "models", least=1)
-    if records.ndim != 2 or not 0 <= whole(column, "column") < records.shape[1]:
+    as_integer(models, "models", least=1)
+    if records.ndim != 2 or not 0 <= as_integer(column, "column") < records.shape[1]:
         raise ValueError("column must be the number of a column of X.")
     values, truth, counts = np.unique(records[:, column], return_inverse=True, return_counts=True)
-    if not 2 <= len(values) <= _MOST_VALUES:
-        raise ValueError(f"column must have between 2 and {_MOST_VALUES} values; bin it first.")
+    if not 2 <= len(values) <= _MAX_VALUES:
+        raise ValueError(f"column must have between 2 and {_MAX_VALUES} values; bin it first.")
     if without_model is None:
         without_model = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
     classes, codes = np.unique(labels, return_inverse=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["Answers", "Game", "class_probabilities", "play", "trainer"]
 
@@ -174,8 +174,8 @@ def play(
     records, labels = table(X), np.asarray(y)
     if labels.shape != (len(records),):
         raise ValueError("y must have one label for each row of X.")
-    whole(targets, "targets", least=1)
-    whole(shadows, "shadows")
+    as_integer(targets, "targets", least=1)
+    as_integer(shadows, "shadows")
     if not 0 <= population < 1:
         raise ValueError(f"population must be at least 0 and below 1, got {population!r}.")
     train, rng = trainer(algorithm), np.random.default_rng(random_state)

@@ -13,7 +13,7 @@ from scipy.optimize import linprog, lsq_linear
 from scipy.special import expit
 
 from discreet.audit.membership.report import Rate
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 __all__ = ["BitReport", "reconstruct_bits", "reconstruct_record", "reconstruction_attack"]
 
@@ -114,7 +114,7 @@ def reconstruction_attack(
     bits = np.asarray(secret)
     if bits.ndim != 1 or bits.dtype != np.bool_ or not len(bits):
         raise ValueError("secret must be a list of booleans, one for each person.")
-    count = 4 * len(bits) if questions is None else whole(questions, "questions", least=1)
+    count = 4 * len(bits) if questions is None else as_integer(questions, "questions", least=1)
     rng = np.random.default_rng(random_state)
     subsets = rng.integers(0, 2, (count, len(bits))).astype(np.bool_)
     answers = np.asarray(answer(subsets), np.float64)

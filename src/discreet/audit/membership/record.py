@@ -12,7 +12,7 @@ from scipy.special import betaincinv, ndtri
 
 from discreet.audit.bounds import TwoOutcomes, epsilon_floor
 from discreet.audit.membership.game import Answers, class_probabilities, rows, table, trainer
-from discreet.rational import Number, probability, whole
+from discreet.rational import Number, as_integer, probability
 
 __all__ = ["RecordAudit", "audit_record", "audit_scores"]
 
@@ -96,8 +96,8 @@ def audit_record(
     """
     records, labels = table(X), np.asarray(y)
     train = trainer(algorithm)
-    whole(runs, "runs", least=4)
-    if not 0 <= whole(record, "record") < len(records):
+    as_integer(runs, "runs", least=4)
+    if not 0 <= as_integer(record, "record") < len(records):
         raise ValueError("record must be the number of a row of X.")
     classes, codes = np.unique(labels, return_inverse=True)
     own = np.array([record])

@@ -16,22 +16,22 @@ from discreet.audit.results import AuditResult
 from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP
 from discreet.mechanisms import (
-    DiscreteGaussianLaw,
+    DiscreteGaussianDistribution,
+    Distribution,
     Gaussian,
-    GaussianLaw,
-    LaplaceLaw,
-    Law,
+    GaussianDistribution,
+    LaplaceDistribution,
     Staircase,
     accuracy,
 )
-from discreet.mechanisms.staircase import StaircaseNoise
+from discreet.mechanisms.staircase import StaircaseDistribution
 
 
-def plus(law: Law) -> Callable[..., Any]:
+def plus(distribution: Distribution) -> Callable[..., Any]:
     """The mechanism that adds this noise to an integer or to a vector."""
 
     def noised(value: Any, trials: int) -> Any:
-        return law.run(np.repeat(np.asarray(value, np.int64)[None], trials, axis=0))
+        return distribution.run(np.repeat(np.asarray(value, np.int64)[None], trials, axis=0))
 
     return noised
 
@@ -39,31 +39,33 @@ def plus(law: Law) -> Callable[..., Any]:
 @attack("discrete-laplace")
 def discrete_laplace() -> Iterator[Part]:
     for scale, shift in ((Fraction(2), 1), (Fraction(1), 1), (Fraction(7), 5), (Fraction(1, 4), 1)):
-        law = LaplaceLaw(scale)
-        claim = accounting.cost(law.event(Sensitivity(shift, shift**2)), PureDP)
-        yield Case(f"scale {scale}, shift {shift}", plus(law), (0, shift), claim, 200_000)
-    law = LaplaceLaw(Fraction(3))
-    claim = accounting.cost(law.event(Sensitivity(3, 9)), PureDP)
-    yield Case("a vector", plus(law), (np.zeros(3, int), np.array([1, -1, 1])), claim, 100_000)
+        distribution = LaplaceDistribution(scale)
+        claim = accounting.cost(distribution.event(Sensitivity(shift, shift**2)), PureDP)
+        yield Case(f"scale {scale}, shift {shift}", plus(distribution), (0, shift), claim, 200_000)
+    distribution = LaplaceDistribution(Fraction(3))
+    claim = accounting.cost(distribution.event(Sensitivity(3, 9)), PureDP)
+    yield Case(
+        "a vector", plus(distribution), (np.zeros(3, int), np.array([1, -1, 1])), claim, 100_000
+    )
 
 
 @attack("rounded-gaussian")
 def rounded_gaussian() -> Iterator[Part]:
     for sigma, shift in ((2, 1), (1, 1), (9, 5), (1000, 1000)):
-        law = GaussianLaw(Fraction(sigma))
+        distribution = GaussianDistribution(Fraction(sigma))
         sensitivity = Sensitivity(shift, shift**2)
-        claim = accounting.cost(law.event(sensitivity), GaussianDP)
-        yield Case(f"σ = {sigma}, shift {shift}", plus(law), (0, shift), claim, 200_000)
-    calibrated = plus(Gaussian(1, "1/100").law(Sensitivity(1, 1)))
+        claim = accounting.cost(distribution.event(sensitivity), GaussianDP)
+        yield Case(f"σ = {sigma}, shift {shift}", plus(distribution), (0, shift), claim, 200_000)
+    calibrated = plus(Gaussian(1, "1/100").distribution(Sensitivity(1, 1)))
     yield Case("calibrated to (1, 0.01)", calibrated, (0, 1), ApproxDP(1, "1/100"), 200_000)
 
 
 @attack("discrete-gaussian")
 def discrete_gaussian() -> Iterator[Part]:
     for sigma, shift in ((2, 1), (9, 5)):
-        law = DiscreteGaussianLaw(Fraction(sigma))
-        claim = accounting.cost(law.event(Sensitivity(shift, shift**2)), ZCDP)
-        yield Case(f"σ = {sigma}, shift {shift}", plus(law), (0, shift), claim, 100_000)
+        distribution = DiscreteGaussianDistribution(Fraction(sigma))
+        claim = accounting.cost(distribution.event(Sensitivity(shift, shift**2)), ZCDP)
+        yield Case(f"σ = {sigma}, shift {shift}", plus(distribution), (0, shift), claim, 100_000)
         p, q = (discrete_gaussian_law(float(sigma), at) for at in (0, shift))
         yield exact(p, q, claim, title=f"σ = {sigma}, shift {shift}: its law")
 
@@ -78,9 +80,9 @@ def discrete_gaussian_law(sigma: float, centre: int, reach: int = 4000) -> Any:
 @attack("analytic-formula-for-discrete-gaussian")
 def analytic_for_discrete() -> Iterator[AuditResult]:
     for epsilon, delta, shift in ((1.0, 1e-5, 1), (8.0, 1e-5, 2), (4.0, 0.05, 1)):
-        law = Gaussian(epsilon, delta).law(Sensitivity(shift, shift**2))
-        assert isinstance(law, GaussianLaw)
-        p, q = (discrete_gaussian_law(float(law.sigma), at) for at in (shift, 0))
+        distribution = Gaussian(epsilon, delta).distribution(Sensitivity(shift, shift**2))
+        assert isinstance(distribution, GaussianDistribution)
+        p, q = (discrete_gaussian_law(float(distribution.sigma), at) for at in (shift, 0))
         title = f"σ by the analytic formula at ({epsilon:g}, {delta:g}), Δ = {shift}"
         yield exact(p, q, ApproxDP(epsilon, delta), title=title)
 
@@ -104,6 +106,6 @@ def staircase() -> Iterator[Part]:
         yield Case(f"ε = {epsilon}, Δ = {width}", drawn(noise), (0, width), claim, 200_000)
 
 
-def drawn(noise: StaircaseNoise) -> Callable[..., Any]:
+def drawn(noise: StaircaseDistribution) -> Callable[..., Any]:
     """The mechanism that adds such noise to an integer."""
     return lambda value, trials: value + noise.draw(trials)

@@ -6,7 +6,7 @@ CODE = (
     "discreet.mechanisms",
     "discreet.mechanisms.accuracy",
     "discreet.mechanisms.additive",
-    "discreet.mechanisms.laws",
+    "discreet.mechanisms.distributions",
     "discreet.mechanisms.staircase",
 )
 RESTS_ON = NOISED
@@ -22,9 +22,9 @@ CLAIMS = (
         source="Ghosh, Roughgarden & Sundararajan 2012; Dwork, McSherry, Nissim & Smith 2006",
         proof="additive.md",
         functions=(
-            "discreet.mechanisms.laws.LaplaceLaw.event",
-            "discreet.mechanisms.laws.LaplaceLaw.run",
-            "discreet.mechanisms.additive.Laplace.law",
+            "discreet.mechanisms.distributions.LaplaceDistribution.event",
+            "discreet.mechanisms.distributions.LaplaceDistribution.run",
+            "discreet.mechanisms.additive.Laplace.distribution",
             "discreet.noise.discrete_laplace",
             "discreet.noise.laplace",
             "discreet.noise.inversion",
@@ -41,9 +41,9 @@ CLAIMS = (
         source="Balle & Wang 2018; Dong, Roth & Su 2022; Bun & Steinke 2016",
         proof="additive.md",
         functions=(
-            "discreet.mechanisms.laws.GaussianLaw.event",
-            "discreet.mechanisms.laws.GaussianLaw.run",
-            "discreet.mechanisms.additive.Gaussian.law",
+            "discreet.mechanisms.distributions.GaussianDistribution.event",
+            "discreet.mechanisms.distributions.GaussianDistribution.run",
+            "discreet.mechanisms.additive.Gaussian.distribution",
             "discreet.noise.rounded_gaussian",
             "discreet.noise.gaussian",
         ),
@@ -57,9 +57,9 @@ CLAIMS = (
         source="Canonne, Kamath & Steinke 2020",
         proof="additive.md",
         functions=(
-            "discreet.mechanisms.laws.DiscreteGaussianLaw.event",
-            "discreet.mechanisms.laws.DiscreteGaussianLaw.run",
-            "discreet.mechanisms.additive.DiscreteGaussian.law",
+            "discreet.mechanisms.distributions.DiscreteGaussianDistribution.event",
+            "discreet.mechanisms.distributions.DiscreteGaussianDistribution.run",
+            "discreet.mechanisms.additive.DiscreteGaussian.distribution",
             "discreet.noise.discrete_gaussian",
         ),
     ),
@@ -84,7 +84,7 @@ CLAIMS = (
         functions=(
             "discreet.mechanisms.staircase.Staircase.event",
             "discreet.mechanisms.staircase.Staircase.run",
-            "discreet.mechanisms.staircase.StaircaseNoise.draw",
+            "discreet.mechanisms.staircase.StaircaseDistribution.draw",
         ),
     ),
     Claim(

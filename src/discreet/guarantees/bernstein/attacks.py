@@ -30,11 +30,11 @@ def bernstein() -> Iterator[Part]:
         claim = accounting.cost(mechanism.event(sensitivity), PureDP)
         here = np.zeros((degree + 1) ** dimension, np.int64)
         there = here + 256
-        run = told_apart(mechanism.law(sensitivity), here, there)
+        run = told_apart(mechanism.distribution(sensitivity), here, there)
         title = f"all nodes, degree {degree}, dimension {dimension}"
         yield Case(title, run, (here, there), claim, 40_000)
         gaussian = Bernstein(Gaussian(rho="1/2"), degree, dimension, resolution=2**10)
-        run = told_apart(gaussian.law(sensitivity), here, there)
+        run = told_apart(gaussian.distribution(sensitivity), here, there)
         yield Case(f"{title}, Gaussian noise", run, (here, there), GaussianDP(1), 40_000)
     mechanism = Bernstein(Laplace(2), 3, resolution=2**10)
     yield Case("its polynomial", _released(mechanism), (0.0, 0.25), 2.0, 6_000)

@@ -49,7 +49,7 @@ def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint, Measure], .
     measures = model._schedule(layout)
     # cells to the right, where one row is, score low, cells to the left, where the other is, high
     steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
-    round_, _ = model._round(steep, np.zeros(1), model._usual_clip(), layout, known)
+    round_, _ = model._round(steep, np.zeros(1), model._default_clip(), layout, known)
     return ("first", model._first(layout, known), measures[0]), ("round", round_, measures[-1])
 
 
@@ -59,7 +59,7 @@ def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
     layout = model._public_layout(known)
     steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
     shapes = Learned(steep, steep, np.zeros(1))
-    asked = PairQueries(model, layout, shapes, model._usual_clip(), known).planned(1)
+    asked = PairQueries(model, layout, shapes, model._default_clip(), known).plan(1)
     shares = model._schedule(layout)[2:5]
     return tuple(zip(("search", "counts", "round of pairs"), asked, shares, strict=True))
 

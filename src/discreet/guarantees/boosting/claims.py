@@ -25,7 +25,7 @@ CLAIMS = (
         functions=(
             "discreet.queries.residuals",
             "discreet.models.boosting.layout.public_layout",
-            "discreet.models.boosting.layout.joined",
+            "discreet.models.boosting.layout.join_cells",
             "discreet.models.boosting.learning",
             "discreet.models.boosting.pairs",
             "discreet.models.boosting.estimator.AdditiveBoosting._number_of_pairs",

@@ -16,17 +16,22 @@ from discreet.coding import Sensitivity
 from discreet.guarantees.additive.attacks import plus
 from discreet.guarantees.bugs import broken_noise as noise_bugs
 from discreet.measures import ApproxDP, GaussianDP
-from discreet.mechanisms import Gaussian, GaussianLaw, Laplace, LaplaceLaw
+from discreet.mechanisms import Gaussian, GaussianDistribution, Laplace, LaplaceDistribution
 
 
 @attack("half-the-noise")
 def half_the_noise() -> Iterator[Part]:
-    law = Laplace(1).law(Sensitivity(1, 1))
-    assert isinstance(law, LaplaceLaw)
-    yield Case("Laplace noise at half the scale", plus(LaplaceLaw(law.scale / 2)), (0, 1), 1.0)
-    gaussian = Gaussian(1, "1/1000").law(Sensitivity(1000, 1000**2))
-    assert isinstance(gaussian, GaussianLaw)
-    weak = plus(GaussianLaw(gaussian.sigma / 2))
+    distribution = Laplace(1).distribution(Sensitivity(1, 1))
+    assert isinstance(distribution, LaplaceDistribution)
+    yield Case(
+        "Laplace noise at half the scale",
+        plus(LaplaceDistribution(distribution.scale / 2)),
+        (0, 1),
+        1.0,
+    )
+    gaussian = Gaussian(1, "1/1000").distribution(Sensitivity(1000, 1000**2))
+    assert isinstance(gaussian, GaussianDistribution)
+    weak = plus(GaussianDistribution(gaussian.sigma / 2))
     claim = ApproxDP(1, "1/1000")
     yield Case("Gaussian noise at half the σ", weak, (0, 1000), claim, 1_000_000)
 

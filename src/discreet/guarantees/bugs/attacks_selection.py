@@ -40,24 +40,24 @@ def variant_3() -> Iterator[Part]:
 
 @attack("sparse-vector-with-noise-for-one")
 def variant_4() -> Iterator[Part]:
-    laws = [sparse_vector_law(a, 0, 4.0, 4 / 3, cutoff=3) for a in (FALLS, RISES)]
-    yield compared(laws, 1.0, "its law: answers 000111 and 111000, cutoff 3")
+    distributions = [sparse_vector_law(a, 0, 4.0, 4 / 3, cutoff=3) for a in (FALLS, RISES)]
+    yield compared(distributions, 1.0, "its law: answers 000111 and 111000, cutoff 3")
     run = partial(selection_bugs.variant_4, epsilon=1.0, cutoff=3)
     yield Case("answers 000111 and 111000, cutoff 3", run, (FALLS, RISES), 1.0, 40_000)
 
 
 @attack("sparse-vector-with-silent-answers")
 def variant_5() -> Iterator[Part]:
-    laws = [sparse_vector_law(a, 0, 2.0, 0.0) for a in ((0, 1), (1, 0))]
-    yield compared(laws, 1.0, "its law: answers 01 and 10")
+    distributions = [sparse_vector_law(a, 0, 2.0, 0.0) for a in ((0, 1), (1, 0))]
+    yield compared(distributions, 1.0, "its law: answers 01 and 10")
     run = partial(selection_bugs.variant_5, epsilon=1.0)
     yield Case("answers 01 and 10", run, ((0, 1), (1, 0)), 1.0, 4_000)
 
 
 @attack("sparse-vector-without-end")
 def variant_6() -> Iterator[Part]:
-    laws = [sparse_vector_law(a, 0, 2.0, 2.0) for a in (FALLS, RISES)]
-    yield compared(laws, 1.0, "its law: answers 000111 and 111000")
+    distributions = [sparse_vector_law(a, 0, 2.0, 2.0) for a in (FALLS, RISES)]
+    yield compared(distributions, 1.0, "its law: answers 000111 and 111000")
     run = partial(selection_bugs.variant_6, epsilon=1.0)
     yield Case("answers 000111 and 111000", run, (FALLS, RISES), 1.0, 100_000)
 

@@ -15,17 +15,17 @@ from discreet.guarantees.fits import (
     SCHEMA,
     Integers,
     Rows,
+    add_noise,
     case,
     facts,
     fit_case,
     likelihood,
-    noised,
     pair,
     whole_plan,
 )
 from discreet.measures import GaussianDP, Measure, PureDP
 from discreet.mechanisms import (
-    Law,
+    Distribution,
     NoNoise,
     mechanism_for,
 )
@@ -65,12 +65,18 @@ def k_means() -> Iterator[Part]:
 
 
 def blocks_case(
-    relation: Relation, budget: Measure, *, law: Law | None = None, trials: int = 40_000
+    relation: Relation,
+    budget: Measure,
+    *,
+    distribution: Distribution | None = None,
+    trials: int = 40_000,
 ) -> Case:
     """Sample and aggregate in eight blocks, from starts in the corner that a row is farthest from."""
     unit, blocks, starts = Unit(relation), 8, np.zeros((1, 1, 2))
     moved = block_sensitivity(SCHEMA, unit, ("x", "y"), 1, blocks)
-    chosen = mechanism_for(budget, moved).law(moved) if law is None else law
+    chosen = (
+        mechanism_for(budget, moved).distribution(moved) if distribution is None else distribution
+    )
     step = BlockCentres(("x", "y"), starts, blocks, NoNoise())
 
     def read(rows: Rows) -> Integers:
@@ -84,7 +90,7 @@ def blocks_case(
     )
     options = {"score": likelihood(chosen, read(first), read(second))}
     title = f"{blocks} blocks, {budget!r}, {relation.value}"
-    return Case(title, noised(chosen, read), (first, second), claim, trials, options)
+    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options)
 
 
 @attack("k-means-blocks")

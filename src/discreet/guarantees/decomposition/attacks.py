@@ -21,21 +21,21 @@ from discreet.guarantees.fits import (
     ROW,
     SCHEMA,
     Listener,
+    add_noise,
     case,
     facts,
     fit_case,
-    flat,
+    flatten,
     likelihood,
-    noised,
     whole_plan,
 )
 from discreet.ledger import Ledger
 from discreet.measures import PureDP
-from discreet.mechanisms import Laplace, Law
+from discreet.mechanisms import Distribution, Laplace
 from discreet.models.decomposition import PCA
 from discreet.models.decomposition.ball import RADIUS, Ball
 from discreet.models.decomposition.directions import PrincipalDirections
-from discreet.models.inputs import opened
+from discreet.models.inputs import open_input
 from discreet.noise import bingham
 from discreet.step import CodedRows
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
@@ -106,19 +106,30 @@ def in_the_plane(relation: Relation, more: int = 20) -> Part:
     """The stated distribution on a fine grid of angles; many rows on one axis bring it near its bound."""
     made, angles = step(relation), np.arange(2000) * np.pi / 2000
     unit_vectors = np.column_stack([np.cos(angles), np.sin(angles)])
-    laws = []
+    distributions = []
     for codes in (rows(more + 1, 0), rows(more, 0 if relation is ADD_REMOVE else 1)):
         matrix = concentration(made, codes)
         exponent = np.einsum("ni,ij,nj->n", unit_vectors, matrix, unit_vectors)
         weights = np.exp(exponent - exponent.max())
-        laws.append(weights / weights.sum())
-    return exact(laws[0], laws[1], PureDP(EPSILON), title=f"angles in the plane, {relation.value}")
+        distributions.append(weights / weights.sum())
+    return exact(
+        distributions[0],
+        distributions[1],
+        PureDP(EPSILON),
+        title=f"angles in the plane, {relation.value}",
+    )
 
 
-def squares_case(relation: Relation, *, law: Law | None = None, trials: int = 20_000) -> Case:
+def squares_case(
+    relation: Relation, *, distribution: Distribution | None = None, trials: int = 20_000
+) -> Case:
     """The noised squares along the axes, of rows on the surface of the ball."""
     unit, made = Unit(relation), ball()
-    chosen = Laplace(EPSILON).law(made.sensitivity(unit)) if law is None else law
+    chosen = (
+        Laplace(EPSILON).distribution(made.sensitivity(unit))
+        if distribution is None
+        else distribution
+    )
     first, second = rows(1, 0), (rows(0, 0) if relation is ADD_REMOVE else rows(0, 1))
 
     def read(codes: Any) -> Integers:
@@ -126,7 +137,7 @@ def squares_case(relation: Relation, *, law: Law | None = None, trials: int = 20
 
     options = {"score": likelihood(chosen, read(first), read(second))}
     title = f"squares, {relation.value}"
-    return Case(title, noised(chosen, read), (first, second), PureDP(EPSILON), trials, options)
+    return Case(title, add_noise(chosen, read), (first, second), PureDP(EPSILON), trials, options)
 
 
 def told_case(trials: int = 300) -> Case:
@@ -136,7 +147,7 @@ def told_case(trials: int = 300) -> Case:
     def mechanism(table: Any, trials: int) -> Floats:
         limit = model._measure().times(trials + 1)
         data = PrivateDataset(table, SCHEMA, ledger=Ledger(limit=limit, accept_assumed=True))
-        source = opened(model, data, None, None, None)
+        source = open_input(model, data, None, None, None)
         plan = model._plan(source.facts, None)
         heard = []
         with data.prepaid(Repeat(plan.event, trials)) as door:
@@ -144,7 +155,7 @@ def told_case(trials: int = 300) -> Case:
                 listener = Listener(door)
                 model._remember(source.facts, source.named)
                 model._train(plan, listener)  # type: ignore[arg-type]
-                heard.append(np.concatenate([flat(found) for found in listener.told]))
+                heard.append(np.concatenate([flatten(found) for found in listener.told]))
         return np.array(heard)
 
     one = {name: np.array([cell]) for name, cell in ROW.items()}

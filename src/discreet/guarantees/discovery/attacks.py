@@ -143,7 +143,7 @@ def private_bounds() -> Iterator[Part]:
             pairs = list(combinations(found, 2))
         yield sensitivity_exceeded(lambda v: v, pairs, bound.l1, title=f"its counts, {unit}")
         here, there = max(pairs, key=lambda pair: int(np.abs(pair[0] - pair[1]).sum()))
-        run = told_apart(Laplace(1).law(bound), here, there)
+        run = told_apart(Laplace(1).distribution(bound), here, there)
         yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 40_000)
     few, more = ({"u": np.array([5.0] * 40 + cell)} for cell in ([], [1000.0]))
     door = through_the_door(query, PureDP(1), OPEN, UNITS[0])

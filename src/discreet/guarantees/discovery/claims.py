@@ -21,7 +21,7 @@ CLAIMS = (
         proof="discovery.md",
         functions=(
             "discreet.accounting.thresholds.threshold_delta",
-            "discreet.accounting.thresholds.least_threshold",
+            "discreet.accounting.thresholds.minimum_threshold",
             "discreet.queries.discovery.PreparedKeys.answer",
             "discreet.coding.persons.count_texts",
             "discreet.queries.discovery",

@@ -127,8 +127,8 @@ def runs(
             return np.asarray(w)
         units = np.rint(w / float(plan.grid)).astype(np.int64)
         if tilted or weaken == 1:
-            return plan.released(units)
+            return plan.release(units)
         there = units * float(plan.grid)
-        return np.asarray(there + (plan.released(units) - there) / weaken)
+        return np.asarray(there + (plan.release(units) - there) / weaken)
 
     return run

@@ -15,7 +15,7 @@ from discreet.audit.registry import Part, attack
 from discreet.dataset import PrivateDataset
 from discreet.guarantees.ledger import attacks_adaptive as adaptive
 from discreet.ledger import BudgetExceeded, Ledger
-from discreet.ledger.amounts import Amounts, added
+from discreet.ledger.amounts import Amounts, add_amounts
 from discreet.ledger.filters import Filter, RenyiFilter, new_filter
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Count, Histogram, Mean, Quantile, Query, Variance
@@ -37,7 +37,7 @@ def asked_of(filter_: Filter, limit: Measure) -> Callable[[], Callable[[Fraction
         def ask(epsilon: Fraction) -> bool:
             nonlocal totals
             price = filter_.price(events.RandomizedResponse(epsilon), None)
-            more = added(totals, price)
+            more = add_amounts(totals, price)
             if not filter_.fits(more, caps):
                 return False
             totals = more
@@ -79,8 +79,10 @@ def ledger_filter() -> Iterator[Part]:
         ("renyi", ApproxDP(1, "1/100")),
     ):
         filter_ = new_filter(composition, limit, Fraction(0))
-        laws = adaptive.responses(asked_of(filter_, limit), _CHOICES, 9)
-        yield exact(*laws, limit, title=f"the {composition} filter with {limit!r}, 9 questions")
+        distributions = adaptive.responses(asked_of(filter_, limit), _CHOICES, 9)
+        yield exact(
+            *distributions, limit, title=f"the {composition} filter with {limit!r}, 9 questions"
+        )
     yield from _two_steps()
 
 
@@ -97,12 +99,14 @@ def _two_steps() -> Iterator[Part]:
         for _ in range(50):  # the largest loss that the filter accepts
             middle = (low + high) / 2
             event = adaptive.declared(*adaptive.two_points(t, middle))
-            fits = sound.fits(added(first, sound.price(event, None)), caps)
+            fits = sound.fits(add_amounts(first, sound.price(event, None)), caps)
             low, high = (middle, high) if fits else (low, middle)
         second[answer] = adaptive.two_points(t, low)
-    laws = adaptive.transcript((0, 1), second)
+    distributions = adaptive.transcript((0, 1), second)
     yield exact(
-        *laws, adaptive.LIMIT, title="two steps, as much as the filter takes on each branch"
+        *distributions,
+        adaptive.LIMIT,
+        title="two steps, as much as the filter takes on each branch",
     )
 
 

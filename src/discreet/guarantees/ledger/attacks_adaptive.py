@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.events import External
-from discreet.ledger.amounts import added
+from discreet.ledger.amounts import add_amounts
 from discreet.ledger.filters import RenyiFilter
 from discreet.measures import ApproxDP, Renyi
 
 Floats = npt.NDArray[np.float64]
-Law = tuple[float, float]
+Distribution = tuple[float, float]
 
 #: The limit of the two-step example, and the orders whose caps it is built for.
 LIMIT = ApproxDP(Fraction(2), Fraction(1, 10**6))
 ORDERS = (12.0, 64.0)
 
 
-def two_points(t: float, loss: float) -> tuple[Law, Law]:
+def two_points(t: float, loss: float) -> tuple[Distribution, Distribution]:
     """Two distributions on two points; the first point has probability t, and the log-ratio `loss`."""
     low = t * math.exp(-loss)
     return (t, 1 - t), (low, 1 - low)
@@ -33,13 +33,13 @@ FIRST = two_points(1e-4, 0.3)
 SECOND = {0: two_points(0.635, 1.7155), 1: two_points(1.147e-5, 2.0905)}
 
 
-def divergence(p: Law, q: Law, order: float) -> float:
+def divergence(p: Distribution, q: Distribution, order: float) -> float:
     """D_α(P‖Q) of two distributions on two points."""
     logs = [order * math.log(a) + (1 - order) * math.log(b) for a, b in zip(p, q, strict=True)]
     return float(np.logaddexp.reduce(logs)) / (order - 1)
 
 
-def declared(p: Law, q: Law, orders: Sequence[float] = ORDERS) -> External:
+def declared(p: Distribution, q: Distribution, orders: Sequence[float] = ORDERS) -> External:
     """A question as an event with its exact curve, in the worse direction, rounded up."""
     curve = {
         order: max(divergence(p, q, order), divergence(q, p, order)) * (1 + 1e-12)
@@ -53,21 +53,23 @@ def accepts(filter_: RenyiFilter, answer: int) -> bool:
     caps = filter_.caps(LIMIT)
     first = filter_.price(declared(*FIRST), None)
     second = filter_.price(declared(*SECOND[answer]), None)
-    return filter_.fits(first, caps) and filter_.fits(added(first, second), caps)
+    return filter_.fits(first, caps) and filter_.fits(add_amounts(first, second), caps)
 
 
 def transcript(
-    branches: Collection[int], second: dict[int, tuple[Law, Law]] | None = None
+    branches: Collection[int], second: dict[int, tuple[Distribution, Distribution]] | None = None
 ) -> tuple[Floats, Floats]:
     """Both distributions of all answers; a second question is answered only on these branches."""
     asked = SECOND if second is None else second
     sides = []
     for side in (0, 1):
-        law: list[float] = []
+        distribution: list[float] = []
         for answer in (0, 1):
             first = FIRST[side][answer]
-            law += [first * b for b in asked[answer][side]] if answer in branches else [first]
-        sides.append(np.array(law))
+            distribution += (
+                [first * b for b in asked[answer][side]] if answer in branches else [first]
+            )
+        sides.append(np.array(distribution))
     return sides[0], sides[1]
 
 

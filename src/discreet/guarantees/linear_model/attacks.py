@@ -19,13 +19,13 @@ from discreet.guarantees.fits import fit_case
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.mechanisms import Law, mechanism_for
+from discreet.mechanisms import Distribution, mechanism_for
 from discreet.models.linear_model import (
     LinearRegression,
     LogisticRegression,
     SimpleLinearRegression,
 )
-from discreet.models.linear_model.solving import adaptive, centred, functional
+from discreet.models.linear_model.solving import adaptive, centre, functional
 from discreet.models.linear_model.theil_sen import (
     PLACES,
     STEPS,
@@ -67,11 +67,11 @@ def totals(query: NormalEquations, rows: Any, unit: Unit) -> Integers:
     return open_engine(rows, SCHEMA, unit).totals(query.coded(SCHEMA, unit)).ravel()
 
 
-def law_of(query: NormalEquations, measure: Measure, unit: Unit, share: Fraction) -> Law:
+def law_of(query: NormalEquations, measure: Measure, unit: Unit, share: Fraction) -> Distribution:
     """The noise of a release, its sensitivity taken as this share of the right one."""
     right = query.sensitivity(SCHEMA, unit)
     taken = type(right)(int(right.l1 * share), int(right.l2_squared * share**2))
-    return mechanism_for(measure, taken).law(taken)
+    return mechanism_for(measure, taken).distribution(taken)
 
 
 def on_equations(
@@ -88,11 +88,11 @@ def made_of(
 ) -> Mechanism:
     """What is made from each noised matrix."""
     unit = UNITS[0]
-    law = law_of(query, measure, unit, Fraction(1))
+    distribution = law_of(query, measure, unit, Fraction(1))
 
     def mechanism(rows: Any, trials: int) -> Floats:
-        noised = law.run(np.tile(totals(query, rows, unit), (trials, 1)))
-        error = law.expected_error() / 2.0 ** (2 * query.bits)
+        noised = distribution.run(np.tile(totals(query, rows, unit), (trials, 1)))
+        error = distribution.expected_error() / 2.0 ** (2 * query.bits)
         matrices = query.estimate(noised.astype(np.float64), SCHEMA)
         return np.array([make(matrix, error) for matrix in matrices])
 
@@ -109,7 +109,7 @@ def _functional(matrix: Floats, noise: float) -> Floats:
 
 
 def _quotient(matrix: Floats, _: float) -> float:
-    about = centred(matrix)[2]
+    about = centre(matrix)[2]
     return float(about[0, 1] / about[0, 0]) if about[0, 0] > 1e-9 else 0.0
 
 
@@ -152,7 +152,7 @@ def logistic_regression() -> Iterator[Part]:
 
 def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
     """The distribution of both medians for one pairing: probabilities of cells of a grid cut at `edges`."""
-    laws = []
+    distributions = []
     for place in PLACES:
         values = heights(rows[:, 0], rows[:, 1], *pairs, place)
         codes, counts = np.unique(values, return_counts=True)
@@ -161,8 +161,8 @@ def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> F
         # every run of equal scores is made of whole cells, since all values are edges
         at = np.searchsorted(first[order], edges, side="right") - 1
         mass = np.diff([*edges, STEPS + 1]) * np.exp(factor * score[order][at])
-        laws.append(mass / (length * np.exp(factor * score)).sum())
-    return np.asarray(np.multiply.outer(*laws)).ravel()
+        distributions.append(mass / (length * np.exp(factor * score)).sum())
+    return np.asarray(np.multiply.outer(*distributions)).ravel()
 
 
 def lines_compared(

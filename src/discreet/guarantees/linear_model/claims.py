@@ -63,7 +63,7 @@ CLAIMS = (
             "discreet.models.linear_model.theil_sen.PairedLines.run",
             "discreet.models.linear_model.theil_sen.PairedLines._median",
             "discreet.models.linear_model.theil_sen.random_pairs",
-            "discreet.models.linear_model.theil_sen.thrown_pairs",
+            "discreet.models.linear_model.theil_sen.pair_randomly",
             "discreet.models.linear_model.simple.SimpleLinearRegression._shares",
             "discreet.models.linear_model.simple.SimpleLinearRegression._planned_pairs",
             "discreet.models.linear_model.simple.SimpleLinearRegression._paired",

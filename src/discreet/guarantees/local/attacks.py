@@ -71,8 +71,8 @@ def randomised_response() -> Iterator[Part]:
         RandomizedResponse.two_coins(),
     ):
         yield from cases(mechanism, (0, 1))
-        laws = _binary(mechanism, 2)
-        yield exact(*laws, claimed(mechanism), title=f"{mechanism!r}: its chances")
+        distributions = _binary(mechanism, 2)
+        yield exact(*distributions, claimed(mechanism), title=f"{mechanism!r}: its chances")
 
 
 @attack("generalised-randomised-response")
@@ -82,8 +82,8 @@ def generalised_randomised_response() -> Iterator[Part]:
         (GeneralizedRandomizedResponse(2, 3), 3),
     ):
         yield from cases(mechanism, (0, 1))
-        laws = _binary(mechanism, k)
-        yield exact(*laws, claimed(mechanism), title=f"{mechanism!r}: its chances")
+        distributions = _binary(mechanism, k)
+        yield exact(*distributions, claimed(mechanism), title=f"{mechanism!r}: its chances")
 
 
 @attack("unary-encoding")
@@ -94,8 +94,8 @@ def unary_encoding() -> Iterator[Part]:
         # the two bits in which the values differ are independent
         keep, other = map(float, mechanism.chances)
         one, zero = np.array([1 - keep, keep]), np.array([1 - other, other])
-        laws = (np.multiply.outer(one, zero).ravel(), np.multiply.outer(zero, one).ravel())
-        yield exact(*laws, claimed(mechanism), title=f"{mechanism!r}: its chances")
+        distributions = (np.multiply.outer(one, zero).ravel(), np.multiply.outer(zero, one).ravel())
+        yield exact(*distributions, claimed(mechanism), title=f"{mechanism!r}: its chances")
 
 
 @attack("local-hashing")
@@ -114,7 +114,7 @@ def supported(mechanism: LocalHashing) -> Callable[..., Any]:
 
     def run(value: int, trials: int) -> Any:
         told = mechanism.randomize(np.full(trials, value))
-        return np.stack([mechanism.supported(told, code) for code in (0, 1)], axis=1)
+        return np.stack([mechanism.find_supported(told, code) for code in (0, 1)], axis=1)
 
     return run
 

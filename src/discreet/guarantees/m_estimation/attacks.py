@@ -15,9 +15,9 @@ from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.columns import Categorical, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.fits import RELATIONS, fit_case, likelihood, noised
+from discreet.guarantees.fits import RELATIONS, add_noise, fit_case, likelihood
 from discreet.measures import GaussianDP, Measure, PureDP
-from discreet.mechanisms import AdditiveMechanism, GaussianLaw, Law, mechanism_for
+from discreet.mechanisms import AdditiveMechanism, Distribution, GaussianDistribution, mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.m_estimation import HistogramMEstimator
 from discreet.queries.additive import Additive
@@ -62,30 +62,30 @@ def totals(query: Additive, target: str, relation: Relation, rows: Table) -> Int
     return Arrays(rows).totals(query.coded(SCHEMAS[target], Unit(relation))).ravel()
 
 
-def law_of(query: Additive, budget: Measure, target: str, relation: Relation) -> Law:
+def law_of(query: Additive, budget: Measure, target: str, relation: Relation) -> Distribution:
     """The noise that it gets."""
     moved = query.sensitivity(SCHEMAS[target], Unit(relation))
     mechanism = mechanism_for(budget, moved)
     assert isinstance(mechanism, AdditiveMechanism)
-    return mechanism.law(moved)
+    return mechanism.distribution(moved)
 
 
 def case(target: str, relation: Relation, delta: float, trials: int = 20_000) -> Case:
     """The noised cells against what is charged for them."""
     estimator = model(target, epsilon=2, delta=delta)
     query, budget = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
-    law = law_of(query, budget, target, relation)
+    distribution = law_of(query, budget, target, relation)
     first, second = pair(relation)
     here, there = (totals(query, target, relation, rows) for rows in (first, second))
     moved = np.flatnonzero(here != there)
     claim: Any = budget
-    if isinstance(law, GaussianLaw):
+    if isinstance(distribution, GaussianDistribution):
         moved_by = query.sensitivity(SCHEMAS[target], Unit(relation))
-        claim = accounting.cost(law.event(moved_by), GaussianDP)
+        claim = accounting.cost(distribution.event(moved_by), GaussianDP)
     read = lambda rows: totals(query, target, relation, rows)[moved]  # noqa: E731
-    options = {"score": likelihood(law, here[moved], there[moved])}
+    options = {"score": likelihood(distribution, here[moved], there[moved])}
     title = f"cells for a {target}, {relation.value}, δ = {delta:g}"
-    return Case(title, noised(law, read), (first, second), claim, trials, options)
+    return Case(title, add_noise(distribution, read), (first, second), claim, trials, options)
 
 
 def reached(target: str, relation: Relation) -> Part:

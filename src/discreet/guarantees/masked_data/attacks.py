@@ -15,7 +15,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Real
 from discreet.measures import ApproxDP, PureDP
-from discreet.models.inputs import planned
+from discreet.models.inputs import plan_facts
 from discreet.publish import MaskedData, RowPerturbation
 from discreet.publish.perturb import PerturbedRows
 from discreet.schema import Schema
@@ -50,7 +50,7 @@ def masks(rows: Rows) -> Floats:
 def weights() -> Callable[..., Floats]:
     """The noisy weights that masks are made from, many times: a mask says no more."""
     asked = estimator()
-    facts = planned(asked, None, 1, None)
+    facts = plan_facts(asked, None, 1, None)
     step = asked._model()._step(facts)
 
     def run(codes: npt.NDArray[np.int64], trials: int) -> Floats:
@@ -87,7 +87,7 @@ def made_without_rows() -> AuditResult:
     again = MaskedData(**options)
     for name in ("coef_", "intercept_", "columns_", "classes_", "_shares", "_labels"):
         setattr(again, name, getattr(fitted, name))
-    found = again._published(again._masked(30, 3, None))
+    found = again._publish(again._mask(30, 3, None))
     same = np.array_equal(found[0], fitted.X_) and np.array_equal(found[1], fitted.y_)
     words = "they are" if same and fitted._labels is None else "they are not"
     return statement(

@@ -12,7 +12,7 @@ _CHANNEL = (
     _ROWS + "shares",
     _ROWS + "radius",
     _ROWS + "moved",
-    _ROWS + "law",
+    _ROWS + "distribution",
     _ROWS + "response",
     _ROWS + "event",
     _ROWS + "randomize",

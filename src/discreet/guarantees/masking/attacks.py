@@ -20,7 +20,7 @@ from discreet.guarantees.masking.broken import (
     noisy_weights,
     softmax_weights,
 )
-from discreet.guarantees.told import Told
+from discreet.guarantees.told import ScoreOnly
 
 #: Six records in the unit disc with labels.
 _ROWS = np.array([[0.6, 0.3], [0.5, -0.4], [0.2, 0.7], [-0.5, 0.1], [-0.3, -0.6], [-0.7, 0.4]])
@@ -78,11 +78,11 @@ def weights() -> Iterator[Part]:
         "two fits compared",
     )
     mechanism = _of(noisy_weights, epsilon=1.0, strength=strength)
-    told = Told(mechanism, _gamma_score(centres[0], centres[1], bound))
+    told = ScoreOnly(mechanism, _gamma_score(centres[0], centres[1], bound))
     yield Case("noisy weights, ε = 1", told, pair, 1.0, 40_000, {"rounding": 1e-6})
     for dimension in (2, 10):
         first, second = np.zeros(dimension), np.eye(dimension)[0] * bound
-        told = Told(partial(_gamma_noise, scale=bound), _gamma_score(first, second, bound))
+        told = ScoreOnly(partial(_gamma_noise, scale=bound), _gamma_score(first, second, bound))
         title = f"weights that move by all of 2/(λN), d = {dimension}, ε = 1"
         yield Case(title, told, (first, second), 1.0, 40_000, {"rounding": 1e-6})
 
@@ -99,11 +99,11 @@ def exponential_norm() -> Iterator[Part]:
     centres = [logistic(*data, strength) for data in pair]
     scale = 2 / (strength * 6)
     mechanism = _of(noisy_weights, epsilon=1.0, strength=strength, exponential=True)
-    told = Told(mechanism, _ring_score(centres[0], centres[1], scale))
+    told = ScoreOnly(mechanism, _ring_score(centres[0], centres[1], scale))
     yield Case("weights of six records, d = 2, ε = 1", told, pair, 1.0, 100_000, {"rounding": 1e-6})
     for dimension in (2, 10):
         first, second = np.zeros(dimension), np.eye(dimension)[0] * scale
-        told = Told(partial(_ring_noise, scale=scale), _ring_score(first, second, scale))
+        told = ScoreOnly(partial(_ring_noise, scale=scale), _ring_score(first, second, scale))
         title = f"weights that move by all of 2/(λN), d = {dimension}, ε = 1"
         yield Case(title, told, (first, second), 1.0, 400_000, {"rounding": 1e-6})
         near, far = _small_ball(dimension, 1e-6)
@@ -150,7 +150,7 @@ def multi_class() -> Iterator[AuditResult]:
 def true_labels() -> Iterator[Part]:
     pair = _changed((0.6, 0.3), 1.0), _changed((0.6, 0.3), -1.0)
     mechanism = _of(masked_data, epsilon=1.0)
-    told = Told(mechanism, lambda found: found[:, 0, -1])
+    told = ScoreOnly(mechanism, lambda found: found[:, 0, -1])
     yield Case("one record's label is another, ε = 1", told, pair, 1.0, 4_000)
 
 
@@ -158,7 +158,7 @@ def true_labels() -> Iterator[Part]:
 def real_start() -> Iterator[Part]:
     pair = _changed((0.6, 0.3)), _changed((0.6, 0.300001))
     mechanism = _of(masked_data, epsilon=1.0, start=2)
-    told = Told(mechanism, lambda found: found[:, 0, 1])
+    told = ScoreOnly(mechanism, lambda found: found[:, 0, 1])
     yield Case("a starting record moves by 0.000001, ε = 1", told, pair, 1.0, 4_000)
 
 
@@ -166,7 +166,7 @@ def real_start() -> Iterator[Part]:
 def without_labels() -> Iterator[Part]:
     pair = _changed((1.0, 0.0)), _changed((-1.0, 0.0))
     mechanism = _of(masked_data, epsilon=1.0)
-    told = Told(mechanism, lambda found: found[:, :, :-1])
+    told = ScoreOnly(mechanism, lambda found: found[:, :, :-1])
     yield Case(
         "masked records, one record changed, ε = 1", told, pair, 1.0, 8_000, {"rounding": 1e-6}
     )
@@ -175,7 +175,7 @@ def without_labels() -> Iterator[Part]:
 @attack("masking-input-perturbation")
 def input_labels() -> Iterator[Part]:
     pair = _changed((0.6, 0.3), 1.0), _changed((0.6, 0.3), -1.0)
-    told = Told(_of(input_perturbation, epsilon=1.0), lambda found: found[:, 0, -1])
+    told = ScoreOnly(_of(input_perturbation, epsilon=1.0), lambda found: found[:, 0, -1])
     yield Case("one record's label is another, ε = 1", told, pair, 1.0, 4_000)
 
 
@@ -193,5 +193,5 @@ def toy_data() -> Iterator[Part]:
 
 def _input_case(title: str, pair: Any) -> Case:
     score = _gamma_score(pair[0][0][0], pair[1][0][0], 2.0)
-    told = Told(_of(input_perturbation, epsilon=1.0), lambda found: score(found[:, 0, :-1]))
+    told = ScoreOnly(_of(input_perturbation, epsilon=1.0), lambda found: score(found[:, 0, :-1]))
     return Case(title, told, pair, 1.0, 40_000, {"rounding": 1e-6})

@@ -22,7 +22,7 @@ from discreet.guarantees.model_selection.attacks_replay import replays
 from discreet.guarantees.selection.attacks import worst
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, Measure, PureDP, Renyi
-from discreet.mechanisms import LaplaceLaw
+from discreet.mechanisms import LaplaceDistribution
 from discreet.models.metrics import (
     AUC,
     Accuracy,
@@ -88,10 +88,10 @@ def noisy_score(at: int, epsilon: float) -> Floats:
     """Discrete Laplace noise on a count, clamped."""
     q = math.exp(-epsilon)
     values = np.arange(-_FAR, _FAR + 1)
-    law = (1 - q) / (1 + q) * q ** np.abs(values - at)
-    law[0] = q ** (at + _FAR) / (1 + q)
-    law[-1] = q ** (_FAR - at) / (1 + q)
-    return np.asarray(law)
+    distribution = (1 - q) / (1 + q) * q ** np.abs(values - at)
+    distribution[0] = q ** (at + _FAR) / (1 + q)
+    distribution[-1] = q ** (_FAR - at) / (1 + q)
+    return np.asarray(distribution)
 
 
 def searched(present: bool, fit: float, score: float, weights: Sequence[int]) -> Run:
@@ -176,11 +176,11 @@ def table(rows: Sequence[tuple[float, int]]) -> dict[str, Any]:
 def searches(epsilon: Fraction) -> tuple[Callable[..., Any], Measure]:
     """Searches behind the door, many times: a run reveals only its score, which is the worst for it."""
     unit, metric = Unit(ADD_REMOVE), Accuracy()
-    law = LaplaceLaw(1 / epsilon)
-    phases = (law.event(metric.sensitivity(unit)),)
+    distribution = LaplaceDistribution(1 / epsilon)
+    phases = (distribution.event(metric.sensitivity(unit)),)
     plan = Selection((phases, phases), (1, 2), Fraction(0), Fraction(1, 3))
     event = plan.event(unit)
-    step = ScoredRows(metric, Constant(), ("x",), "y", law)
+    step = ScoredRows(metric, Constant(), ("x",), "y", distribution)
 
     def once(at: int, views: tuple[PrivateDataset, ...]) -> tuple[float, Any]:
         right, wrong = views[0].run(step)
@@ -251,8 +251,8 @@ def _sums(metric: Metric, model: Any, rows: list[tuple[float, Any]]) -> Any:
 def scores(metric: Metric, budget: Fraction) -> tuple[Callable[..., Any], Measure]:
     """Noised scores of a public model, many times."""
     unit = Unit(ADD_REMOVE)
-    law = LaplaceLaw(metric.sensitivity(unit).l1 / budget)
-    step = ScoredRows(metric, Constant(), ("x",), "y", law)
+    distribution = LaplaceDistribution(metric.sensitivity(unit).l1 / budget)
+    step = ScoredRows(metric, Constant(), ("x",), "y", distribution)
     event = step.event(SCHEMA, unit)
 
     def run(rows: Sequence[tuple[float, int]], trials: int) -> Any:

@@ -34,7 +34,7 @@ CLAIMS = (
             "discreet.mechanisms.best_of.BestOf.run",
             "discreet.models.model_selection.search.PrivateSearch._divided",
             "discreet.models.model_selection.search.PrivateSearch._train",
-            "discreet.models.model_selection.search.hashed_share",
+            "discreet.models.model_selection.search.hash_share",
             "discreet.models.model_selection.budget",
         ),
     ),

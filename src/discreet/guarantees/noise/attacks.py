@@ -15,15 +15,22 @@ from discreet import noise
 from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.guarantees.additive.attacks import plus
-from discreet.mechanisms import GaussianLaw, LaplaceLaw
+from discreet.mechanisms import GaussianDistribution, LaplaceDistribution
 from discreet.noise import entropy
 
 
 @attack("noise-never-comes-twice")
 def noise_never_comes_twice() -> Iterator[Part]:
-    for law in (LaplaceLaw(Fraction(50)), GaussianLaw(Fraction(50))):
+    for distribution in (LaplaceDistribution(Fraction(50)), GaussianDistribution(Fraction(50))):
         # the inputs are equal: what is looked for is a repeated draw
-        yield Case(f"{law}, two calls and a fork", plus(law), (0, 0), 0.0, 4_000, {"fork": True})
+        yield Case(
+            f"{distribution}, two calls and a fork",
+            plus(distribution),
+            (0, 0),
+            0.0,
+            4_000,
+            {"fork": True},
+        )
     with ThreadPoolExecutor(4) as pool:
         drawn = list(pool.map(lambda _: noise.random_bytes(16), range(64)))
     yield statement(

@@ -26,16 +26,16 @@ def responses(m: int, epsilon: float) -> Floats:
 
 def steep(m: int, v: int, epsilon: float, delta: float) -> Floats:
     """The worst of (ε, δ)-DP for "at least v are right": it jumps at v (``docs/proofs/one_run.md``)."""
-    law = responses(m, epsilon)
-    jump = min(m * delta / (v * law[v]), 1 / law[v:].sum())
-    heights = np.where(np.arange(m + 1) >= v, jump, 0.0) + 1 - jump * law[v:].sum()
-    return np.asarray(heights * law, np.float64)
+    distribution = responses(m, epsilon)
+    jump = min(m * delta / (v * distribution[v]), 1 / distribution[v:].sum())
+    heights = np.where(np.arange(m + 1) >= v, jump, 0.0) + 1 - jump * distribution[v:].sum()
+    return np.asarray(heights * distribution, np.float64)
 
 
 def excess(m: int, v: int, epsilon: float, delta: float) -> float:
     """δ(ε) of `steep`, as a mechanism on coins, when one coin is flipped."""
-    law = steep(m, v, epsilon, delta)
-    each = law / [math.comb(m, k) for k in range(m + 1)]
+    distribution = steep(m, v, epsilon, delta)
+    each = distribution / [math.comb(m, k) for k in range(m + 1)]
     found = 0.0
     for other in range(m):  # right guesses among the other coins
         up, down = each[other + 1], each[other]

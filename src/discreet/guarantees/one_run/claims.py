@@ -19,7 +19,7 @@ CLAIMS = (
         functions=(
             "discreet.audit.one_run._binomial_p_value",
             "discreet.audit.one_run._too_much",
-            "discreet.audit.one_run._needed",
+            "discreet.audit.one_run._power_needed",
             "discreet.audit.one_run.Guesses.p_value",
             "discreet.audit.one_run.guess",
             "discreet.audit.one_run.audit_in_one_run",

@@ -21,7 +21,7 @@ from discreet.columns import Nearest
 from discreet.engines import open_engine
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, GaussianDP, PureDP
-from discreet.mechanisms import Exponential, Gaussian, GaussianLaw, Laplace, Law
+from discreet.mechanisms import Distribution, Exponential, Gaussian, GaussianDistribution, Laplace
 from discreet.queries import (
     Additive,
     CentredSums,
@@ -136,7 +136,9 @@ def farthest(query: Additive, unit: Unit) -> Farthest:
     return Farthest(start[first], found[second], int(l1.max()), squared)
 
 
-def told_apart(law: Law, here: Integers, there: Integers) -> Callable[..., Floats]:
+def told_apart(
+    distribution: Distribution, here: Integers, there: Integers
+) -> Callable[..., Floats]:
     """The mechanism that adds noise to a vector, and reports the likelihood ratio of these two.
 
     The ratio is all that an attacker can use, and auditing one number needs far fewer runs. Coordinates
@@ -146,8 +148,8 @@ def told_apart(law: Law, here: Integers, there: Integers) -> Callable[..., Float
     a, b = here[differ], there[differ]
 
     def noised(centre: Integers, trials: int) -> Floats:
-        drawn = law.run(np.tile(centre[differ], (trials, 1)))
-        if isinstance(law, GaussianLaw):
+        drawn = distribution.run(np.tile(centre[differ], (trials, 1)))
+        if isinstance(distribution, GaussianDistribution):
             return np.asarray(drawn @ (a - b).astype(np.float64))
         return np.asarray((abs(drawn - b) - abs(drawn - a)).sum(axis=1), np.float64)
 
@@ -163,7 +165,7 @@ def coded_sums() -> Iterator[Part]:
             ratios[f"L1, {unit}"] = _ratio(found.l1, bound.l1)
             ratios[f"L2 squared, {unit}"] = _ratio(found.l2_squared, bound.l2_squared)
             if bound.l1 and unit.id_column is None:
-                run = told_apart(Laplace(1).law(bound), found.here, found.there)
+                run = told_apart(Laplace(1).distribution(bound), found.here, found.there)
                 title = f"{query!r}, {unit}, Laplace noise"
                 yield Case(title, run, (found.here, found.there), 1.0, 20_000)
         where = max(ratios, key=lambda name: ratios[name])
@@ -177,7 +179,7 @@ def coded_sums() -> Iterator[Part]:
     query, unit = Moments("x", "y", by="c"), UNITS[1]
     found = farthest(query, unit)
     run = told_apart(
-        Gaussian(rho="1/2").law(query.sensitivity(SCHEMA, unit)), found.here, found.there
+        Gaussian(rho="1/2").distribution(query.sensitivity(SCHEMA, unit)), found.here, found.there
     )
     yield Case(f"{query!r}, Gaussian noise", run, (found.here, found.there), GaussianDP(1), 40_000)
     asked = ((Count(by="c"), UNITS[1]), (Sum("x"), UNITS[0]), (Mean("y"), UNITS[2]))
@@ -198,7 +200,7 @@ def quantile_law(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit)
     """The probabilities of all answers over groups and quantiles together, from the query's own scores."""
     tally = open_engine(rows, SCHEMA, unit).tally(query.coded(SCHEMA, unit))
     last = SCHEMA.code(query.column).high
-    laws = []
+    distributions = []
     for group in range(query.coded(SCHEMA, unit).groups):
         here = tally.groups == group
         for q in query.q:
@@ -207,8 +209,8 @@ def quantile_law(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit)
             factor = float(mechanism.epsilon(len(query.q))) / (2 * sensitivity)
             at = np.repeat(score, length)[np.argsort(np.repeat(first, length), kind="stable")]
             mass = np.exp(factor * (at - at.max()))
-            laws.append(mass / mass.sum())
-    return np.asarray(reduce(np.multiply.outer, laws), np.float64).ravel()
+            distributions.append(mass / mass.sum())
+    return np.asarray(reduce(np.multiply.outer, distributions), np.float64).ravel()
 
 
 def _quantiles_compared(

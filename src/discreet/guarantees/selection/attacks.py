@@ -38,12 +38,14 @@ def worst(results: Iterable[AuditResult], title: str) -> AuditResult:
 
 
 def compared(
-    laws: Iterable[Mapping[Any, float]], claim: Measure | float, title: str = ""
+    distributions: Iterable[Mapping[Any, float]], claim: Measure | float, title: str = ""
 ) -> AuditResult:
     """Compare two distributions, given by outcome, with a claim."""
-    here, there = laws
+    here, there = distributions
     outcomes = sorted({*here, *there})
-    p, q = (np.array([law.get(o, 0.0) for o in outcomes]) for law in (here, there))
+    p, q = (
+        np.array([distribution.get(o, 0.0) for o in outcomes]) for distribution in (here, there)
+    )
     return exact(p, q, claim, title=title, labels=outcomes)
 
 
@@ -115,7 +117,7 @@ def noisy_max_law(scores: Any, mechanism: ReportNoisyMax) -> dict[int, float]:
     reach = at[None, :] - scores[:, None]
     equal = np.where(reach >= 0, -math.expm1(-1 / scale) * np.exp(-reach / scale), 0.0)
     below = np.where(reach > 0, -np.expm1(-np.maximum(reach, 0) / scale), 0.0)
-    law = {}
+    distribution = {}
     for index in range(len(scores)):
         ways: list[Any] = [np.ones_like(at, np.float64)]  # by the number of others that tie
         for other in np.delete(np.arange(len(scores)), index):
@@ -125,8 +127,8 @@ def noisy_max_law(scores: Any, mechanism: ReportNoisyMax) -> dict[int, float]:
                 for t in range(len(ways) + 1)
             ]
         shared = sum(way / (t + 1) for t, way in enumerate(ways))
-        law[index] = float((equal[index] * shared).sum())
-    return law
+        distribution[index] = float((equal[index] * shared).sum())
+    return distribution
 
 
 def sparse_vector_law(
@@ -142,18 +144,18 @@ def sparse_vector_law(
     """
     noisy = np.arange(-math.ceil(60 * threshold_scale), math.ceil(60 * threshold_scale) + 1)
     weights = np.exp(-abs(noisy) / threshold_scale) * math.tanh(1 / (2 * threshold_scale))
-    law: dict[Decisions, float] = {}
+    distribution: dict[Decisions, float] = {}
 
     def decide(told: Decisions, weight: Floats) -> None:
         if len(told) == len(answers) or sum(told) >= cutoff:
-            law[told] = math.fsum(weight.tolist())
+            distribution[told] = math.fsum(weight.tolist())
             return
         above = _reaches(threshold + noisy - answers[len(told)], answer_scale)
         decide((*told, 1), weight * above)
         decide((*told, 0), weight * (1 - above))
 
     decide((), weights)
-    return law
+    return distribution
 
 
 def _reaches(distance: npt.NDArray[np.int64], scale: float) -> Floats:

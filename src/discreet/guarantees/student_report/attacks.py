@@ -22,8 +22,8 @@ from discreet.guarantees.student_report.broken import (
     mean_and_deviation,
     regression,
 )
-from discreet.guarantees.told import Told
-from discreet.mechanisms import LaplaceLaw
+from discreet.guarantees.told import ScoreOnly
+from discreet.mechanisms import LaplaceDistribution
 
 #: Six points about the first of two public starting centroids, and one about the second.
 _START = np.array([[0.2, 0.2], [0.8, 0.8]])
@@ -39,7 +39,7 @@ def kmeans_domain() -> Iterator[Part]:
     other = np.vstack([_POINTS, [[0.7, 0.9]]])
     yield Case(
         "a cluster of one point, replaced: its ratio is exact, ε = 0.1",
-        Told(one, lambda found: found[:, 1, 0] / found[:, 1, 1]),
+        ScoreOnly(one, lambda found: found[:, 1, 0] / found[:, 1, 1]),
         (pair[0], other),
         0.1,
         20_000,
@@ -59,7 +59,7 @@ def kmeans_budget() -> Iterator[Part]:
 
     pair = points, points[:-1]
     title = "noisy size and sums, public domain, ε = 2"
-    yield Case(title, Told(mechanism, score), pair, 2.0, 200_000, {"rounding": 1e-6})
+    yield Case(title, ScoreOnly(mechanism, score), pair, 2.0, 200_000, {"rounding": 1e-6})
     p, q = corner([1, 1, 1], 2 / 2.0)
     yield exact([p], [q], 2.0, title="the same, its law at one corner: 1.5 times ε")
 
@@ -72,7 +72,7 @@ def categorical_bayes() -> Iterator[Part]:
         score = partial(_frequency_score, rows, rows[:-1], epsilon=epsilon)
         yield Case(
             f"22 attributes, ε = {epsilon:g}",
-            Told(mechanism, score),
+            ScoreOnly(mechanism, score),
             (rows, rows[:-1]),
             epsilon,
             trials,
@@ -112,7 +112,7 @@ def values_from_data() -> Iterator[Part]:
 def class_count_noise() -> Iterator[Part]:
     mechanism = partial(class_counts, epsilon=0.1)
     pair = np.array([10.0, 20.0]), np.array([11.0, 20.0])
-    told = Told(mechanism, lambda found: np.abs(found[:, 0] - 11) - np.abs(found[:, 0] - 10))
+    told = ScoreOnly(mechanism, lambda found: np.abs(found[:, 0] - 11) - np.abs(found[:, 0] - 10))
     yield Case("class counts, ε = 0.1", told, pair, 0.1, 40_000, {"rounding": 1e-6})
     p, q = corner([1.0], 1.0)
     yield exact([p], [q], 0.1, title="class counts, ε = 0.1, its law: 1 whatever ε is")
@@ -154,10 +154,10 @@ def bayes_budget() -> Iterator[Part]:
         f"(ε/12 + ε/12)·4 + ε/3 = {total}·ε",
         "arithmetic",
     )
-    law, counts = LaplaceLaw(Fraction(12)), LaplaceLaw(Fraction(3))
+    distribution, counts = LaplaceDistribution(Fraction(12)), LaplaceDistribution(Fraction(3))
 
     def released(data: Any, trials: int) -> Any:
-        sums = law.run(np.repeat(data[None, :8], trials, axis=0))
+        sums = distribution.run(np.repeat(data[None, :8], trials, axis=0))
         return np.column_stack([sums, counts.run(np.repeat(data[None, 8:], trials, axis=0))])
 
     pair = np.zeros(9, np.int64), np.ones(9, np.int64)
@@ -222,10 +222,10 @@ def shared_draw() -> Iterator[Part]:
 
 @attack("report-parallel")
 def parallel() -> Iterator[Part]:
-    law = LaplaceLaw(Fraction(1))
+    distribution = LaplaceDistribution(Fraction(1))
 
     def released(data: Any, trials: int) -> Any:
-        return law.run(np.repeat(data[None], trials, axis=0))
+        return distribution.run(np.repeat(data[None], trials, axis=0))
 
     yield Case(
         "counts of disjoint parts, one row more",
@@ -237,10 +237,10 @@ def parallel() -> Iterator[Part]:
 
 @attack("report-parallel-replaced")
 def parallel_replaced() -> Iterator[Part]:
-    law = LaplaceLaw(Fraction(1))
+    distribution = LaplaceDistribution(Fraction(1))
 
     def released(data: Any, trials: int) -> Any:
-        return law.run(np.repeat(data[None], trials, axis=0))
+        return distribution.run(np.repeat(data[None], trials, axis=0))
 
     pair = np.array([3, 4]), np.array([4, 3])
     yield Case("a row goes from one part to the other, ε = 1", released, pair, 1.0, 40_000)

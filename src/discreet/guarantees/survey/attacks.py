@@ -25,9 +25,9 @@ from discreet.guarantees.survey.broken import (
     objective_perturbation,
     regularised_logistic,
 )
-from discreet.guarantees.told import Told
+from discreet.guarantees.told import ScoreOnly
 from discreet.measures import ApproxDP
-from discreet.mechanisms import LaplaceLaw
+from discreet.mechanisms import LaplaceDistribution
 
 _ONE = np.ones((1, 1))
 _YES, _NO = np.array([1.0]), np.array([-1.0])
@@ -39,7 +39,9 @@ def delta_adds() -> Iterator[AuditResult]:
         # the mechanism that no (ε, δ)-DP mechanism is worse than (Kairouz, Oh & Viswanath 2015)
         rest = (1 - delta) / (1 + math.exp(epsilon))
         p = np.array([delta, rest * math.exp(epsilon), rest, 0.0])
-        twice, other = (np.outer(law, law).ravel() for law in (p, p[::-1]))
+        twice, other = (
+            np.outer(distribution, distribution).ravel() for distribution in (p, p[::-1])
+        )
         worst = hockey_stick(twice, other, 2 * epsilon)
         yield statement(
             f"the worst ({epsilon:g}, {delta:g})-DP mechanism, twice",
@@ -83,8 +85,10 @@ def objective() -> Iterator[Part]:
         ("x from 1 to 0: the curvature", 0.1, 0.005, ((1.0, 1.0), (0.0, 1.0)), 10.0),
     ):
         edges = np.linspace(-reach, reach, 4001)
-        laws = (_objective_law(*record, epsilon=epsilon, strength=strength) for record in pair)
-        p, q = (cells(law, edges) for law in laws)
+        distributions = (
+            _objective_law(*record, epsilon=epsilon, strength=strength) for record in pair
+        )
+        p, q = (cells(distribution, edges) for distribution in distributions)
         title = f"its law, {words}, C = {strength:g}, ε = {epsilon:g}"
         yield exact(p, q, epsilon, title=title, error=1e-15)
 
@@ -126,7 +130,7 @@ def grid_objective() -> Iterator[Part]:
 
     pair = (_ONE, _YES), (0.9 * _ONE, _YES)
     title = "is the noise that the output tells, if these are the data, on the grid?"
-    yield Case(title, Told(mechanism, off_grid), pair, 1.0, 20_000, {"rounding": 1e-9})
+    yield Case(title, ScoreOnly(mechanism, off_grid), pair, 1.0, 20_000, {"rounding": 1e-9})
 
 
 @attack("survey-bayes-counts")
@@ -141,7 +145,7 @@ def bayes_counts() -> Iterator[Part]:
         ("a row replaced", (rows, other), 12),
     ):
         means = [_expected_counts(data) for data in pair]
-        told = Told(mechanism, partial(_nearer, *means))
+        told = ScoreOnly(mechanism, partial(_nearer, *means))
         title = f"five attributes, {words}, ε = 1"
         yield Case(title, told, pair, 1.0, 60_000, {"rounding": 1e-6})
         p, q = corner(np.ones(times), 1.0)
@@ -165,7 +169,7 @@ def bayes_gaussian() -> Iterator[Part]:
         title = f"the mean of {n} or {n + 1} zeros in [0, 1], ε = 1: the scale tells n"
         yield exact(few, more, 1.0, title=title)
     mechanism = partial(gaussian_parameters, epsilon=1.0, bounds=(0.0, 1.0))
-    told = Told(mechanism, lambda found: np.minimum(np.abs(found[:, 0]), 4.0))
+    told = ScoreOnly(mechanism, lambda found: np.minimum(np.abs(found[:, 0]), 4.0))
     zero, zeros = np.zeros(1), np.zeros(2)
     options = {"rounding": 1e-6}
     yield Case("the mean of 1 or 2 zeros, drawn", told, (zero, zeros), 1.0, 200_000, options)
@@ -191,10 +195,10 @@ def tree_stops() -> Iterator[Part]:
 
 
 def _counters(scale: int) -> Callable[..., Any]:
-    law = LaplaceLaw(Fraction(scale))
+    distribution = LaplaceDistribution(Fraction(scale))
 
     def released(data: Any, trials: int) -> Any:
-        return law.run(np.repeat(np.asarray(data)[None], trials, axis=0))
+        return distribution.run(np.repeat(np.asarray(data)[None], trials, axis=0))
 
     return released
 
@@ -202,7 +206,7 @@ def _counters(scale: int) -> Callable[..., Any]:
 @attack("survey-random-trees-replaced")
 def trees_replaced() -> Iterator[Part]:
     pair = [5, 3, 0, 2], [4, 3, 1, 2]
-    told = Told(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
+    told = ScoreOnly(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
     yield Case("one tree, a row's leaf is another, ε = 1", told, pair, 1.0, 60_000)
     p, q = corner(np.ones(10), 5.0)
     yield exact([p], [q], 1.0, title="five trees with Lap(5/ε), its law at one corner")
@@ -211,7 +215,7 @@ def trees_replaced() -> Iterator[Part]:
 @attack("survey-histogram")
 def histogram() -> Iterator[Part]:
     pair = [7, 3, 1], [6, 4, 1]
-    told = Told(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
+    told = ScoreOnly(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
     yield Case("a row goes to another cell, ε = 1", told, pair, 1.0, 60_000)
     p, q = corner([1, 1], 1.0)
     yield exact([p], [q], 1.0, title="the same, its law at one corner")
@@ -239,12 +243,12 @@ def sgd() -> Iterator[Part]:
 
 @attack("survey-local-definition")
 def local_definition() -> Iterator[AuditResult]:
-    laws = {
+    distributions = {
         "no": np.array([1.0, 0.0]),
         "yes": np.array([0.0, 1.0]),
     }  # the mechanism tells the value
     owners = ("no", "no", "no")
-    gaps = [np.abs(laws[a] - laws[b]).max() for a in owners for b in owners]
+    gaps = [np.abs(distributions[a] - distributions[b]).max() for a in owners for b in owners]
     yield statement(
         "three owners with equal data, the mechanism that tells the data",
         "what satisfies the definition protects a value",
@@ -253,4 +257,4 @@ def local_definition() -> Iterator[AuditResult]:
         "all pairs",
     )
     title = "the same mechanism on two values"
-    yield exact(laws["no"], laws["yes"], 1.0, title=title, labels=["no", "yes"])
+    yield exact(distributions["no"], distributions["yes"], 1.0, title=title, labels=["no", "yes"])

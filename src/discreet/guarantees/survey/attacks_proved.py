@@ -15,7 +15,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.guarantees.draws import Floats, corner, laplace_law
 from discreet.measures import ApproxDP
-from discreet.mechanisms import LaplaceLaw, accuracy
+from discreet.mechanisms import LaplaceDistribution, accuracy
 
 
 def response(epsilon: float) -> tuple[Floats, Floats]:
@@ -26,10 +26,10 @@ def response(epsilon: float) -> tuple[Floats, Floats]:
 
 def counters(scale: Fraction) -> Callable[..., Any]:
     """Integers with discrete Laplace noise, the toolkit's own."""
-    law = LaplaceLaw(scale)
+    distribution = LaplaceDistribution(scale)
 
     def released(data: Any, trials: int) -> Any:
-        return law.run(np.repeat(np.asarray(data)[None], trials, axis=0))
+        return distribution.run(np.repeat(np.asarray(data)[None], trials, axis=0))
 
     return released
 
@@ -99,14 +99,14 @@ def smoothed_hinge() -> Iterator[AuditResult]:
     noise = laplace_law(0.0, 2 / left)
     edges = np.linspace(-6, 6, 4001)
     records = [(x, y) for x in (0.0, 0.5, 1.0) for y in (-1.0, 1.0)]
-    laws = []
+    distributions = []
     for x, y in records:
         push = -(x * y * _smoothed_slope(x * y * edges, width) + strength * edges)
         at = 1 - noise(push)  # P(w <= t) = P(b >= push(t))
-        laws.append(np.maximum(np.diff(np.concatenate([[0.0], at, [1.0]])), 0.0))
+        distributions.append(np.maximum(np.diff(np.concatenate([[0.0], at, [1.0]])), 0.0))
     for i, j in ((1, 0), (5, 4), (5, 0), (5, 1)):
         title = f"objective perturbation, record {records[i]} against {records[j]}, ε = 1"
-        yield exact(laws[i], laws[j], epsilon, title=title, error=1e-15)
+        yield exact(distributions[i], distributions[j], epsilon, title=title, error=1e-15)
 
 
 _GRID = 1000
@@ -140,13 +140,13 @@ def principal_components() -> Iterator[AuditResult]:
     fixed = np.array([[0.6, 0.5], [0.1, -0.9]])
     for epsilon in (0.5, 2.0):
         for first, second in (([1.0, 0.0], [0.0, 1.0]), ([1.0, 0.0], [0.0, 0.0])):
-            laws = []
+            distributions = []
             for record in (first, second):
                 caught = ((np.vstack([fixed, record]) @ direction.T) ** 2).sum(axis=0)
                 log_law = epsilon / 2 * caught  # Bmf(nεΣ/2)
-                laws.append(np.exp(log_law - np.logaddexp.reduce(log_law)))
+                distributions.append(np.exp(log_law - np.logaddexp.reduce(log_law)))
             title = f"a first direction in the plane, {first} against {second}, ε = {epsilon:g}"
-            yield exact(laws[0], laws[1], epsilon, title=title)
+            yield exact(distributions[0], distributions[1], epsilon, title=title)
 
 
 @attack("survey-teacher-votes")

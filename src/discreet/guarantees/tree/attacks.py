@@ -20,7 +20,7 @@ from discreet.engines.arrays import Arrays
 from discreet.guarantees.fits import fit_case, likelihood
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
-from discreet.mechanisms import AdditiveMechanism, Law, PermuteAndFlip, mechanism_for
+from discreet.mechanisms import AdditiveMechanism, Distribution, PermuteAndFlip, mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.tree import (
     DecisionTreeClassifier,
@@ -68,15 +68,19 @@ def read(query: Joint | Additive, unit: Unit, rows: Rows) -> Integers:
 
 
 def vector_case(
-    title: str, query: Joint | Additive, budget: Measure, relation: Relation, law: Law | None = None
+    title: str,
+    query: Joint | Additive,
+    budget: Measure,
+    relation: Relation,
+    distribution: Distribution | None = None,
 ) -> Case:
-    """One noised vector against what it is charged; `law` weakens its noise."""
+    """One noised vector against what it is charged; `distribution` weakens its noise."""
     unit = Unit(relation)
-    if law is None:
+    if distribution is None:
         mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
         assert isinstance(mechanism, AdditiveMechanism)
-        law = mechanism.law(query.sensitivity(SCHEMA, unit))
-    noise: Law = law
+        distribution = mechanism.distribution(query.sensitivity(SCHEMA, unit))
+    noise: Distribution = distribution
     first, second = pair(relation)
     here, there = read(query, unit, first), read(query, unit, second)
     moved = np.flatnonzero(here != there)  # other coordinates say nothing
@@ -106,11 +110,11 @@ def law_of(query: Choice, rows: Rows, unit: Unit, epsilon: Fraction) -> list[Flo
     return [mechanism.probabilities(row, sensitivity) for row in query.scores(parts, SCHEMA)]
 
 
-def joined(laws: list[Floats]) -> Floats:
+def joined(distributions: list[Floats]) -> Floats:
     """The joint distribution of independent draws."""
     result = np.ones(1)
-    for law in laws:
-        result = np.outer(result, law).ravel()
+    for distribution in distributions:
+        result = np.outer(result, distribution).ravel()
     return result
 
 
@@ -139,10 +143,10 @@ def choice_result(
     A weakened copy believes in that share of the sensitivity: its draws are those of a larger ε.
     """
 
-    def law(rows: Rows) -> Floats:
+    def distribution(rows: Rows) -> Floats:
         return joined(law_of(query, rows, Unit(relation), 1 / believed))
 
-    found = (exact(law(a), law(b), 1.0) for a, b in neighbours(relation))
+    found = (exact(distribution(a), distribution(b), 1.0) for a, b in neighbours(relation))
     return worst(found, f"{title}, {relation.value}, small neighbours")
 
 
@@ -189,7 +193,9 @@ def whole_plan(model: RandomForest | GreedyTree, known: Facts) -> Part:
 def drawn_query(model: RandomForest, known: Facts) -> Joint:
     """What a fit would ask about the leaves of trees drawn with seed 0."""
     forest = model._plan(known, None).recipe
-    return model._queries(known, forest, model._drawn(known, forest, np.random.default_rng(0)))
+    return model._queries(
+        known, forest, model._draw_forest(known, forest, np.random.default_rng(0))
+    )
 
 
 def forests(relation: Relation) -> Iterator[tuple[str, RandomForest, Facts]]:
@@ -245,5 +251,5 @@ def noised_as_for_one_tree(relation: Relation) -> Callable[[], Case]:
     alone = query.queries[0].sensitivity(SCHEMA, known.unit)
     mechanism = mechanism_for(PureDP(1), alone)
     assert isinstance(mechanism, AdditiveMechanism)
-    law = mechanism.law(alone)
-    return lambda: vector_case("noised as for one tree", query, PureDP(1), relation, law)
+    distribution = mechanism.distribution(alone)
+    return lambda: vector_case("noised as for one tree", query, PureDP(1), relation, distribution)

@@ -14,7 +14,7 @@ from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.guarantees.draws import Floats, corner, laplace, laplace_law
-from discreet.guarantees.told import Told
+from discreet.guarantees.told import ScoreOnly
 from discreet.guarantees.wavelet_masks.broken import (
     details,
     laplace_sigmoid_log_density,
@@ -26,7 +26,7 @@ from discreet.guarantees.wavelet_masks.broken import (
     read_back,
     wavelet,
 )
-from discreet.mechanisms import LaplaceLaw
+from discreet.mechanisms import LaplaceDistribution
 
 #: A random block of zeros and ones; the attacks change one row or one cell of it.
 _BLOCK = np.random.default_rng(2019).integers(0, 2, (9, 9)).astype(np.float64)
@@ -194,7 +194,7 @@ def ls_plus_mask() -> Iterator[Part]:
         likelier = partial(_sigmoid_score, *pair, epsilon=epsilon, gamma=gamma)
         yield Case(
             f"{words} from 0 to 1, ε = {epsilon:g}, γ = {gamma:g}",
-            Told(partial(ls_plus, epsilon=epsilon, gamma=gamma), likelier),
+            ScoreOnly(partial(ls_plus, epsilon=epsilon, gamma=gamma), likelier),
             pair,
             epsilon,
             trials,
@@ -285,12 +285,12 @@ def denoise() -> Iterator[AuditResult]:
 
 @attack("wavelet-batches")
 def batches() -> Iterator[Part]:
-    law = LaplaceLaw(Fraction(2))
+    distribution = LaplaceDistribution(Fraction(2))
     first = np.array([[0, 1, 1], [1, 0, 1]])
     second = np.array([[2, 1, 1], [1, 0, 1]])  # a person of the first batch is another
 
     def released(data: Any, trials: int) -> Any:
-        return law.run(np.repeat(data[None], trials, axis=0))
+        return distribution.run(np.repeat(data[None], trials, axis=0))
 
     yield Case("two batches, one person in one of them", released, (first, second), 1.0, 50_000)
 

@@ -18,7 +18,15 @@ from discreet.ledger.dialects.sqlite import SQLite
 from discreet.ledger.errors import LedgerUnavailable
 from discreet.secret import strip_frames
 
-__all__ = ["Dialect", "Draft", "Failure", "Refusal", "dialect_for", "find_dialect", "with_secrets"]
+__all__ = [
+    "Dialect",
+    "Draft",
+    "Failure",
+    "Refusal",
+    "dialect_for",
+    "find_dialect",
+    "restore_secrets",
+]
 
 _FORMS = "'sqlite:///budget.db' or 'postgresql://user@host:5432/database'"
 
@@ -51,7 +59,7 @@ def find_dialect(url: object, *, read_only: bool = False) -> Dialect | Exception
 def _parse(url: object, read_only: bool) -> Dialect:
     if not isinstance(url, str | URL):
         raise TypeError(f"url must be a string such as {_FORMS}, not {type(url).__name__}.")
-    shown = _shown(url)
+    shown = _show_start(url)
     parsed = None
     with suppress(ArgumentError, ValueError):  # whose text holds the URL
         parsed = make_url(url)
@@ -64,12 +72,12 @@ def _parse(url: object, read_only: bool) -> Dialect:
     raise ValueError(f"url must begin with 'sqlite:///' or 'postgresql://', got {shown}.")
 
 
-def with_secrets(url: str) -> str:
+def restore_secrets(url: str) -> str:
     """A URL from a pickle, with the password that this process was given for it, if any."""
-    return postgres.remembered(url)
+    return postgres.restore_password(url)
 
 
-def _shown(url: str | URL) -> str:
+def _show_start(url: str | URL) -> str:
     """How a URL that can't be used begins: the rest may hold a password in any form."""
     scheme = re.match(r"[A-Za-z0-9+]{1,20}(?=:)", str(url))
     return f"'{scheme[0]}:…'" if scheme else "something else"

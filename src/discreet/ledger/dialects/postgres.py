@@ -19,7 +19,7 @@ from discreet.ledger.dialects.base import Dialect, Failure, Refusal
 from discreet.ledger.errors import LedgerUnavailable
 from discreet.secret import Secret
 
-__all__ = ["PostgreSQL", "remembered"]
+__all__ = ["PostgreSQL", "restore_password"]
 
 #: The schema of a ledger that has no name.
 _DEFAULT = "discreet"
@@ -41,7 +41,7 @@ _IDLE_SECONDS = 30
 _given: dict[str, Secret] = {}
 
 
-def remembered(url: str) -> str:
+def restore_password(url: str) -> str:
     """The address as this process was given it."""
     return _given[url].reveal() if url in _given else url
 
@@ -57,7 +57,7 @@ def _public_parameters() -> frozenset[str]:
     return frozenset(name for name, shown in options if shown != b"*" and not _SECRET.search(name))
 
 
-def _joined(value: str | tuple[str, ...]) -> str:
+def _join(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
@@ -77,7 +77,7 @@ class PostgreSQL(Dialect):
         query = {key: value for key, value in url.query.items() if key != "ledger"}
         known = _public_parameters()
         hidden = [key for key in query if key not in known]
-        self._secrets = {key: Secret(_joined(query.pop(key))) for key in hidden}
+        self._secrets = {key: Secret(_join(query.pop(key))) for key in hidden}
         if url.password is not None:
             self._secrets["password"] = Secret(str(url.password))
         place = (url.username, None, url.host, url.port, url.database)

@@ -112,7 +112,7 @@ class SQLite(Dialect):
         # machine that stops ends the process too, and nobody opens the file again: nothing to wait for.
         waits = "OFF" if self.is_private else "FULL"
         connection.execute(f"PRAGMA synchronous={waits}").close()
-        return self._checked(connection, opened)
+        return self._check(connection, opened)
 
     def _connect_to_read(self) -> _Connection:
         opened = self._this_file()
@@ -120,7 +120,7 @@ class SQLite(Dialect):
         connection = self._open("mode=ro" if stamp is None else "mode=ro&immutable=1")
         connection.stamp = stamp
         _show_old_tables(connection)
-        return self._checked(connection, opened)
+        return self._check(connection, opened)
 
     def _open(self, mode: str) -> _Connection:
         return sqlite3.connect(
@@ -133,7 +133,7 @@ class SQLite(Dialect):
             factory=_Connection,
         )
 
-    def _checked(self, connection: _Connection, opened: Identity) -> _Connection:
+    def _check(self, connection: _Connection, opened: Identity) -> _Connection:
         """The connection, if the file that has the name was the same before and after."""
         try:
             self._this_file()

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.rational import Number, rational, whole
+from discreet.rational import Number, as_integer, rational
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -76,11 +76,11 @@ class Categories:
     _codes: dict[Any, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __init__(self, values: int | Sequence[Any], unknown: int = 0) -> None:
-        listed = None if isinstance(values, int) else _listed(values)
-        k = whole(len(listed) if listed is not None else values, "k", least=2)
+        listed = None if isinstance(values, int) else _list_values(values)
+        k = as_integer(len(listed) if listed is not None else values, "k", least=2)
         if k > LARGEST:
             raise ValueError(f"k must be at most 2^30, got {k}.")
-        if whole(unknown, "unknown") >= k:
+        if as_integer(unknown, "unknown") >= k:
             raise ValueError(f"unknown must be an index below {k}, got {unknown}.")
         codes = {value: index for index, value in enumerate(listed or ())}
         if listed is not None and len(codes) < k:
@@ -117,7 +117,7 @@ class Categories:
             return self.unknown
 
 
-def _listed(values: Sequence[Any]) -> tuple[Any, ...]:
+def _list_values(values: Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise TypeError(
             f"k must be the number of values or a list of them, not {type(values).__name__}."

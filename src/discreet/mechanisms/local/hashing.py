@@ -15,9 +15,9 @@ from discreet import noise
 from discreet.events import RandomizedResponse as Response
 from discreet.mechanisms.local.base import FrequencyMechanism
 from discreet.mechanisms.local.domain import Categories, Integers
-from discreet.mechanisms.local.probabilities import checked_epsilon, outside_mass
+from discreet.mechanisms.local.probabilities import check_epsilon, outside_mass
 from discreet.mechanisms.local.response import respond
-from discreet.rational import Number, whole
+from discreet.rational import Number, as_integer
 
 #: The prime of the hash family; above the largest domain, and products of two below it fit into int64.
 PRIME = (1 << 31) - 1
@@ -26,7 +26,7 @@ PRIME = (1 << 31) - 1
 _CHUNK = 1 << 20
 
 #: More cells are of no use: the cell then gives the value away, up to the noise.
-_MOST_CELLS = 1 << 16
+_MAX_CELLS = 1 << 16
 
 
 @final
@@ -69,11 +69,11 @@ class LocalHashing(FrequencyMechanism):
         cells: int | None = None,
         unknown: int = 0,
     ) -> None:
-        exact = checked_epsilon(epsilon)
+        exact = check_epsilon(epsilon)
         if cells is None:
-            cells = min(_MOST_CELLS, max(2, round(exp(min(float(exact), 20.0))) + 1))
-        if whole(cells, "cells", least=2) > _MOST_CELLS:
-            raise ValueError(f"cells must be at most {_MOST_CELLS}, got {cells}.")
+            cells = min(_MAX_CELLS, max(2, round(exp(min(float(exact), 20.0))) + 1))
+        if as_integer(cells, "cells", least=2) > _MAX_CELLS:
+            raise ValueError(f"cells must be at most {_MAX_CELLS}, got {cells}.")
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "domain", Categories(k, unknown))
         object.__setattr__(self, "cells", cells)
@@ -118,7 +118,7 @@ class LocalHashing(FrequencyMechanism):
                 counts[codes] += np.count_nonzero(self._hash(a, b, codes) == cell, axis=0)
         return counts, len(rows)
 
-    def supported(self, reports: npt.ArrayLike, code: int) -> npt.NDArray[np.bool_]:
+    def find_supported(self, reports: npt.ArrayLike, code: int) -> npt.NDArray[np.bool_]:
         """Whether each report supports the value with this index."""
         rows = self._rows(reports)
         found: npt.NDArray[np.bool_] = self._hash(rows[:, 0], rows[:, 1], code) == rows[:, 2]

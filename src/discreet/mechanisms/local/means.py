@@ -16,8 +16,8 @@ from discreet.events import Event, PartialResponse
 from discreet.events import RandomizedResponse as Response
 from discreet.mechanisms.local.base import Estimate, LocalMechanism, codes_of_reports
 from discreet.mechanisms.local.domain import STEPS, Floats, Integers, Interval
-from discreet.mechanisms.local.probabilities import checked_epsilon, outside_mass, rounded_up
-from discreet.rational import Number, whole
+from discreet.mechanisms.local.probabilities import check_epsilon, outside_mass, round_up
+from discreet.rational import Number, as_integer
 
 
 class MeanMechanism(LocalMechanism):
@@ -67,7 +67,7 @@ class MeanMechanism(LocalMechanism):
 
     def expected_error(self, n: int, value: float | None = None) -> float:
         """The standard error of the mean of n values that are all `value`; by default the worst value."""
-        whole(n, "n", least=1)
+        as_integer(n, "n", least=1)
         step = self._worst if value is None else float(self.domain.codes(np.array([value]))[0])
         return math.sqrt(self._variance(step) / n) * self.domain.step
 
@@ -77,7 +77,7 @@ class MeanMechanism(LocalMechanism):
 
 
 def _prepare(mechanism: MeanMechanism, epsilon: Number, lower: Number, upper: Number) -> Fraction:
-    exact = checked_epsilon(epsilon)
+    exact = check_epsilon(epsilon)
     object.__setattr__(mechanism, "epsilon", exact)
     object.__setattr__(mechanism, "domain", Interval(lower, upper))
     return exact
@@ -112,9 +112,9 @@ class DuchiMean(MeanMechanism):
         return Response(self.epsilon)
 
     def randomize(self, values: Any) -> Integers:
-        return self._told(self.domain.codes(values))
+        return self._report(self.domain.codes(values))
 
-    def _told(self, codes: Integers) -> Integers:
+    def _report(self, codes: Integers) -> Integers:
         ends = noise.uniform_below(STEPS, codes.shape) < codes  # 1 with probability code/2^20
         bits: Integers = (ends ^ noise.bernoulli(self.lie, codes.shape)).astype(np.int64)
         return bits
@@ -178,12 +178,12 @@ class PiecewiseMean(MeanMechanism):
         return 1 - self.outside + self.outside * Fraction(self.window, STEPS)
 
     def event(self) -> Event:
-        return PartialResponse(self.epsilon, min(Fraction(1), rounded_up(self.share)))
+        return PartialResponse(self.epsilon, min(Fraction(1), round_up(self.share)))
 
     def randomize(self, values: Any) -> Integers:
-        return self._told(self.domain.codes(values))
+        return self._report(self.domain.codes(values))
 
-    def _told(self, codes: Integers) -> Integers:
+    def _report(self, codes: Integers) -> Integers:
         near = codes + noise.uniform_below(self.window, codes.shape)
         far = noise.uniform_below(STEPS, codes.shape)
         far += np.where(far >= codes, self.window, 0)  # the cells below and above the window
@@ -250,19 +250,19 @@ class HybridMean(MeanMechanism):
         exact = _prepare(self, epsilon, lower, upper)
         chance = Fraction(0)
         if exact > Fraction(61, 100):  # Wang et al. 2019: ε* is about 0.61
-            chance = rounded_up(Fraction(-math.expm1(-float(min(exact, Fraction(1000))) / 2)))
+            chance = round_up(Fraction(-math.expm1(-float(min(exact, Fraction(1000))) / 2)))
         object.__setattr__(self, "bit", DuchiMean(exact, lower, upper))
         object.__setattr__(self, "piece", PiecewiseMean(exact, lower, upper))
         object.__setattr__(self, "chance", min(Fraction(1), chance))
 
     def event(self) -> Event:
         share = 1 - self.chance + self.chance * self.piece.share
-        return PartialResponse(self.epsilon, min(Fraction(1), rounded_up(share)))
+        return PartialResponse(self.epsilon, min(Fraction(1), round_up(share)))
 
     def randomize(self, values: Any) -> Integers:
         codes = self.domain.codes(values)
         pieces = noise.bernoulli(self.chance, codes.shape)
-        reports: Integers = np.where(pieces, self.piece._told(codes) + 2, self.bit._told(codes))
+        reports: Integers = np.where(pieces, self.piece._report(codes) + 2, self.bit._report(codes))
         return reports
 
     @property

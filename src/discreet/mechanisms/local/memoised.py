@@ -15,9 +15,9 @@ from discreet.events import Event, Repeat
 from discreet.events import RandomizedResponse as Response
 from discreet.mechanisms.local.base import Estimate, FrequencyMechanism
 from discreet.mechanisms.local.domain import Categories, Integers
-from discreet.mechanisms.local.probabilities import checked_epsilon, outside_mass, rounded_up
+from discreet.mechanisms.local.probabilities import check_epsilon, outside_mass, round_up
 from discreet.mechanisms.local.unary import Coins, UnaryEncoding, count_bits
-from discreet.rational import Number, whole
+from discreet.rational import Number, as_integer
 
 
 @final
@@ -62,12 +62,12 @@ class Memoised(FrequencyMechanism):
         *,
         unknown: int = 0,
     ) -> None:
-        total, first = checked_epsilon(epsilon), checked_epsilon(epsilon_first)
+        total, first = check_epsilon(epsilon), check_epsilon(epsilon_first)
         if not first < total:
             raise ValueError("epsilon_first must be less than epsilon.")
         flip = outside_mass(total / 2, 1, 1)
         wanted = outside_mass(first / 2, 1, 1)  # flip·(1 - again) + (1 - flip)·again, at least
-        again = min(Fraction(1, 2), rounded_up(max(Fraction(0), wanted - flip) / (1 - 2 * flip)))
+        again = min(Fraction(1, 2), round_up(max(Fraction(0), wanted - flip) / (1 - 2 * flip)))
         object.__setattr__(self, "epsilon", total)
         object.__setattr__(self, "epsilon_first", first)
         object.__setattr__(self, "domain", Categories(k, unknown))
@@ -85,8 +85,8 @@ class Memoised(FrequencyMechanism):
         Reports of one permanent row are not independent. That n of them are (n · `epsilon_first`)-DP is
         proved all the same, but only for pure DP; so two or more count as the worst event of that ε.
         """
-        whole(values, "values", least=1)
-        count = None if reports is None else whole(reports, "reports")
+        as_integer(values, "values", least=1)
+        count = None if reports is None else as_integer(reports, "reports")
         one: Event = Repeat(Response(self.epsilon / 2), 2)
         if count is not None and count * self.epsilon_first < self.epsilon:
             first = Repeat(Response(self.epsilon_first / 2), 2)

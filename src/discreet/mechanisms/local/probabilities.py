@@ -18,7 +18,7 @@ BITS = 64
 SMALLEST_EPSILON = Fraction(1, 10**9)
 
 
-def checked_epsilon(epsilon: Number) -> Fraction:
+def check_epsilon(epsilon: Number) -> Fraction:
     """ε as a fraction; refused if it is so small that reports would say nothing."""
     number = positive(epsilon, "epsilon")
     if number < SMALLEST_EPSILON:
@@ -32,7 +32,7 @@ def exp_minus_above(epsilon: Fraction) -> Fraction:
     return min(Fraction(1), Fraction(high, 1 << (BITS + 32)))
 
 
-def rounded_up(value: Fraction) -> Fraction:
+def round_up(value: Fraction) -> Fraction:
     """The least multiple of 2^-64 that is at least `value`."""
     return Fraction(math.ceil(value * (1 << BITS)), 1 << BITS)
 
@@ -45,7 +45,7 @@ def outside_mass(epsilon: Fraction, inside: int, outside: int) -> Fraction:
     """
     e = exp_minus_above(epsilon)
     mass = outside * e / (inside + outside * e)
-    return min(rounded_up(mass), Fraction(outside, inside + outside))
+    return min(round_up(mass), Fraction(outside, inside + outside))
 
 
 def epsilon_above(ratio: Fraction) -> Fraction:

@@ -14,7 +14,7 @@ from discreet import noise
 from discreet.events import RandomizedResponse as Response
 from discreet.mechanisms.local.base import FrequencyMechanism, codes_of_reports
 from discreet.mechanisms.local.domain import Categories, Integers, as_array
-from discreet.mechanisms.local.probabilities import checked_epsilon, epsilon_above, outside_mass
+from discreet.mechanisms.local.probabilities import check_epsilon, epsilon_above, outside_mass
 from discreet.rational import Number, rational
 
 Coins = npt.NDArray[np.bool_]
@@ -49,7 +49,7 @@ class RandomizedResponse(FrequencyMechanism):
     domain: Categories
 
     def __init__(self, epsilon: Number) -> None:
-        exact = checked_epsilon(epsilon)
+        exact = check_epsilon(epsilon)
         self._set(exact, outside_mass(exact, 1, 1))
 
     def _set(self, epsilon: Fraction, lie: Fraction) -> None:
@@ -67,7 +67,7 @@ class RandomizedResponse(FrequencyMechanism):
         if not 0 < chance < Fraction(1, 2):
             raise ValueError(f"lie must be greater than 0 and less than 1/2, got {lie!r}.")
         made = cls.__new__(cls)
-        made._set(checked_epsilon(epsilon_above((1 - chance) / chance)), chance)
+        made._set(check_epsilon(epsilon_above((1 - chance) / chance)), chance)
         return made
 
     @classmethod
@@ -129,7 +129,7 @@ class GeneralizedRandomizedResponse(FrequencyMechanism):
     lie: Fraction
 
     def __init__(self, epsilon: Number, k: int | Sequence[Any], unknown: int = 0) -> None:
-        exact, domain = checked_epsilon(epsilon), Categories(k, unknown)
+        exact, domain = check_epsilon(epsilon), Categories(k, unknown)
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "lie", outside_mass(exact, 1, domain.k - 1))

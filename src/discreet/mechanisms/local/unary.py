@@ -15,7 +15,7 @@ from discreet.events import Event, PartialResponse, Repeat
 from discreet.events import RandomizedResponse as Response
 from discreet.mechanisms.local.base import FrequencyMechanism
 from discreet.mechanisms.local.domain import Categories, Integers
-from discreet.mechanisms.local.probabilities import checked_epsilon, outside_mass
+from discreet.mechanisms.local.probabilities import check_epsilon, outside_mass
 from discreet.rational import Number
 
 Coins = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ class UnaryEncoding(FrequencyMechanism):
         optimised: bool = False,
         unknown: int = 0,
     ) -> None:
-        exact = checked_epsilon(epsilon)
+        exact = check_epsilon(epsilon)
         zero = outside_mass(exact if optimised else exact / 2, 1, 1)
         one = Fraction(1, 2) if optimised else 1 - zero
         object.__setattr__(self, "epsilon", exact)

@@ -75,7 +75,7 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     def _outputs(self, facts: Facts) -> int:
         return len(self._places(facts))
 
-    def _usual_clip(self) -> float:
+    def _default_clip(self) -> float:
         return CLASS_CLIP
 
     def _shape(self, facts: Facts) -> tuple[int, ...]:
@@ -111,10 +111,10 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     def _expected_noise(self, residual: float, rows: int) -> float:
         return residual / max(rows / 20 * 0.25, 1.0)
 
-    def _exported(self) -> dict[str, Any]:
+    def _export(self) -> dict[str, Any]:
         return {"classes": self.classes_.tolist()}
 
-    def _imported(self, data: Mapping[str, Any]) -> None:
+    def _import(self, data: Mapping[str, Any]) -> None:
         self.classes_ = np.array(data["classes"])
 
     def _output_names(self) -> list[str]:
@@ -131,7 +131,7 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The classes' probabilities for each row."""
-        shares = calibrated(self._scores(X))
+        shares = calibrate(self._scores(X))
         if len(self.classes_) == 1:
             return np.ones((len(shares), 1))
         if len(self.classes_) == 2:
@@ -154,7 +154,7 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
         return np.asarray(self.classes_[chosen])
 
 
-def calibrated(scores: Floats) -> Floats:
+def calibrate(scores: Floats) -> Floats:
     """The probability at which clipped residuals add up to 0.
 
     With q = 1/(1 + exp(-score)), a share p of rows with min(1 - q, 1/2) left over and a share 1 - p with

@@ -20,34 +20,34 @@ from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.base import PrivateEstimator
 from discreet.models.boosting.export import read_into, text_of
-from discreet.models.boosting.layout import Layout, cells_joined, joined, public_layout
-from discreet.models.boosting.learning import LAG, Learned, Start, boosted, stretched
+from discreet.models.boosting.layout import Layout, cells_joined, join_cells, public_layout
+from discreet.models.boosting.learning import LAG, Learned, Start, boost, stretch
 from discreet.models.boosting.pairs import (
     ROUNDS,
     SHARES,
     PairQueries,
     candidate_pairs,
-    learned_pairs,
+    learn_pairs,
     number_of_candidates,
 )
-from discreet.models.boosting.plots import drawn
+from discreet.models.boosting.plots import draw_shape
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.shares import split, together
 from discreet.queries import Additive, Cells, Joint, Residuals, WithColumns
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.release import Release
 
 Floats = npt.NDArray[np.float64]
 
 #: Default rounds of residuals: with Gaussian noise, and with Laplace noise, where each round takes a share
 #: of ε rather than of ε².
-USUAL_ROUNDS, PURE_ROUNDS = 8, 3
+DEFAULT_ROUNDS, PURE_ROUNDS = 8, 3
 #: The first answer's share of the budget; cells and first shapes are made from it.
 START_SHARE = "1/4"
 #: Public cells of a numeric column.
-USUAL_CELLS = 128
+DEFAULT_CELLS = 128
 
 
 @final
@@ -80,7 +80,7 @@ class AdditiveBoosting(PrivateEstimator):
     """
 
     rounds: Any = None
-    cells: Any = USUAL_CELLS
+    cells: Any = DEFAULT_CELLS
     interactions: Any = 0
 
     _claims = ("additive-boosting",)
@@ -110,16 +110,16 @@ class AdditiveBoosting(PrivateEstimator):
         """How many scores a row has."""
 
     @abstractmethod
-    def _usual_clip(self) -> float:
+    def _default_clip(self) -> float:
         """Roughly where residuals will be clipped."""
 
     def _number_of_rounds(self) -> int:
         if self.rounds is not None:
-            return whole(self.rounds, "rounds", least=0)
-        return PURE_ROUNDS if isinstance(self._measure(), PureDP) else USUAL_ROUNDS
+            return as_integer(self.rounds, "rounds", least=0)
+        return PURE_ROUNDS if isinstance(self._measure(), PureDP) else DEFAULT_ROUNDS
 
     def _public_layout(self, facts: Facts) -> Layout:
-        most = whole(self.cells, "cells", least=2)
+        most = as_integer(self.cells, "cells", least=2)
         if most > 1024:
             raise ValueError(f"cells must be at most 1024, got {self.cells!r}.")
         return public_layout(facts, most)
@@ -146,7 +146,7 @@ class AdditiveBoosting(PrivateEstimator):
         return Joint(*(query.at(layout.by[name]) for name in layout.cuts)), unit
 
     def _number_of_pairs(self, layout: Layout) -> int:
-        asked = whole(self.interactions, "interactions", least=0)
+        asked = as_integer(self.interactions, "interactions", least=0)
         return min(asked, number_of_candidates(len(layout.cuts)))
 
     def _schedule(self, layout: Layout) -> tuple[Measure, ...]:
@@ -161,7 +161,7 @@ class AdditiveBoosting(PrivateEstimator):
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         layout = self._public_layout(facts)
         budget, *later = self._schedule(layout)
-        first = facts.asked(self._first(layout, facts), budget)
+        first = facts.ask(self._first(layout, facts), budget)
         rounds = self._number_of_rounds() if layout.cuts else 0
         schedule = Schedule(layout, first, tuple(later), rounds, self._number_of_pairs(layout))
         parts, queries = [first.event], [first.query]
@@ -172,13 +172,13 @@ class AdditiveBoosting(PrivateEstimator):
 
         def ask(query: Joint, times: int) -> float:
             budget, *_ = islice(left, times)  # all of them are equal
-            asked = facts.asked(query, budget)
+            asked = facts.ask(query, budget)
             if asked.event != events.Compose():  # public rows cost nothing
                 parts.append(events.Repeat(asked.event, times) if times > 1 else asked.event)
             queries.append(query)
             return float(np.max(asked.expected_error(1 if rows is None else rows)[0]))
 
-        nothing, clip = np.zeros(self._outputs(facts)), self._usual_clip()
+        nothing, clip = np.zeros(self._outputs(facts)), self._default_clip()
         zeros = [np.zeros((n, len(nothing))) for n in layout.sizes.values()]
         if rounds:
             query, unit = self._round(zeros, nothing, clip, layout, facts)
@@ -186,7 +186,7 @@ class AdditiveBoosting(PrivateEstimator):
             noise["term_scores_"] = self._expected_noise(noise["residual_sums"], rows or 1)
         if schedule.pairs:
             pairs = PairQueries(self, layout, Learned(zeros, zeros, nothing), clip, facts)
-            for query, times in zip(pairs.planned(schedule.pairs), (1, 1, ROUNDS), strict=True):
+            for query, times in zip(pairs.plan(schedule.pairs), (1, 1, ROUNDS), strict=True):
                 ask(query, times)
         told = {} if rows is None else noise
         event, measure = together(parts), self._measure()
@@ -208,7 +208,7 @@ class AdditiveBoosting(PrivateEstimator):
             errors = np.reshape(errors, (1, -1))
         answers = [answer.reshape(-1, *self._shape(facts)) for answer in answers]
         noise = errors.reshape(-1, *self._shape(facts))[0]
-        layout, answers, cells = self._joined(layout, answers, noise, facts)
+        layout, answers, cells = self._join_cells(layout, answers, noise, facts)
         start = self._start(answers, cells, noise, facts)
         self._set_layout(layout)
         if not layout.cuts:
@@ -225,14 +225,14 @@ class AdditiveBoosting(PrivateEstimator):
             deviation = float(np.max(found.stderr[0])) * unit
             return [np.asarray(part, np.float64) * unit for part in found.value], deviation
 
-        learned, counts = boosted(start, schedule.rounds, ask), list(start.rows)
+        learned, counts = boost(start, schedule.rounds, ask), list(start.rows)
         if schedule.pairs:
             candidates = candidate_pairs(layout, start.rows, learned.values)
             queries = PairQueries(self, layout, learned, start.clip, facts)
             bend = float(
                 np.mean([c.sum() for c in start.curvature]) / np.mean([r.sum() for r in start.rows])
             )
-            pairs, more, rows = learned_pairs(
+            pairs, more, rows = learn_pairs(
                 queries, candidates, start, schedule.pairs, bend, release
             )
             self.pairs_ = pairs
@@ -242,14 +242,14 @@ class AdditiveBoosting(PrivateEstimator):
             )
             counts += rows
         if not start.intercept_is_known:
-            learned = stretched(learned, 1.0 + LAG / max(1, schedule.rounds))
+            learned = stretch(learned, 1.0 + LAG / max(1, schedule.rounds))
         self._set(learned.intercept, learned.values, learned.errors, counts)
 
     @abstractmethod
     def _shape(self, facts: Facts) -> tuple[int, ...]:
         """The shape of a first answer in one cell."""
 
-    def _joined(
+    def _join_cells(
         self, layout: Layout, answers: list[Floats], noise: Floats, facts: Facts
     ) -> tuple[Layout, list[Floats], list[Floats]]:
         """Fewer cells for numeric columns: where to cut is decided by noised counts."""
@@ -264,7 +264,7 @@ class AdditiveBoosting(PrivateEstimator):
                 cells.append(np.ones(len(answer)))
                 continue
             deviation = float(self._counts(noise[None])[0])
-            kept = joined(self._counts(answer), deviation)
+            kept = join_cells(self._counts(answer), deviation)
             places = cells_joined(kept, len(answer))
             cuts[name] = tuple(points[cell] for cell in kept)
             sums = np.zeros((len(kept) + 1, *answer.shape[1:]))
@@ -334,15 +334,15 @@ class AdditiveBoosting(PrivateEstimator):
         Axes
         """
         check_is_fitted(self, "privacy_")
-        return drawn(self, feature, ax)
+        return draw_shape(self, feature, ax)
 
     @abstractmethod
-    def _exported(self) -> dict[str, Any]:
+    def _export(self) -> dict[str, Any]:
         """What is known of the target, as plain data."""
 
     @abstractmethod
-    def _imported(self, data: Mapping[str, Any]) -> None:
-        """The inverse of `_exported`."""
+    def _import(self, data: Mapping[str, Any]) -> None:
+        """The inverse of `_export`."""
 
     @abstractmethod
     def _output_names(self) -> list[str]:
@@ -352,7 +352,7 @@ class AdditiveBoosting(PrivateEstimator):
     def _score_name(self) -> str:
         """What a score means, for the axis of a plot."""
 
-    def _found_features(
+    def _infer_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
         found: dict[str, Base] = {}
@@ -361,7 +361,7 @@ class AdditiveBoosting(PrivateEstimator):
             if texts:
                 found[name] = Categorical(*sorted(texts))
             else:
-                found |= super()._found_features([name], [values])
+                found |= super()._infer_features([name], [values])
         return found
 
     def __sklearn_tags__(self) -> Any:

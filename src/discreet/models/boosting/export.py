@@ -57,7 +57,7 @@ def model_to_dict(model: AdditiveBoosting) -> dict[str, Any]:
         },
         "columns": {name: column.to_dict() for name, column in model.columns_.items()},
         "named": hasattr(model, "feature_names_in_"),
-        **model._exported(),
+        **model._export(),
         "intercept": model.intercept_.tolist(),
         "terms": terms,
     }
@@ -101,7 +101,7 @@ def _set(model: AdditiveBoosting, data: Mapping[str, Any]) -> None:
     model.n_features_in_ = len(columns)
     if data["named"]:
         model.feature_names_in_ = np.array(list(columns), dtype=object)
-    model._imported(data)
+    model._import(data)
     model.cuts_ = {
         term["column"]: tuple(term["cuts"]) if "cuts" in term else None
         for term in terms

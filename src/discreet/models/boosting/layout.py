@@ -21,9 +21,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: The most public cells of all numeric columns together; each keeps at least four.
-MOST_IN_ALL = 2**13
+MAX_IN_ALL = 2**13
 #: Joined cells hold this share of the rows, or this many standard deviations of a cell's noise.
-LEAST_SHARE, LEAST_NOISE = 0.01, 8.0
+MIN_SHARE, MIN_NOISE = 0.01, 8.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def public_layout(facts: Facts, most: int) -> Layout:
     """The layout before anything was asked: from the declarations of the features alone."""
     columns = dict(zip(facts.features, facts.columns, strict=True))
     numeric = sum(isinstance(column, Numeric) for column in columns.values())
-    limit = max(4, min(most, MOST_IN_ALL // max(1, numeric)))
+    limit = max(4, min(most, MAX_IN_ALL // max(1, numeric)))
     cuts: dict[str, tuple[float, ...] | None] = {}
     for name, column in columns.items():
         if isinstance(column, Categorical):
@@ -101,14 +101,14 @@ def public_layout(facts: Facts, most: int) -> Layout:
     return Layout.of(facts.schema.base, cuts)
 
 
-def joined(counts: Floats, noise: float) -> list[int]:
+def join_cells(counts: Floats, noise: float) -> list[int]:
     """Which cuts to keep between cells with these noised counts: post-processing.
 
     From the left, cells are joined until they hold enough rows; the rest at the right end must hold as
     many. At least one cut stays: the one that halves the rows best.
     """
     total = max(float(counts.sum()), 1.0)
-    enough = max(LEAST_SHARE * total, LEAST_NOISE * noise)
+    enough = max(MIN_SHARE * total, MIN_NOISE * noise)
     right = total - np.cumsum(counts)
     kept, held = [], 0.0
     for cell in range(len(counts) - 1):

@@ -27,13 +27,13 @@ INTERCEPT_RATE = 0.7
 #: two tables, where it makes probabilities about right (``benchmarks/bench_boosting.py``, log loss).
 LAG = 1.5
 #: The least curvature per row that is believed.
-LEAST_CURVATURE = 0.02
+MIN_CURVATURE = 0.02
 #: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
 CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
 #: The least standard deviation of a target that is believed, as a share of half its width.
-LEAST_DEVIATION = 0.02
+MIN_DEVIATION = 0.02
 #: The variance of a target scaled to [-1, 1] that is expected before anything is measured.
-USUAL_VARIANCE = 1 / 16
+DEFAULT_VARIANCE = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def class_start(
         noisy = own[:, None] / bend
         kept = START * SPREAD**2 / (SPREAD**2 + noisy**2 + 1 / bend)
         rows.append(here)
-        curvature.append(np.maximum(bend, LEAST_CURVATURE * here[:, None]))
+        curvature.append(np.maximum(bend, MIN_CURVATURE * here[:, None]))
         values.append(kept * odds)
         errors.append(kept * noisy)
     intercept = np.log(base / (1 - base))
@@ -112,9 +112,9 @@ def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floa
     square = float(np.mean([a[:, 2].sum() for a in answers]) / total)
     # a mean of the measured variance and the expected one: the noisier the first, the less it counts
     error = float(noise[2]) * np.sqrt(np.mean([c.sum() for c in cells]) / len(cells)) / total
-    kept = USUAL_VARIANCE**2 / (USUAL_VARIANCE**2 + error**2)
-    variance = kept * (square - mean**2) + (1 - kept) * USUAL_VARIANCE
-    deviation = float(np.sqrt(np.clip(variance, LEAST_DEVIATION**2, 1.0)))
+    kept = DEFAULT_VARIANCE**2 / (DEFAULT_VARIANCE**2 + error**2)
+    variance = kept * (square - mean**2) + (1 - kept) * DEFAULT_VARIANCE
+    deviation = float(np.sqrt(np.clip(variance, MIN_DEVIATION**2, 1.0)))
     spread = SPREAD * deviation
     rows, values, errors = [], [], []
     for answer, joined in zip(answers, cells, strict=True):
@@ -131,7 +131,7 @@ def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floa
     return Start(rows, curvature, values, errors, np.array([mean]), spread, clip, True)
 
 
-def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
+def boost(start: Start, rounds: int, ask: Ask) -> Learned:
     """Shapes after this many rounds of noised residuals, averaged over the later half of them.
 
     A step in a cell is Newton's, times `RATE`, times the share that a prior with the values' spread leaves
@@ -149,7 +149,7 @@ def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
             gradient = part - left * (here / here.sum())[:, None]
             signal = (start.spread * bend) ** 2
             step = RATE * signal / (signal + RATE * noise**2)
-            values[at] = centred(values[at] + step * gradient / bend, here)
+            values[at] = centre(values[at] + step * gradient / bend, here)
             response.add(at, step, step * noise / bend)
         if not start.intercept_is_known:
             bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
@@ -164,13 +164,13 @@ def boosted(start: Start, rounds: int, ask: Ask) -> Learned:
     return Learned(shapes, errors, intercept)
 
 
-def stretched(learned: Learned, by: float) -> Learned:
+def stretch(learned: Learned, by: float) -> Learned:
     """Multiply shapes and intercepts, and the noise in them, by a number."""
     values, errors = ([by * part for part in parts] for parts in (learned.values, learned.errors))
     return Learned(values, errors, by * learned.intercept)
 
 
-def centred(values: Floats, rows: Floats) -> Floats:
+def centre(values: Floats, rows: Floats) -> Floats:
     """Shift values to mean 0 over the rows."""
     return np.asarray(values - (rows[:, None] * values).sum(axis=0) / rows.sum())
 

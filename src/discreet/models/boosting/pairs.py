@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.models.boosting.layout import Layout
-from discreet.models.boosting.learning import Learned, Start, boosted
+from discreet.models.boosting.learning import Learned, Start, boost
 from discreet.models.facts import Facts
 from discreet.queries import Cells, Count, Joint, WithColumns
 from discreet.release import Release
@@ -100,7 +100,7 @@ class Pair:
         )
 
 
-def with_pairs(layout: Layout, pairs: Sequence[Pair]) -> Cells:
+def add_pairs(layout: Layout, pairs: Sequence[Pair]) -> Cells:
     """The derived columns of a layout and of pairs."""
     derived = dict(layout.cells.columns)
     for pair in pairs:
@@ -138,7 +138,7 @@ def _parts(is_ordered: bool, rows: Floats, values: Floats) -> tuple[int, ...]:
     return tuple((dense + 1).tolist())
 
 
-def chosen_pairs(
+def choose_pairs(
     pairs: Sequence[Pair], sums: Sequence[Floats], noise: float, total: float, most: int
 ) -> list[Pair]:
     """Pick the pairs whose residuals most exceed what noise alone explains."""
@@ -179,16 +179,16 @@ class PairQueries:
         for pair, value in zip(pairs, values, strict=True):
             tables[pair.by(layout)] = value
         query, unit = self._model._residuals(
-            tables, self._mains.intercept, self._clip, with_pairs(layout, pairs), self._facts
+            tables, self._mains.intercept, self._clip, add_pairs(layout, pairs), self._facts
         )
         return Joint(*(query.at(pair.by(layout)) for pair in pairs)), unit
 
     def counts(self, pairs: Sequence[Pair]) -> Joint:
         """How many rows there are in the cells of pairs."""
-        cells = with_pairs(self._layout, pairs).columns
+        cells = add_pairs(self._layout, pairs).columns
         return Joint(*(WithColumns(Count(by=pair.by(self._layout)), cells) for pair in pairs))
 
-    def planned(self, most: int) -> tuple[Joint, Joint, Joint]:
+    def plan(self, most: int) -> tuple[Joint, Joint, Joint]:
         """The search, the counts and a round, for placeholder pairs that cost what any others would."""
         outputs = len(self._mains.intercept)
         ones = [np.ones(size) for size in self._layout.sizes.values()]
@@ -200,7 +200,7 @@ class PairQueries:
         return search, self.counts(few), self.residuals(few, nothing[:most])[0]
 
 
-def learned_pairs(
+def learn_pairs(
     queries: PairQueries,
     pairs: Sequence[Pair],
     start: Start,
@@ -214,7 +214,7 @@ def learned_pairs(
     found = release(query)
     sums = [np.asarray(part, np.float64) * unit for part in found.value]
     total = float(np.mean([here.sum() for here in start.rows]))
-    chosen = chosen_pairs(pairs, sums, float(np.max(found.stderr[0])) * unit, total, most)
+    chosen = choose_pairs(pairs, sums, float(np.max(found.stderr[0])) * unit, total, most)
     counted = release(queries.counts(chosen))
     counts = [np.asarray(part, np.float64) for part in counted.value]
     begin = pair_start(chosen, counts, float(np.max(counted.stderr[0])), start, bend)
@@ -225,7 +225,7 @@ def learned_pairs(
         deviation = float(np.max(found.stderr[0])) * unit
         return [np.asarray(part, np.float64) * unit for part in found.value], deviation
 
-    learned = boosted(begin, ROUNDS, ask)
+    learned = boost(begin, ROUNDS, ask)
     for pair, value, error in zip(chosen, learned.values, learned.errors, strict=True):
         value[~pair.is_known()] = 0.0
         error[~pair.is_known()] = 0.0

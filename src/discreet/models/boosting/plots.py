@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 #: A band of two standard deviations holds the true value of a cell about 95 times in 100.
 BAND = 2.0
 #: The most categories that are drawn; if there are more, those with the most rows.
-MOST_BARS = 30
+MAX_BARS = 30
 
 
-def drawn(model: AdditiveBoosting, feature: str, ax: Any) -> Any:
+def draw_shape(model: AdditiveBoosting, feature: str, ax: Any) -> Any:
     """Draw the shape of a feature, on `ax` or on new axes."""
     try:
         from matplotlib import pyplot  # the rest of the toolkit doesn't need it
@@ -69,7 +69,7 @@ def _bars(
     model: AdditiveBoosting, at: int, output: int, outputs: int, ax: Any, label: str | None
 ) -> None:
     labels = model._layout().labels(model.columns_, model.term_names_[at])
-    most = np.sort(np.argsort(-model.term_counts_[at], kind="stable")[:MOST_BARS])
+    most = np.sort(np.argsort(-model.term_counts_[at], kind="stable")[:MAX_BARS])
     scores, errors = model.term_scores_[at][most, output], model.term_errors_[at][most, output]
     height = 0.8 / outputs
     places = np.arange(len(most)) + (output - (outputs - 1) / 2) * height

@@ -23,7 +23,7 @@ BITS = 8
 #: The count's weight beside the target's sum.
 COUNT_WEIGHT = "1/2"
 #: The clip of residuals that a plan expects, as a share of half the target's width.
-USUAL_CLIP = 0.25
+DEFAULT_CLIP = 0.25
 
 
 @final
@@ -70,8 +70,8 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
     def _outputs(self, facts: Facts) -> int:
         return 1
 
-    def _usual_clip(self) -> float:
-        return USUAL_CLIP
+    def _default_clip(self) -> float:
+        return DEFAULT_CLIP
 
     def _shape(self, facts: Facts) -> tuple[int, ...]:
         return (3,)
@@ -129,10 +129,10 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         self._target_column = column
         super()._train(plan, door)
 
-    def _exported(self) -> dict[str, Any]:
+    def _export(self) -> dict[str, Any]:
         return {"target_bounds": list(self.target_bounds_)}
 
-    def _imported(self, data: Mapping[str, Any]) -> None:
+    def _import(self, data: Mapping[str, Any]) -> None:
         lower, upper = data["target_bounds"]
         self.target_bounds_ = float(lower), float(upper)
 

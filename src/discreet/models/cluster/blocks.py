@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from discreet import events
 from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.columns import numeric_column
-from discreet.mechanisms import Law, NoNoise
+from discreet.mechanisms import Distribution, NoNoise
 from discreet.models.cluster.box import Floats, Integers
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
@@ -56,15 +56,22 @@ class BlockCentres(Step):
 
     columns: tuple[str, ...]
 
-    def __init__(self, columns: tuple[str, ...], starts: Floats, blocks: int, law: Law) -> None:
-        self.columns, self.starts, self.blocks, self.law = columns, starts, blocks, law
+    def __init__(
+        self, columns: tuple[str, ...], starts: Floats, blocks: int, distribution: Distribution
+    ) -> None:
+        self.columns, self.starts, self.blocks, self.distribution = (
+            columns,
+            starts,
+            blocks,
+            distribution,
+        )
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         clusters = self.starts.shape[1]
         sensitivity = block_sensitivity(schema, unit, self.columns, clusters, self.blocks)
-        if isinstance(self.law, NoNoise) and unit.is_public:
+        if isinstance(self.distribution, NoNoise) and unit.is_public:
             return events.Compose()
-        return self.law.event(sensitivity)
+        return self.distribution.event(sensitivity)
 
     def run(self, rows: CodedRows) -> Floats:
         """The noised average of the blocks' centres, in [0, 1]."""
@@ -76,15 +83,15 @@ class BlockCentres(Step):
         best = np.tile(self.starts[0], (len(filled), 1, 1))
         least = np.full(len(filled), np.inf)
         for start in self.starts:
-            centres, inertia = _clustered(points, block, np.tile(start, (len(filled), 1, 1)))
+            centres, inertia = _cluster(points, block, np.tile(start, (len(filled), 1, 1)))
             better = inertia < least
             best[better], least[better] = centres[better], inertia[better]
         # a block without rows answers with its start
-        whole = (self.blocks - len(filled)) * _whole(self.starts[0])
+        whole = (self.blocks - len(filled)) * _round_to_grid(self.starts[0])
         for centres in best:
-            whole += _whole(_matched(centres, self.starts[0]))
+            whole += _round_to_grid(_match(centres, self.starts[0]))
         whole[:, np.array(steps) == 0] = 0
-        return np.asarray(np.clip(self.law.run(whole) / (SIZE * self.blocks), 0.0, 1.0))
+        return np.asarray(np.clip(self.distribution.run(whole) / (SIZE * self.blocks), 0.0, 1.0))
 
 
 def block_sensitivity(
@@ -120,7 +127,7 @@ def _mixer(index: int) -> int:
     return 1 + int.from_bytes(digest[:8]) % (_PRIME - 1)
 
 
-def _clustered(points: Floats, block: Integers, centres: Floats) -> tuple[Floats, Floats]:
+def _cluster(points: Floats, block: Integers, centres: Floats) -> tuple[Floats, Floats]:
     """Lloyd's rounds in every block at once: centres of shape (blocks, clusters, columns), inertias."""
     blocks, clusters, d = centres.shape
     inertia: Floats = np.zeros(blocks)
@@ -154,12 +161,12 @@ def _nearest(points: Floats, block: Integers, centres: Floats) -> tuple[Integers
     return label, least
 
 
-def _matched(centres: Floats, reference: Floats) -> Floats:
+def _match(centres: Floats, reference: Floats) -> Floats:
     """The centres in the order of the reference points they are matched with."""
     cost = ((centres[None, :, :] - reference[:, None, :]) ** 2).sum(axis=2)
     return np.asarray(centres[linear_sum_assignment(cost)[1]])
 
 
-def _whole(centres: Floats) -> Integers:
+def _round_to_grid(centres: Floats) -> Integers:
     """Round to the public grid, within the public box."""
     return np.asarray(np.clip(np.rint(centres * SIZE), 0, SIZE), np.int64)

@@ -37,7 +37,7 @@ class Box:
             self.lower + self.width * ((scaled + 1) / 2), self.lower, self.lower + self.width
         )
 
-    def scaled(self, points: Floats) -> Floats:
+    def scale(self, points: Floats) -> Floats:
         """Points in the units of the columns, in [-1, 1]; 0 in a column of zero width."""
         width = np.where(self.width > 0, self.width, 1.0)
         share = (points - self.lower) / width
@@ -64,7 +64,7 @@ def spread(count: int, dimensions: int, draw: np.random.Generator) -> Floats:
     low, high, found = 0.0, 1.0, draw.uniform(-1, 1, (count, dimensions))
     for _ in range(12):
         radius = (low + high) / 2
-        points = _packed(count, dimensions, radius, draw)
+        points = _pack(count, dimensions, radius, draw)
         if points is None:
             high = radius
         else:
@@ -72,7 +72,7 @@ def spread(count: int, dimensions: int, draw: np.random.Generator) -> Floats:
     return found
 
 
-def _packed(count: int, dimensions: int, radius: float, draw: np.random.Generator) -> Floats | None:
+def _pack(count: int, dimensions: int, radius: float, draw: np.random.Generator) -> Floats | None:
     chosen = np.empty((0, dimensions))
     for _ in range(count):
         tried = draw.uniform(radius - 1, 1 - radius, (_TRIES, dimensions))
@@ -85,7 +85,7 @@ def _packed(count: int, dimensions: int, radius: float, draw: np.random.Generato
     return chosen
 
 
-def weighted_centres(
+def cluster_weighted(
     points: Floats, weights: Floats, count: int, draw: np.random.Generator, starts: int = 10
 ) -> Floats:
     """k-means of weighted points, from the best of several k-means++ starts; nothing private here.
@@ -96,7 +96,7 @@ def weighted_centres(
         return np.concatenate([points, spread(count - len(points), points.shape[1], draw)])
     best, least = points[:count], np.inf
     for _ in range(starts):
-        centres = _settled(points, weights, _plus_plus(points, weights, count, draw))
+        centres = _settle(points, weights, _plus_plus(points, weights, count, draw))
         inertia = float((nearest(points, centres)[1] * weights).sum())
         if inertia < least:
             best, least = centres, inertia
@@ -124,7 +124,7 @@ def _plus_plus(points: Floats, weights: Floats, count: int, draw: np.random.Gene
     return np.asarray(points[chosen])
 
 
-def _settled(points: Floats, weights: Floats, centres: Floats, rounds: int = 50) -> Floats:
+def _settle(points: Floats, weights: Floats, centres: Floats, rounds: int = 50) -> Floats:
     """Lloyd's rounds until nothing moves, at most `rounds`."""
     for _ in range(rounds):
         labels, _ = nearest(points, centres)

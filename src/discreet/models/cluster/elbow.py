@@ -11,15 +11,15 @@ import numpy as np
 
 from discreet import events
 from discreet.measures import Measure
-from discreet.models.cluster.box import Floats, nearest, weighted_centres
+from discreet.models.cluster.box import Floats, cluster_weighted, nearest
 from discreet.models.cluster.kmeans import KMeans
 from discreet.models.cluster.lloyd import Lloyd
 from discreet.models.cluster.starts import GRID_BITS, Ask, GridStart, SplitStart
 from discreet.models.facts import Facts
-from discreet.models.inputs import opened
+from discreet.models.inputs import open_input
 from discreet.models.shares import split, together
 from discreet.queries import Additive
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.release import Release
 
 __all__ = ["Elbow", "elbow"]
@@ -78,16 +78,16 @@ def elbow(
     One prepaid charge of the model's (ε, δ), however many numbers are tried. All else is post-processing.
     Proof page: ``docs/proofs/cluster.md``.
     """
-    numbers = tuple(whole(number, "clusters", least=1) for number in clusters)
+    numbers = tuple(as_integer(number, "clusters", least=1) for number in clusters)
     if not numbers:
         raise ValueError("clusters must hold at least one number, as in clusters=range(1, 11).")
-    source = opened(model, X, None, groups, target)
+    source = open_input(model, X, None, groups, target)
     facts = source.facts
     model._check_budget(facts.unit)
     measure = model._measure()
     summary = _Summary(model, facts, max(numbers))
     shares = split(measure, summary.weights())
-    asked = [facts.asked(q, budget) for q, budget in zip(summary.queries(), shares, strict=True)]
+    asked = [facts.ask(q, budget) for q, budget in zip(summary.queries(), shares, strict=True)]
     event = together(part.event for part in asked)
     with source.data.prepaid(event, measure) as door:
         parts = iter(shares)
@@ -120,12 +120,12 @@ class _Summary:
         if not self.queries():  # no column has two cells: all rows are alike
             return np.zeros((1, self.space.dimensions)), np.ones(1)
         if self.grid:
-            return GridStart().occupied(self.space, ask)
+            return GridStart().find_occupied(self.space, ask)
         centres, counts = self.fine.run(ask, self.draw)
         return centres, np.maximum(counts, 1.0)
 
     def inertia(self, points: Floats, weights: Floats, number: int) -> float:
-        centres = weighted_centres(points, weights, number, self.draw)
+        centres = cluster_weighted(points, weights, number, self.draw)
         return float((nearest(points, centres)[1] * weights).sum()) / 4
 
 

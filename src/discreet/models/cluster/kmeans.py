@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
-from discreet.mechanisms import Law, mechanism_for
+from discreet.mechanisms import Distribution, mechanism_for
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
 from discreet.models.cluster.box import Box, Floats, nearest, spread
 from discreet.models.cluster.lloyd import Lloyd, count_weight
@@ -26,7 +26,7 @@ from discreet.models.rows import Rows
 from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import Additive
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.release import Release
 
 #: Rounds of Lloyd after each start.
@@ -35,7 +35,7 @@ _ROUNDS = {GridStart: 2, SplitStart: 3, Fixed: 5}
 _STARTS = 4
 #: By default there are as many blocks as bring the noise down to this share of a column's width.
 _BLOCK_NOISE = 0.05
-_MOST_BLOCKS = 4096
+_MAX_BLOCKS = 4096
 
 
 @final
@@ -143,7 +143,7 @@ class KMeans(
         cells = tuple(column_array(X, name) for name in self.columns_)
         columns = tuple(self.columns_.values())
         rows = Rows(cells, columns, tuple(self.columns_), len(cells[0]))
-        return nearest(*self._placed(rows))[0].astype(np.int32)
+        return nearest(*self._place(rows))[0].astype(np.int32)
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> npt.NDArray[np.int32]:
         """`fit`, then `predict` for the same rows. The labels themselves are not private."""
@@ -151,25 +151,25 @@ class KMeans(
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """The nearest centre of each row."""
-        return nearest(*self._scaled(X))[0].astype(np.int32)
+        return nearest(*self._scale(X))[0].astype(np.int32)
 
     def transform(self, X: Any) -> Floats:
         """The distance of each row to each centre, columns scaled to [0, 1]."""
-        rows, centres = self._scaled(X)
+        rows, centres = self._scale(X)
         distances = [np.sqrt(((rows - centre) ** 2).sum(axis=1)) for centre in centres]
         return np.stack(distances, axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the sum of squared distances to the nearest centre, columns scaled to [0, 1]."""
-        return -float(nearest(*self._scaled(X))[1].sum())
+        return -float(nearest(*self._scale(X))[1].sum())
 
-    def _scaled(self, X: Any) -> tuple[Floats, Floats]:
+    def _scale(self, X: Any) -> tuple[Floats, Floats]:
         """Rows and centres with each column between 0 and 1."""
-        return self._placed(self._rows(X))
+        return self._place(self._rows(X))
 
-    def _placed(self, rows: Rows) -> tuple[Floats, Floats]:
+    def _place(self, rows: Rows) -> tuple[Floats, Floats]:
         box = Box.of(rows.columns)  # type: ignore[arg-type]
-        return (box.scaled(rows.numbers()) + 1) / 2, (box.scaled(self.cluster_centers_) + 1) / 2
+        return (box.scale(rows.numbers()) + 1) / 2, (box.scale(self.cluster_centers_) + 1) / 2
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -186,7 +186,7 @@ class KMeans(
         return np.random.default_rng(seed)
 
     def _space(self, facts: Facts) -> Space:
-        clusters = whole(self.n_clusters, "n_clusters", least=1)
+        clusters = as_integer(self.n_clusters, "n_clusters", least=1)
         columns = facts.numeric("KMeans")
         return Space(facts, columns, clusters, count_weight(len(columns), self._measure()))
 
@@ -195,7 +195,7 @@ class KMeans(
         if self.rounds is None:
             return Lloyd(space, start, _ROUNDS[type(start)])
         least = 0 if start.queries(space) else 1
-        return Lloyd(space, start, whole(self.rounds, "rounds", least=least))
+        return Lloyd(space, start, as_integer(self.rounds, "rounds", least=least))
 
     def _start(self, facts: Facts) -> Start:
         d = len(facts.features)
@@ -232,10 +232,10 @@ class KMeans(
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         if not self._is_lloyd():
-            return self._planned_blocks(facts)
+            return self._plan_blocks(facts)
         lloyd = self._lloyd(facts)
         queries, budgets = lloyd.queries(), lloyd.measures(self._measure())
-        asked = [facts.asked(q, budget) for q, budget in zip(queries, budgets, strict=True)]
+        asked = [facts.ask(q, budget) for q, budget in zip(queries, budgets, strict=True)]
         event = together(part.event for part in asked)
         noise = {}
         if rows is not None and lloyd.rounds:
@@ -243,10 +243,10 @@ class KMeans(
             noise = {"cluster_centers_": np.minimum(spread_, 1.0) * lloyd.space.box.width / 2}
         return FitPlan(event, self._measure(), noise, queries, facts, _Recipe(lloyd, budgets))
 
-    def _planned_blocks(self, facts: Facts) -> FitPlan:
+    def _plan_blocks(self, facts: Facts) -> FitPlan:
         """The plan of sample and aggregate: one step."""
         step = self._step(facts)
-        error = step.law.expected_error() / (SIZE * step.blocks)
+        error = step.distribution.expected_error() / (SIZE * step.blocks)
         width = Box.of(facts.numeric("KMeans")).width
         noise = {"cluster_centers_": np.tile(error * width, (self.n_clusters, 1))}
         event = step.event(facts.schema, facts.unit)
@@ -275,21 +275,21 @@ class KMeans(
         space = self._space(facts)
         draw = self._draw()
         starts = [spread(space.clusters, space.dimensions, draw) for _ in range(_STARTS)]
-        law, blocks = self._dealt(facts, space)
-        return BlockCentres(facts.features, (np.array(starts) + 1) / 2, blocks, law)
+        distribution, blocks = self._dealt(facts, space)
+        return BlockCentres(facts.features, (np.array(starts) + 1) / 2, blocks, distribution)
 
-    def _dealt(self, facts: Facts, space: Space) -> tuple[Law, int]:
+    def _dealt(self, facts: Facts, space: Space) -> tuple[Distribution, int]:
         """The noise and the number of blocks."""
 
-        def noise(blocks: int) -> Law:
+        def noise(blocks: int) -> Distribution:
             sensitivity = block_sensitivity(
                 facts.schema, facts.unit, facts.features, space.clusters, blocks
             )
-            return mechanism_for(self._measure(), sensitivity).law(sensitivity)
+            return mechanism_for(self._measure(), sensitivity).distribution(sensitivity)
 
         if self.blocks is not None:
-            blocks = whole(self.blocks, "blocks", least=1)
+            blocks = as_integer(self.blocks, "blocks", least=1)
         else:
-            error = noise(_MOST_BLOCKS).expected_error() / SIZE
-            blocks = min(max(math.ceil(error / _BLOCK_NOISE), 8), _MOST_BLOCKS)
+            error = noise(_MAX_BLOCKS).expected_error() / SIZE
+            blocks = min(max(math.ceil(error / _BLOCK_NOISE), 8), _MAX_BLOCKS)
         return noise(blocks), blocks

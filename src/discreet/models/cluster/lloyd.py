@@ -66,11 +66,11 @@ class Lloyd:
         for _ in range(self.rounds):
             release = ask(self.space.sums(centres))
             counts = release.value[:, 0]
-            centres = moved(centres, release.value, release.stderr, draw)
+            centres = move_centres(centres, release.value, release.stderr, draw)
         return centres, counts
 
 
-def moved(centres: Floats, answer: Any, errors: Any, draw: np.random.Generator) -> Floats:
+def move_centres(centres: Floats, answer: Any, errors: Any, draw: np.random.Generator) -> Floats:
     """The centres after a round: noised means, pulled back to where they were as noise demands.
 
     All of it is post-processing: a mean with noise variance v moves a share s²/(s² + v) of the way,

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.coding import VALUE_BITS
 from discreet.columns import Bins, Nearest, Numeric
-from discreet.models.cluster.box import Box, Floats, spread, weighted_centres
+from discreet.models.cluster.box import Box, Floats, cluster_weighted, spread
 from discreet.models.facts import Facts
 from discreet.queries import Additive, CentredSums, Count, WithColumns
 from discreet.release import Release
@@ -92,7 +92,7 @@ class Fixed(Start):
 
     def centres(self, space: Space, ask: Ask, draw: np.random.Generator) -> Floats:
         if self.points is not None:
-            return space.box.scaled(self.points)
+            return space.box.scale(self.points)
         return spread(space.clusters, space.dimensions, draw)
 
 
@@ -115,7 +115,7 @@ class GridStart(Start):
             while name in taken:
                 name += "_"
             taken.add(name)
-            found.append((name, *_binned(space.facts, feature, column, 2**bits)))
+            found.append((name, *_bin(space.facts, feature, column, 2**bits)))
         return found
 
     def queries(self, space: Space) -> tuple[Additive, ...]:
@@ -129,10 +129,10 @@ class GridStart(Start):
     def centres(self, space: Space, ask: Ask, draw: np.random.Generator) -> Floats:
         if not self.queries(space):
             return spread(space.clusters, space.dimensions, draw)
-        points, weights = self.occupied(space, ask)
-        return weighted_centres(points, weights, space.clusters, draw)
+        points, weights = self.find_occupied(space, ask)
+        return cluster_weighted(points, weights, space.clusters, draw)
 
-    def occupied(self, space: Space, ask: Ask) -> tuple[Floats, Floats]:
+    def find_occupied(self, space: Space, ask: Ask) -> tuple[Floats, Floats]:
         """Middles and noised counts of the cells that stand out from the noise."""
         (query,) = self.queries(space)
         release = ask(query)
@@ -146,7 +146,7 @@ class GridStart(Start):
         return self.middles(space)[kept], np.maximum(counts[kept], 1.0)
 
 
-def _binned(facts: Facts, feature: str, column: Numeric, cells: int) -> tuple[Bins | None, Floats]:
+def _bin(facts: Facts, feature: str, column: Numeric, cells: int) -> tuple[Bins | None, Floats]:
     """Bins of equal width, and their middles; as many as the column's values allow."""
     steps = column.steps(VALUE_BITS)
     cells = min(cells, steps + 1)

@@ -135,7 +135,7 @@ class SquaresAlong(Step):
     ) -> None:
         self.columns = names
         self._ball, self._directions, self._unit = ball, directions, unit
-        self._law = Laplace(measure.epsilon).law(ball.sensitivity(unit))
+        self._law = Laplace(measure.epsilon).distribution(ball.sensitivity(unit))
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._unit:

@@ -25,7 +25,7 @@ __all__ = ["ExponentialPlan", "FoundComponents"]
 #: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/decomposition.md``).
 SHARES = (1, 8, 1)
 #: The default radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
-USUAL_RADIUS = 1 / 3
+DEFAULT_RADIUS = 1 / 3
 #: The grid of the mean, in bits.
 _BITS = 15
 
@@ -58,7 +58,7 @@ class ExponentialPlan:
         self._facts, self._columns, self._count = facts, columns, count
         self._half = np.array([column.width / 2 for column in columns])
         self._lower = np.array([float(column.lower) for column in columns])
-        self._norm = self._usual_norm() if norm is None else float(positive(norm, "norm"))
+        self._norm = self._default_norm() if norm is None else float(positive(norm, "norm"))
         if not 1e-300 < self._norm < 1e300:
             raise ValueError(f"norm must lie between 1e-300 and 1e300, got {norm!r}.")
         self.mean_query = CentredSums(*facts.features, bits=_BITS)
@@ -68,12 +68,12 @@ class ExponentialPlan:
         self._mean_how, self._squares_how = parts[0], parts[-1]
         self._directions_how = parts[1] if drawn else PureDP(measure.epsilon)
 
-    def _usual_norm(self) -> float:
+    def _default_norm(self) -> float:
         """A public share of the distance from the middle of the box to a corner."""
         largest = float(self._half.max())
         if not largest > 0:
             return 1.0
-        return USUAL_RADIUS * largest * float(np.sqrt(((self._half / largest) ** 2).sum()))
+        return DEFAULT_RADIUS * largest * float(np.sqrt(((self._half / largest) ** 2).sum()))
 
     def _ball(self, mean: Floats) -> Ball:
         return Ball(self._columns, mean, self._norm)
@@ -95,7 +95,7 @@ class ExponentialPlan:
         """All that is asked; the centre of the ball plays no part in it."""
         facts, ball = self._facts, self._ball(self._lower)
         steps = (self._directions(ball), self._squares(ball, np.eye(len(self._lower))))
-        mean = facts.asked(self.mean_query, self._mean_how).event
+        mean = facts.ask(self.mean_query, self._mean_how).event
         return together([mean, *(step.event(facts.schema, facts.unit) for step in steps)])
 
     def noise(self, rows: int | None) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class ExponentialPlan:
         if rows is None:
             return {}
         spread = self._squares(self._ball(self._lower), np.eye(len(self._lower))).spread()
-        asked = self._facts.asked(self.mean_query, self._mean_how)
+        asked = self._facts.ask(self.mean_query, self._mean_how)
         means = np.asarray(asked.expected_error(rows)).ravel()[1:] * self._half
         n = max(rows, 1)
         return {"mean_": means / n, "explained_variance_": spread / n}

@@ -20,7 +20,7 @@ from discreet.models.scaled import finest, scaled_moments
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums
 from discreet.queries.additive import Floats
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 
 @final
@@ -124,7 +124,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         d = len(facts.features)
         if self.n_components is None:
             return d
-        count = whole(self.n_components, "n_components", least=1)
+        count = as_integer(self.n_components, "n_components", least=1)
         if count > d:
             raise ValueError(
                 f"n_components must be at most the number of columns, {d}, got {count}."
@@ -150,7 +150,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             plan = self._exponential(facts)
             queries = (plan.mean_query,)
             return FitPlan(plan.event(), self._measure(), plan.noise(rows), queries, facts, plan)
-        recipe = _Recipe(facts.asked(self._query(facts), budget), self._components(facts))
+        recipe = _Recipe(facts.ask(self._query(facts), budget), self._components(facts))
         noise = {}
         if rows is not None:
             # of the covariance's entries in [-1, 1], by the product's noise alone
@@ -163,7 +163,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             found = plan.recipe.run(door)
             self.n_components_ = len(found.components)
             self.mean_ = found.mean
-            self.components_ = signed(found.components)
+            self.components_ = fix_signs(found.components)
             self._set_variances(found.variances, found.total)
             return
         recipe: _Recipe = plan.recipe
@@ -181,7 +181,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         self.mean_ = np.clip(
             lower + half * (moments.mean + query.shift(facts.schema) + 1), lower, lower + 2 * half
         )
-        self.components_ = signed(vectors.T[::-1][:count])
+        self.components_ = fix_signs(vectors.T[::-1][:count])
         self._set_variances(values[:count], float(values.sum()))
 
     def _set_variances(self, values: Floats, total: float) -> None:
@@ -214,7 +214,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         return self.n_components_
 
 
-def signed(vectors: Floats) -> Floats:
+def fix_signs(vectors: Floats) -> Floats:
     """Flip rows so that the entry of largest magnitude is positive."""
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
-from discreet.models.erm.features import MOST_FEATURES, FeatureMap, RowMap
+from discreet.models.erm.features import MAX_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.perturbation import (
@@ -25,7 +25,7 @@ from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import BoundedEstimator, PrivateClassifier
-from discreet.rational import positive, whole
+from discreet.rational import as_integer, positive
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ PERTURBATIONS: dict[str, dict[str, type[Perturbation]]] = {
     "output": {"exact": OutputPerturbation, "norm-gamma": NormGammaOutput},
 }
 #: More classes are refused: the solver's error bound is proved for this many.
-MOST_CLASSES = 64
+MAX_CLASSES = 64
 
 
 @with_parameters
@@ -103,11 +103,13 @@ class RiskEstimator(BoundedEstimator):
             raise ValueError(f"noise must be {' or '.join(map(repr, kinds))}, got {self.noise!r}.")
         self._check_columns(facts)
         features = self._features(facts)
-        if features.width > MOST_FEATURES:
+        if features.width > MAX_FEATURES:
             raise ValueError(
-                f"X has {features.width} features, counting categories: at most {MOST_FEATURES} are allowed."
+                f"X has {features.width} features, counting categories: at most {MAX_FEATURES} are allowed."
             )
-        rows = None if self.expected_rows is None else whole(self.expected_rows, "expected_rows")
+        rows = (
+            None if self.expected_rows is None else as_integer(self.expected_rows, "expected_rows")
+        )
         task = Task(
             self._loss(facts),
             features.width,
@@ -177,8 +179,8 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
 
     def _class_count(self, facts: Facts) -> int:
         count = len(facts.labels)
-        if count > MOST_CLASSES:
-            raise ValueError(f"classes: there are {count}, at most {MOST_CLASSES} are allowed.")
+        if count > MAX_CLASSES:
+            raise ValueError(f"classes: there are {count}, at most {MAX_CLASSES} are allowed.")
         return max(2, count)
 
     def _set_weights(self, facts: Facts, weights: Floats) -> None:

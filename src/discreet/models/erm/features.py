@@ -23,7 +23,7 @@ Singles = npt.NDArray[np.float32]
 #: A feature of size 1 is this integer.
 ONE = 2**15
 #: Beyond, products of features and weights would no longer be exact in float64.
-MOST_FEATURES = 2**13
+MAX_FEATURES = 2**13
 #: Rows are coded and clipped this many at a time.
 CHUNK = 2**12
 

@@ -88,7 +88,7 @@ class NormGammaOutput(NormGamma):
     def scale(self) -> float:
         return self.moved / float(self.regulariser * Fraction(self.task.epsilon))
 
-    def released(self, units: Integers) -> Floats:
+    def release(self, units: Integers) -> Floats:
         rows = np.atleast_2d(units)
         drawn = norm_gamma(len(rows), self.task.size, self.scale).reshape(units.shape)
         return np.asarray(units * float(self.grid) + drawn)
@@ -114,5 +114,5 @@ class NormGammaObjective(NormGamma):
         drawn = norm_gamma(count, self.task.size, self.scale)
         return np.clip(np.rint(drawn / float(_STEP)), -(2.0**62), 2.0**62).astype(np.int64)
 
-    def released(self, units: Integers) -> Floats:
+    def release(self, units: Integers) -> Floats:
         return np.asarray(units * float(self.grid))

@@ -23,7 +23,7 @@ CHUNK, _CELLS = 2**12, 2**17
 #: Residuals are summed in two parts: multiples of this, exactly, and the small rest.
 _COARSE = 2.0**16
 #: No data set has more rows: they are held in memory.
-MOST_ROWS = 2**28
+MAX_ROWS = 2**28
 #: Relative error of a residual in units of 2^-53: of the margin's sum, and of the few operations after it.
 _ROUNDINGS = 32
 
@@ -33,10 +33,10 @@ Weights = list[int]
 def gradient_error(loss: Loss, radius: float) -> float:
     """How far `Objective.gradient` can be from the true gradient, for any rows and weights.
 
-    MOST_ROWS · 32 · 2^-53 · radius · √outputs · max(1, slope, trace); ``docs/proofs/erm.md`` adds it up.
+    MAX_ROWS · 32 · 2^-53 · radius · √outputs · max(1, slope, trace); ``docs/proofs/erm.md`` adds it up.
     """
     return (
-        MOST_ROWS
+        MAX_ROWS
         * _ROUNDINGS
         * 2.0**-53
         * radius
@@ -146,7 +146,7 @@ class Objective:
         squares = sum(float(np.einsum("ij,ij->", z, z)) for z, _ in self._blocks()) / ONE**2
         return float(self.regulariser) + float(self.loss.trace) * squares
 
-    def thinned(self, every: int) -> Objective:
+    def thin(self, every: int) -> Objective:
         """Thin rows to one of every so many, and Λ and b alike: roughly this objective divided by `every`."""
         return replace(
             self,

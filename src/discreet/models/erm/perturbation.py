@@ -16,10 +16,10 @@ from discreet import events, noise
 from discreet.accounting.objective import objective_delta
 from discreet.coding import Sensitivity
 from discreet.measures import ApproxDP, Measure, PureDP
-from discreet.mechanisms import LaplaceLaw, Law, drawable_scale, mechanism_for
+from discreet.mechanisms import Distribution, LaplaceDistribution, drawable_scale, mechanism_for
 from discreet.models.erm.features import ONE
 from discreet.models.erm.losses import Loss
-from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, gradient_error
+from discreet.models.erm.objective import MAX_ROWS, WEIGHT_STEP, gradient_error
 from discreet.rational import above, float_above, square_root_above
 from discreet.unit import REPLACE_ONE, Unit
 
@@ -33,7 +33,7 @@ JACOBIAN_SHARE = Fraction(1, 2)
 #: The share it takes by default where the noise is Gaussian.
 GAUSSIAN_SHARE = Fraction(1, 3)
 #: The least Λ by default.
-LEAST_REGULARISER = Fraction(1, 8)
+MIN_REGULARISER = Fraction(1, 8)
 #: Λ without noise, by default.
 PLAIN_REGULARISER = Fraction(1)
 #: Weights without noise are rounded to multiples of this.
@@ -109,13 +109,13 @@ class Task:
     @cached_property
     def tolerance(self) -> float:
         """The norm that the computed gradient must end below: well above rounding errors."""
-        steep = MOST_ROWS * float(self.loss.trace) * (self.radius / ONE) ** 2
+        steep = MAX_ROWS * float(self.loss.trace) * (self.radius / ONE) ** 2
         return 8 * self.error + 8 * steep * math.sqrt(self.size) * float(WEIGHT_STEP)
 
     @cached_property
     def most_regulariser(self) -> Fraction:
         """The largest Λ for which a weight's last digit moves the gradient by less than the tolerance."""
-        return MOST_ROWS * self.loss.trace * Fraction(self.radius, ONE) ** 2
+        return MAX_ROWS * self.loss.trace * Fraction(self.radius, ONE) ** 2
 
     @cached_property
     def gradient_bound(self) -> Fraction:
@@ -132,7 +132,7 @@ class Task:
         inside = loss.trace * squared / (loss.rank * regulariser)
         return above(self.unit.rows_per_person * loss.rank * math.log1p(above(float(inside))))
 
-    def least_regulariser(self, share: Fraction) -> Fraction:
+    def minimum_regulariser(self, share: Fraction) -> Fraction:
         """The least Λ (nearly) whose determinants take at most this `share` of ε."""
         loss = self.loss
         assert not isinstance(self.epsilon, float)
@@ -160,9 +160,9 @@ class Perturbation(ABC):
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        if task.rows is not None and task.unit.length_is_public and task.rows > MOST_ROWS:
+        if task.rows is not None and task.unit.length_is_public and task.rows > MAX_ROWS:
             raise ValueError(
-                f"rows: at most {MOST_ROWS} rows are fitted in memory, but {task.rows} were declared."
+                f"rows: at most {MAX_ROWS} rows are fitted in memory, but {task.rows} were declared."
             )
         self.regulariser = self._regulariser()
         self._check_regulariser()
@@ -217,10 +217,10 @@ class Perturbation(ABC):
         each = self.grid / WEIGHT_STEP
         units = [round(Fraction(w) / each) for w in weights]
         # beyond 2^61 they are clamped, which moves no two of them farther apart
-        return self.released(np.array([max(-(2**61), min(u, 2**61)) for u in units], np.int64))
+        return self.release(np.array([max(-(2**61), min(u, 2**61)) for u in units], np.int64))
 
     @abstractmethod
-    def released(self, units: Integers) -> Floats:
+    def release(self, units: Integers) -> Floats:
         """Weights on the grid, given as integers, with noise."""
 
     @property
@@ -245,7 +245,7 @@ def output_regulariser(task: Task) -> Fraction:
     wide *= math.sqrt(float(task.loss.slope_squared))
     found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
     found *= min(float(task.epsilon), 1e3) ** -0.75
-    return _short(max(Fraction(found), LEAST_REGULARISER))
+    return _short(max(Fraction(found), MIN_REGULARISER))
 
 
 def objective_regulariser(task: Task, rest: Fraction) -> Fraction:
@@ -253,9 +253,9 @@ def objective_regulariser(task: Task, rest: Fraction) -> Fraction:
     if isinstance(task.epsilon, float):
         return PLAIN_REGULARISER if task.alpha is None else _short(task.alpha)
     if task.alpha is not None:  # raised rather than refused, so that there is no cliff
-        return _short(max(task.alpha, task.least_regulariser(JACOBIAN_SHARE * rest)))
+        return _short(max(task.alpha, task.minimum_regulariser(JACOBIAN_SHARE * rest)))
     share = GAUSSIAN_SHARE if isinstance(task.measure, ApproxDP) else JACOBIAN_SHARE
-    return max(task.least_regulariser(share * rest), LEAST_REGULARISER)
+    return max(task.minimum_regulariser(share * rest), MIN_REGULARISER)
 
 
 def plain(weights: list[int]) -> Floats:
@@ -303,20 +303,20 @@ class OutputPerturbation(Perturbation):
         return _sensitivity(self._distance, self.grid, self.task.size)
 
     @cached_property
-    def law(self) -> Law:
+    def distribution(self) -> Distribution:
         """The noise on them."""
-        return mechanism_for(self.task.measure, self.moved).law(self.moved)
+        return mechanism_for(self.task.measure, self.moved).distribution(self.moved)
 
-    def released(self, units: Integers) -> Floats:
-        return np.asarray(self.law.run(units).astype(np.float64) * float(self.grid))
+    def release(self, units: Integers) -> Floats:
+        return np.asarray(self.distribution.run(units).astype(np.float64) * float(self.grid))
 
     def event(self) -> events.Event:
         if isinstance(self.task.epsilon, float):
             return events.Compose()
-        return self.law.event(self.moved)
+        return self.distribution.event(self.moved)
 
     def spread(self) -> float:
-        return self.law.expected_error() * float(self.grid)
+        return self.distribution.expected_error() * float(self.grid)
 
 
 @final
@@ -335,12 +335,12 @@ class ObjectivePerturbation(Perturbation):
         if isinstance(task.epsilon, float):
             return
         self._calibrate()
-        if task.alpha is None and (ridge := self._balanced()) > self.regulariser:
+        if task.alpha is None and (ridge := self._balance()) > self.regulariser:
             self.regulariser = ridge
             self._check_regulariser()
             self._calibrate()
 
-    def _balanced(self) -> Fraction:
+    def _balance(self) -> Fraction:
         """The Λ at which noise and shrinkage are about even, for the guessed number of rows.
 
         With a Hessian of about h in every direction, the error N·σ²/(h + Λ)² + (Λ‖w‖/(h + Λ))² is least at
@@ -383,7 +383,9 @@ class ObjectivePerturbation(Perturbation):
         )
         self._grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
         self.moved = _sensitivity(distance, self._grid, task.size)
-        self._law = LaplaceLaw(drawable_scale(self.moved.l1 / (task.epsilon * FINAL_SHARE)))
+        self._law = LaplaceDistribution(
+            drawable_scale(self.moved.l1 / (task.epsilon * FINAL_SHARE))
+        )
 
     def _drawable(self, size: Fraction) -> Fraction:
         """A scale, or σ, of b that can be drawn in units of its step."""
@@ -442,17 +444,17 @@ class ObjectivePerturbation(Perturbation):
         return self._grid
 
     @property
-    def law(self) -> Law:
+    def distribution(self) -> Distribution:
         """The noise for what float64 leaves open."""
         return self._law
 
-    def released(self, units: Integers) -> Floats:
-        return np.asarray(self.law.run(units).astype(np.float64) * float(self.grid))
+    def release(self, units: Integers) -> Floats:
+        return np.asarray(self.distribution.run(units).astype(np.float64) * float(self.grid))
 
     def event(self) -> events.Event:
         if isinstance(self.task.epsilon, float):
             return events.Compose()
-        return events.Compose(self.inner, self.law.event(self.moved))
+        return events.Compose(self.inner, self.distribution.event(self.moved))
 
     def draws(self, count: int) -> Integers:
         """Draw `count` vectors b, rounded to whole multiples of the step."""

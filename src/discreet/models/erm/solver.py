@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.models.erm.losses import Floats
-from discreet.models.erm.objective import MOST_ROWS, WEIGHT_STEP, Objective, Weights
+from discreet.models.erm.objective import MAX_ROWS, WEIGHT_STEP, Objective, Weights
 
 #: Plain float64 steps before the exact ones; they only find a start.
 _QUICK_STEPS = 100
@@ -26,7 +26,7 @@ def minimise(objective: Objective, tolerance: float) -> Weights:
     """Weights, in units of `WEIGHT_STEP`, at which the computed gradient has norm at most `tolerance`.
 
     The merit is the norm of the gradient: a Newton step shortens it by a fixed share, or by a fixed
-    amount that public constants give, so the loop ends within `most_steps` (``docs/proofs/erm.md``, "The
+    amount that public constants give, so the loop ends within `maximum_steps` (``docs/proofs/erm.md``, "The
     solver"). It has no other way out: no input gets an answer that misses the tolerance.
     """
     with np.errstate(all="ignore"):  # a warning would depend on rows
@@ -38,20 +38,20 @@ def _minimise(objective: Objective, tolerance: float) -> Weights:
     weights = _exact(start)
     gradient = objective.gradient(weights)
     length = float(np.linalg.norm(gradient))
-    for _ in range(most_steps(objective, tolerance)):
+    for _ in range(maximum_steps(objective, tolerance)):
         if length <= tolerance:
             return weights
         moved = _add(weights, curve.step(gradient))
         found = objective.gradient(moved)
         if not np.linalg.norm(found) <= _GOOD * length:
             curve = Curve(objective.hessian(_rough(weights)))
-            moved, found = _damped(objective, weights, gradient, curve.step(gradient))
+            moved, found = _damp(objective, weights, gradient, curve.step(gradient))
         curve.learn(_rough(moved) - _rough(weights), found - gradient)
         weights, gradient, length = moved, found, float(np.linalg.norm(found))
     raise AssertionError("the solver's proof is wrong.")
 
 
-def most_steps(objective: Objective, tolerance: float) -> int:
+def maximum_steps(objective: Objective, tolerance: float) -> int:
     """A bound on the number of steps, from public constants and b: no rows are looked at.
 
     A step shortens the gradient by a quarter, or by Λ²/(8·M) with M = n·bend·R³ (``docs/proofs/erm.md``).
@@ -60,13 +60,13 @@ def most_steps(objective: Objective, tolerance: float) -> int:
     loss, regulariser = objective.loss, float(objective.regulariser)
     norm = math.sqrt(width)
     tilt = math.hypot(*objective.tilt) * float(objective.tilt_step)
-    longest = 16 * (MOST_ROWS * norm * math.sqrt(loss.slope_squared) + tilt)
-    bend = MOST_ROWS * float(loss.bend) * norm**3
+    longest = 16 * (MAX_ROWS * norm * math.sqrt(loss.slope_squared) + tilt)
+    bend = MAX_ROWS * float(loss.bend) * norm**3
     short = math.log(max(2.0, longest / tolerance)) / math.log(4 / 3)
     return math.ceil(short + longest * 8 * bend / regulariser**2) + 2
 
 
-def _damped(
+def _damp(
     objective: Objective, weights: Weights, gradient: Floats, step: Floats
 ) -> tuple[Weights, Floats]:
     """The first half, quarter, ... of a Newton step that shortens the gradient by enough."""
@@ -109,14 +109,14 @@ class Curve:
         for moved, change, bend in reversed(self._pairs):
             shares.append(float(moved @ left) / bend)
             left -= shares[-1] * change
-        step = self._solved(left)
+        step = self._solve(left)
         for (moved, change, bend), share in zip(self._pairs, reversed(shares), strict=True):
             step += (share - float(change @ step) / bend) * moved
         if not np.isfinite(step).all():
             step = gradient / (self.scale * self._trace)
         return -step
 
-    def _solved(self, vector: Floats) -> Floats:
+    def _solve(self, vector: Floats) -> Floats:
         vector = vector / self.scale
         if self._factor is None:
             return vector / self._trace
@@ -132,17 +132,17 @@ def _start(objective: Objective, tolerance: float) -> tuple[Floats, Curve]:
     while len(objective.features) > every * most:
         every *= _THIN
     if every == 1:
-        return _descended(objective, tolerance, weights)
+        return _descend(objective, tolerance, weights)
     while every > 1:
-        thin = objective.thinned(every)
+        thin = objective.thin(every)
         # rows that were left out move the minimum farther
-        weights, curve = _descended(thin, 1e-2 * math.sqrt(len(thin.features)), weights)
+        weights, curve = _descend(thin, 1e-2 * math.sqrt(len(thin.features)), weights)
         curve.scale *= every
         every //= _THIN
     return weights, curve
 
 
-def _descended(objective: Objective, enough: float, weights: Floats) -> tuple[Floats, Curve]:
+def _descend(objective: Objective, enough: float, weights: Floats) -> tuple[Floats, Curve]:
     """Descend until the gradient is `enough`, or float64 ends; also the Hessian there or a step before."""
     gradient = objective.quick(weights)
     length = float(np.linalg.norm(gradient))

@@ -32,7 +32,7 @@ class Scales:
         half = np.array([column.width / 2 for column in columns])
         return cls(np.array([float(column.lower) for column in columns]) + half, half)
 
-    def divided(self, values: Floats) -> Floats:
+    def divide(self, values: Floats) -> Floats:
         """values/half, and 0 for a column of equal bounds."""
         safe = np.where(self.half > 0, self.half, 1.0)
         with np.errstate(over="ignore"):
@@ -54,7 +54,7 @@ def equations(
         query = NormalEquations(features, target, square=square, bits=bits, by=by)
         sensitivity = query.sensitivity(facts.schema, facts.unit)
         try:
-            mechanism_for(measure, sensitivity).law(sensitivity)
+            mechanism_for(measure, sensitivity).distribution(sensitivity)
         except ValueError:
             continue
         break

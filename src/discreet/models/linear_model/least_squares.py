@@ -55,7 +55,7 @@ class LinearPredictor(PrivateRegressor):
 
     def _set_line(self, solution: Solution, features: Scales, target: Scales) -> None:
         """The coefficients in the units of the columns."""
-        self.coef_ = features.divided(solution.slopes * target.half[0])
+        self.coef_ = features.divide(solution.slopes * target.half[0])
         middle = float(target.middle[0] + target.half[0] * solution.intercept)
         self.intercept_ = middle - float(self.coef_ @ features.middle)
 
@@ -92,7 +92,7 @@ class LeastSquares(LinearPredictor):
         """The ridge that was asked for, in the units of the columns."""
         return 0.0
 
-    def _checked(self, facts: Facts) -> tuple[Scales, Scales]:
+    def _check(self, facts: Facts) -> tuple[Scales, Scales]:
         name = type(self).__name__
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
@@ -105,15 +105,15 @@ class LeastSquares(LinearPredictor):
         return equations(facts, self._measure(), facts.features, facts.target, square=square)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        features, target = self._checked(facts)
-        question = facts.asked(self._query(facts), self._measure())
+        features, target = self._check(facts)
+        question = facts.ask(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
             spread = float(question.expected_error(rows)[0, 1])
             # of features spread evenly between their bounds, whose variance is a third of half², and
             # small coefficients
             even = np.full(len(features.half), 3.0 * spread / max(rows, 1) * target.half[0])
-            noise = {"coef_": features.divided(even)}
+            noise = {"coef_": features.divide(even)}
         return FitPlan.from_question(facts, question, noise, _Recipe(question, features, target))
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
@@ -123,7 +123,7 @@ class LeastSquares(LinearPredictor):
         matrix = release.value
         noise = entry_noise(release.stderr)
         with np.errstate(over="ignore"):
-            penalty = self._penalty() * features.divided(features.divided(np.ones(1)))
+            penalty = self._penalty() * features.divide(features.divide(np.ones(1)))
         penalty = np.minimum(penalty, 1e100)  # as good as infinite, and finite in sums
         if self.method == "functional":
             left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
@@ -133,7 +133,7 @@ class LeastSquares(LinearPredictor):
             solution = adaptive(matrix, noise, penalty)
         else:
             middles = np.concatenate(
-                [features.divided(features.middle), target.divided(target.middle)]
+                [features.divide(features.middle), target.divide(target.middle)]
             )
             solution = adaptive_through_zero(matrix, noise, penalty, middles)
         self._set_line(solution, features, target)
@@ -182,7 +182,7 @@ class LeastSquares(LinearPredictor):
             self._equations, self._solution, self.noise_, self._counted, sampling
         )
         features, target = self._scales
-        error = features.divided(np.sqrt(variances[1:]) * target.half[0])
+        error = features.divide(np.sqrt(variances[1:]) * target.half[0])
         reach = -float(ndtri((1 - level) / 2)) * error
         return np.stack([self.coef_ - reach, self.coef_ + reach], axis=1)
 

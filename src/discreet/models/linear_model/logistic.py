@@ -100,13 +100,13 @@ class LogisticRegression(RiskClassifier):
             return super()._plan(facts, rows)
         if self.noise != "exact":
             raise ValueError(f"noise must be 'exact' with method='functional', got {self.noise!r}.")
-        question = facts.asked(self._query(facts), self._measure())
+        question = facts.ask(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
             scales = Scales.of(facts.numeric("LogisticRegression"))
             spread = entry_noise(question.expected_error(rows))
             # of features spread evenly between their bounds, and small coefficients
-            noise = {"coef_": scales.divided(np.full(1, 6.0 * spread / max(rows, 1)))}
+            noise = {"coef_": scales.divide(np.full(1, 6.0 * spread / max(rows, 1)))}
         return FitPlan.from_question(facts, question, noise)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
@@ -129,7 +129,7 @@ class LogisticRegression(RiskClassifier):
             right = 2 * by_class[:, :, 0].T - left[:, :1]
             noise = self.noise_ * np.sqrt(len(by_class))
         weights = functional(left, 2.0 * right, noise)
-        self.coef_ = np.stack([scales.divided(w) for w in weights[1:].T])
+        self.coef_ = np.stack([scales.divide(w) for w in weights[1:].T])
         self.intercept_ = weights[0] - self.coef_ @ scales.middle
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -16,12 +16,12 @@ from discreet.measures import ApproxDP, PureDP
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.least_squares import LinearPredictor, target_column
-from discreet.models.linear_model.solving import Solution, centred
+from discreet.models.linear_model.solving import Solution, centre
 from discreet.models.linear_model.theil_sen import PLACES, PairedLines, bucket_count, is_matched
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.queries import Count
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 METHODS = ("noisy_stats", "theil_sen")
 #: The share of ε that buys the number of rows, where it is private and pairs need it.
@@ -105,7 +105,7 @@ class SimpleLinearRegression(LinearPredictor):
             if self.feature not in facts.features:
                 raise ValueError(f"feature: X has no column {self.feature!r}.")
             return facts.features.index(self.feature)
-        place = whole(self.feature, "feature")
+        place = as_integer(self.feature, "feature")
         if place >= len(facts.features):
             raise ValueError(f"feature must be below {len(facts.features)}, got {place}.")
         return place
@@ -139,9 +139,9 @@ class SimpleLinearRegression(LinearPredictor):
         scales = Scales.of((column,)), Scales.of((target,))
         name = facts.features[place]
         if self.method == "theil_sen":
-            return self._planned_pairs(facts, _Recipe(place, *scales, None))
+            return self._plan_pairs(facts, _Recipe(place, *scales, None))
         query = equations(facts, self._measure(), (name,), facts.target, square=False)
-        question = facts.asked(query, self._measure())
+        question = facts.ask(query, self._measure())
         noise = {}
         if rows is not None:
             spread = float(question.expected_error(rows)[0, 1])
@@ -149,10 +149,10 @@ class SimpleLinearRegression(LinearPredictor):
             noise = {"slope_": 3.0 * spread / max(rows, 1) * target.width / width}
         return FitPlan.from_question(facts, question, noise, _Recipe(place, *scales, question))
 
-    def _planned_pairs(self, facts: Facts, recipe: _Recipe) -> FitPlan:
+    def _plan_pairs(self, facts: Facts, recipe: _Recipe) -> FitPlan:
         """The plan of *theil_sen*: the number of rows where it is private, then the medians."""
         count, medians = self._shares(facts)
-        matchings = whole(self.matchings, "matchings", least=1)
+        matchings = as_integer(self.matchings, "matchings", least=1)
         assert facts.target is not None
         name = facts.features[recipe.place]
         lines = PairedLines(name, facts.target, medians, facts.unit, matchings)
@@ -160,13 +160,13 @@ class SimpleLinearRegression(LinearPredictor):
         pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
         if count is None:
             return FitPlan(event, pure, {}, (), facts, replace(recipe, lines=lines))
-        first = facts.asked(Count(), count)
+        first = facts.ask(Count(), count)
         recipe = replace(recipe, lines=lines, question=first)
         return FitPlan(events.Compose(first.event, event), pure, {}, (first.query,), facts, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
-        solve = self._summed if recipe.lines is None else self._paired
+        solve = self._fit_sums if recipe.lines is None else self._fit_pairs
         self._set_line(solve(recipe, door), recipe.feature, recipe.target)
         self.slope_ = float(self.coef_[0])
         self.coef_ = np.zeros(len(plan.facts.features))
@@ -174,14 +174,14 @@ class SimpleLinearRegression(LinearPredictor):
         target = target_column(plan.facts, "SimpleLinearRegression")
         self.target_range_ = (float(target.lower), float(target.upper))
 
-    def _summed(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
+    def _fit_sums(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         assert recipe.question is not None
-        _, means, about = centred(recipe.question.release(door).value)
+        _, means, about = centre(recipe.question.release(door).value)
         variance, covariance = float(about[0, 0]), float(about[0, 1])
         slope = covariance / variance if variance > 1e-9 else 0.0
         return Solution(float(means[1] - slope * means[0]), np.array([slope]), 0.0)
 
-    def _paired(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
+    def _fit_pairs(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         assert recipe.lines is not None
         lines = recipe.lines
         if recipe.question is not None:

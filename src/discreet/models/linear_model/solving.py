@@ -27,12 +27,12 @@ class Solution:
     ridge: float
 
 
-def least_noise_eigenvalue(columns: int, noise: float) -> float:
+def noise_eigenvalue(columns: int, noise: float) -> float:
     """σ·√(d·log(2d²/ρ)): the most that the noise does to an eigenvalue (Wang 2018, Algorithm 2)."""
     return noise * math.sqrt(columns * math.log(2 * columns**2 / RISK))
 
 
-def centred(matrix: Floats) -> tuple[float, Floats, Floats]:
+def centre(matrix: Floats) -> tuple[float, Floats, Floats]:
     """Count, means and sums of products about the means, from the sums of vvᵀ, v = (1, u, t)."""
     count = max(float(matrix[0, 0]), 1.0)
     means = np.clip(matrix[0, 1:] / count, -1.0, 1.0)
@@ -54,7 +54,7 @@ def adaptive(matrix: Floats, noise: float, penalty: Floats) -> Solution:
     penalty : array
         A ridge for each slope that was asked for.
     """
-    _, means, about = centred(matrix)
+    _, means, about = centre(matrix)
     # an entry about the means carries the noise of four sums: (1 + mᵢ²)(1 + mⱼ²) times the variance
     spread = noise * (1.0 + float((means[:-1] ** 2).max()))
     slopes, ridge = _ridge(about[:-1, :-1] + np.diag(penalty), about[:-1, -1], spread)
@@ -77,8 +77,8 @@ def _ridge(left: Floats, right: Floats, noise: float) -> tuple[Floats, float]:
     values, vectors = np.linalg.eigh(_finite(left))
     ridge = 0.0
     if noise > 0:
-        ridge = max(0.0, least_noise_eigenvalue(len(right), noise) - float(values[0]))
-    return _solved(values + ridge, vectors, right), ridge
+        ridge = max(0.0, noise_eigenvalue(len(right), noise) - float(values[0]))
+    return _solve(values + ridge, vectors, right), ridge
 
 
 def functional(left: Floats, right: Floats, noise: float) -> Floats:
@@ -88,10 +88,10 @@ def functional(left: Floats, right: Floats, noise: float) -> Floats:
     are left out.
     """
     values, vectors = np.linalg.eigh(_finite(left))
-    return _solved(values + FUNCTIONAL_RIDGE * noise, vectors, right)
+    return _solve(values + FUNCTIONAL_RIDGE * noise, vectors, right)
 
 
-def _solved(values: Floats, vectors: Floats, right: Floats) -> Floats:
+def _solve(values: Floats, vectors: Floats, right: Floats) -> Floats:
     """V diag(1/values) Vᵀ right over the positive eigenvalues."""
     least = max(_RANK_TOLERANCE * float(np.abs(values).max(initial=0.0)), 1e-300)
     use = values > least

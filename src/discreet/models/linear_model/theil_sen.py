@@ -101,11 +101,11 @@ class PairedLines(Step):
         x, y = (codes / np.array(steps, np.float64)).T
         # public rows and no noise: a fixed pairing
         if isinstance(self._mechanism.epsilon(), float):
-            rounds = [fixed_pairs(len(codes), seed) for seed in range(self._rounds)]
+            rounds = [pair_publicly(len(codes), seed) for seed in range(self._rounds)]
         elif is_matched(self._unit):
             rounds = [random_pairs(len(codes)) for _ in range(self._rounds)]
         else:
-            rounds = [thrown_pairs(len(codes), self._buckets) for _ in range(self._rounds)]
+            rounds = [pair_randomly(len(codes), self._buckets) for _ in range(self._rounds)]
         first, second = (np.concatenate(half) for half in zip(*rounds, strict=True))
         return np.array([self._median(heights(x, y, first, second, at)) for at in PLACES])
 
@@ -129,7 +129,7 @@ def random_pairs(rows: int) -> tuple[Integers, Integers]:
     return _halves(noise.permutation(rows) if rows else np.zeros(0, np.int64))
 
 
-def fixed_pairs(rows: int, seed: int) -> tuple[Integers, Integers]:
+def pair_publicly(rows: int, seed: int) -> tuple[Integers, Integers]:
     """A matching that is the same for every data set of this many rows."""
     return _halves(np.random.default_rng(seed).permutation(rows))
 
@@ -139,7 +139,7 @@ def _halves(order: Integers) -> tuple[Integers, Integers]:
     return order[:half], order[half : 2 * half]
 
 
-def thrown_pairs(rows: int, buckets: int) -> tuple[Integers, Integers]:
+def pair_randomly(rows: int, buckets: int) -> tuple[Integers, Integers]:
     """Each row goes into a random bucket with a random rank; the two lowest of a bucket are a pair."""
     bucket = noise.uniform_below(buckets, rows)
     order = np.lexsort([noise.random_words(rows), bucket])

@@ -58,7 +58,7 @@ class Metric(ABC):
 
     def totals(self, model: Any, X: Any, target: Any, counts: Integers) -> Integers:
         """The sums over rows, each counted `counts` times; `target` holds their classes or numbers."""
-        found, seen = self.asked(model, X), counts > 0
+        found, seen = self.ask(model, X), counts > 0
         if found.shape != (len(counts), *self.answers(model)):
             parts = "".join(f", with {count} probabilities" for count in self.answers(model))
             raise ValueError(
@@ -67,13 +67,13 @@ class Metric(ABC):
             )
         return self.sums(model, found[seen], target[seen], counts[seen])
 
-    def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
+    def ask(self, model: Any, X: Any) -> npt.NDArray[Any]:
         """The model's answers for rows; a column of predictions is taken as a list of them."""
         found = np.asarray(model.predict(X))
         return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
 
     def answers(self, model: Any) -> tuple[int, ...]:
-        """The shape of what `asked` gives for one row."""
+        """The shape of what `ask` gives for one row."""
         return ()
 
     @abstractmethod
@@ -191,7 +191,7 @@ class LogLoss(_Share):
         _needs_probabilities(self, model)
         return super().bound(model, schema, target)
 
-    def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
+    def ask(self, model: Any, X: Any) -> npt.NDArray[Any]:
         return np.asarray(model.predict_proba(X), np.float64)
 
     def answers(self, model: Any) -> tuple[int, ...]:
@@ -282,7 +282,7 @@ class AUC(Metric):
             raise ValueError("metric: AUC needs a target, and a model, with two classes.")
         return self
 
-    def asked(self, model: Any, X: Any) -> npt.NDArray[Any]:
+    def ask(self, model: Any, X: Any) -> npt.NDArray[Any]:
         found = np.asarray(model.predict_proba(X), np.float64)
         return found[:, -1] if found.ndim == 2 and found.shape[1] <= 2 else found
 

@@ -20,7 +20,7 @@ from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
-from discreet.mechanisms import AdditiveMechanism, Law, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import AdditiveMechanism, Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
@@ -61,13 +61,18 @@ class ScoredRows(Step):
     """
 
     def __init__(
-        self, metric: Metric, model: Any, features: tuple[str, ...], target: str, law: Law
+        self,
+        metric: Metric,
+        model: Any,
+        features: tuple[str, ...],
+        target: str,
+        distribution: Distribution,
     ) -> None:
         self.columns = (*features, target)
-        self.metric, self.model, self.law = metric, model, law
+        self.metric, self.model, self.distribution = metric, model, distribution
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
-        return score_event(self.metric, self.law, unit)
+        return score_event(self.metric, self.distribution, unit)
 
     def run(self, rows: CodedRows) -> Integers:
         columns = [rows.schema.base[name] for name in rows.names]
@@ -77,12 +82,12 @@ class ScoredRows(Step):
         codes = rows.codes[(rows.codes[:, needed] >= 0).all(axis=1)]
         found = np.zeros(self.metric.size, np.int64)
         # how often the model is asked depends on rows: no trace of that is left
-        with renew(find_generators(self.model)), hide_bars(), _without_warnings():
+        with renew(find_generators(self.model)), hide_bars(), _hide_warnings():
             for block, counts in blocks(codes):
                 cells = [_cells(column, block[:, j]) for j, column in enumerate(columns)]
                 x = self._features(rows.names[:-1], cells[:-1])
                 found += self.metric.totals(self.model, x, cells[-1], counts)
-        return self.law.run(found)
+        return self.distribution.run(found)
 
     def rehearse(self, schema: Schema) -> None:
         """Ask the model about made-up rows, so that one that can't answer is found before the charge.
@@ -97,7 +102,7 @@ class ScoredRows(Step):
         cells = [_cells(column, codes[:, j]) for j, column in enumerate(columns)]
         counts = (np.arange(BLOCK) < 3).astype(np.int64)
         names = tuple(self.columns or ())[:-1]
-        with renew(find_generators(self.model)), _without_warnings():
+        with renew(find_generators(self.model)), _hide_warnings():
             try:
                 x = self._features(names, cells[:-1])
                 self.metric.totals(self.model, x, cells[-1], counts)
@@ -119,7 +124,7 @@ class ScoredRows(Step):
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def _hide_warnings() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
@@ -159,24 +164,24 @@ def blocks(codes: Integers) -> Iterator[tuple[Integers, Integers]]:
         yield block, often
 
 
-def score_event(metric: Metric, law: Law, unit: Unit) -> events.Event:
+def score_event(metric: Metric, distribution: Distribution, unit: Unit) -> events.Event:
     """The event of a noised metric, for the accountant."""
-    if isinstance(law, NoNoise):
+    if isinstance(distribution, NoNoise):
         if not unit.is_public:
             raise ValueError(
                 "budget: an infinite budget (no noise) is accepted with dp.PUBLIC only."
             )
         return events.Compose()
-    return law.event(metric.sensitivity(unit))
+    return distribution.event(metric.sensitivity(unit))
 
 
-def score_law(metric: Metric, budget: Measure | Mechanism, unit: Unit) -> Law:
+def score_law(metric: Metric, budget: Measure | Mechanism, unit: Unit) -> Distribution:
     """The noise that a budget asks for."""
     sensitivity = metric.sensitivity(unit)
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
     if not isinstance(mechanism, AdditiveMechanism):
         raise TypeError(f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
-    return mechanism.law(sensitivity)
+    return mechanism.distribution(sensitivity)
 
 
 def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
@@ -216,17 +221,17 @@ class Score:
     entry: Any
     is_private: bool
     _totals: Floats = field(repr=False)
-    _law: Law = field(repr=False)
+    _law: Distribution = field(repr=False)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Where the metric on *these* rows lies, with probability at least `level`."""
-        _checked_level(level)
+        _check_level(level)
         width = self._law.half_width(1 - (1 - level) / self.metric.size)
         return NoiseInterval(*self.metric.bounds(self._totals, width), level, "value")
 
     def interval(self, level: float = 0.95) -> NoiseInterval:
         """Roughly where the metric on rows of the same kind lies: noise and sampling, as if normal."""
-        _checked_level(level)
+        _check_level(level)
         far = math.hypot(self.stderr, self.metric.sampling(self._totals))
         far *= float(ndtri((1 + level) / 2))
         most = math.inf if not self.metric.is_better_if_larger else 1.0
@@ -238,7 +243,7 @@ class Score:
         return f"{self.metric!r}  {self.measure!r}{mark}\n  {self.value:.6g} ± {self.stderr:.4g}"
 
 
-def _checked_level(level: float) -> None:
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level!r}.")
 
@@ -280,23 +285,23 @@ def private_score(
         goal = [name for name in schema.base if name != unit.id_column][-1]
     features = _features(model, schema, goal, unit)
     chosen = metric_of(metric).bound(model, schema, goal)
-    law = score_law(chosen, budget, unit)
+    distribution = score_law(chosen, budget, unit)
     measure = budget if isinstance(budget, Measure) else budget.measure
-    step = ScoredRows(chosen, model, features, goal, law)
+    step = ScoredRows(chosen, model, features, goal, distribution)
     step.rehearse(schema)
     with data.prepaid(step.event(schema, unit), measure) as door:
         totals = door.run(step).astype(np.float64)
         entry = door.entry
     return Score(
         chosen.value(totals),
-        chosen.error(totals, law.expected_error()),
+        chosen.error(totals, distribution.expected_error()),
         chosen,
         step.event(schema, unit),
         measure,
         entry,
         data.is_private,
         totals,
-        law,
+        distribution,
     )
 
 

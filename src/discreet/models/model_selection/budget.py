@@ -57,14 +57,14 @@ class SearchBudget:
     @property
     def one_run(self) -> Measure:
         """What fitting and scoring one setting, fixed in advance, would cost with the same noise."""
-        return self._alone(self.run)
+        return self._cost_alone(self.run)
 
     @property
     def every_setting(self) -> Measure:
         """What fitting and scoring each setting once with the same noise, and publishing all, would cost."""
-        return self._alone(Repeat(self.run, self.settings))
+        return self._cost_alone(Repeat(self.run, self.settings))
 
-    def _alone(self, event: Event) -> Measure:
+    def _cost_alone(self, event: Event) -> Measure:
         assert isinstance(self.total, PureDP | ApproxDP)
         if isinstance(self.total.epsilon, float):
             return self.total
@@ -132,7 +132,7 @@ class Division:
         return (ApproxDP(fit, delta) if delta else PureDP(fit)), PureDP(score)
 
 
-def divided(
+def divide(
     total: Measure, selecting: Selecting, unit: Unit, division: Division
 ) -> tuple[Measure, Measure]:
     """The largest budgets found for fit and score with which the whole search costs at most `total`.
@@ -178,20 +178,20 @@ def _largest(
 ) -> Fraction | None:
     """The largest ε of a run, nearly, whose search costs at most `total`; None if none is found."""
     low, high = first, first * (1 + _STEP)
-    if _satisfied(event(low), total):
-        if not _satisfied(event(high), total):
+    if _satisfies(event(low), total):
+        if not _satisfies(event(high), total):
             return low
         low, high = high, Fraction(total.epsilon)
     else:
         for _ in range(8):
             low, high = low / 2, low
-            if _satisfied(event(low), total):
+            if _satisfies(event(low), total):
                 break
         else:
             return None
     while high - low > _TOLERANCE * high:
         middle = _short((low + high) / 2)
-        if _satisfied(event(middle), total):
+        if _satisfies(event(middle), total):
             low = middle
         else:
             high = middle
@@ -199,7 +199,7 @@ def _largest(
 
 
 @lru_cache(maxsize=1024)
-def _satisfied(event: Event, total: ApproxDP) -> bool:
+def _satisfies(event: Event, total: ApproxDP) -> bool:
     """`satisfies` with a cache: a fit asks for its plan more than once."""
     return satisfies(event, total)
 
@@ -212,7 +212,7 @@ def _short(value: Fraction) -> Fraction:
     return math.floor(value / step) * step
 
 
-def described(
+def describe(
     total: Measure, fit: Measure, score: Measure, selection: Selection, unit: Unit
 ) -> SearchBudget:
     """The budget of a search, beside what its runs would cost otherwise."""
@@ -223,7 +223,7 @@ def described(
     return SearchBudget(total, fit, score, runs, number, selection.one_run(unit))
 
 
-def checked_share(score_share: Any) -> Fraction:
+def check_share(score_share: Any) -> Fraction:
     """The part of a run's ε that pays for its score."""
     share = rational(score_share, "score_share")
     if not 0 < share < 1:

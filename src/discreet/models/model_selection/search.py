@@ -19,7 +19,7 @@ from discreet.coding import Between, Condition, Part
 from discreet.columns import Base
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
-from discreet.mechanisms import Law
+from discreet.mechanisms import Distribution
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
@@ -28,12 +28,12 @@ from discreet.models.metrics.scoring import ScoredRows, score_event, score_law
 from discreet.models.model_selection.budget import (
     Division,
     SearchBudget,
-    checked_share,
-    described,
-    divided,
+    check_share,
+    describe,
+    divide,
     gamma_of,
 )
-from discreet.models.model_selection.settings import candidates_of, listed_settings, whole_weights
+from discreet.models.model_selection.settings import candidates_of, list_settings, whole_weights
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.rational import non_negative, rational
@@ -65,7 +65,7 @@ def _where_estimator_has(name: str) -> Callable[[F], F]:
     return found
 
 
-def _declared_by_estimator(name: str) -> property:
+def _delegate(name: str) -> property:
     return property(lambda search: getattr(search.estimator, name, None))
 
 
@@ -78,7 +78,7 @@ class _Recipe:
     candidates: list[PrivateEstimator]
     plans: list[FitPlan]
     metrics: list[Metric]
-    laws: list[Law]
+    distributions: list[Distribution]
     fit: Measure
     score: Measure
     selection: Selection
@@ -155,10 +155,10 @@ class PrivateSearch(PrivateEstimator):
 
     _target = _TargetOfEstimator()
 
-    bounds = _declared_by_estimator("bounds")
-    classes = _declared_by_estimator("classes")
-    target_bounds = _declared_by_estimator("target_bounds")
-    categories = _declared_by_estimator("categories")
+    bounds = _delegate("bounds")
+    classes = _delegate("classes")
+    target_bounds = _delegate("target_bounds")
+    categories = _delegate("categories")
     accept_assumed = property(
         lambda search: bool(getattr(search.estimator, "accept_assumed", False)),
         doc="Whether a ledger opened for the fit accepts events that are assumed to be private.",
@@ -175,7 +175,7 @@ class PrivateSearch(PrivateEstimator):
                 "estimator must be an estimator of discreet.models, "
                 f"not {type(self.estimator).__name__}."
             )
-        return candidates_of(self.estimator, listed_settings(self.settings))
+        return candidates_of(self.estimator, list_settings(self.settings))
 
     def _metric(self, candidate: PrivateEstimator, facts: Facts) -> Metric:
         default = "accuracy" if self._target == "class" else "mean_squared_error"
@@ -194,11 +194,11 @@ class PrivateSearch(PrivateEstimator):
                 "validation: under dp.REPLACE_ONE rows are not split, since the number of rows in a part "
                 "would be private: leave it None, or use dp.ADD_REMOVE."
             )
-        return hashed_share(facts.schema, share)
+        return hash_share(facts.schema, share)
 
-    def _divided(self, facts: Facts) -> _Recipe:
+    def _divide(self, facts: Facts) -> _Recipe:
         """The budgets of a fit and of its score, and the whole plan: from public facts alone."""
-        settings, candidates = listed_settings(self.settings), self._candidates()
+        settings, candidates = list_settings(self.settings), self._candidates()
         metrics = [self._metric(each, facts) for each in candidates]
         weights = whole_weights(self.weights, len(candidates))
         shape = non_negative(self.shape, "shape")
@@ -208,27 +208,29 @@ class PrivateSearch(PrivateEstimator):
 
         def recipe(fit: Measure, score: Measure) -> _Recipe:
             plans = [with_budget(each, fit)._plan(facts, None) for each in candidates]
-            laws = [score_law(metric, score, facts.unit) for metric in metrics]
+            distributions = [score_law(metric, score, facts.unit) for metric in metrics]
             events = tuple(
-                (plan.event, score_event(metric, law, facts.unit))
-                for plan, metric, law in zip(plans, metrics, laws, strict=True)
+                (plan.event, score_event(metric, distribution, facts.unit))
+                for plan, metric, distribution in zip(plans, metrics, distributions, strict=True)
             )
             selection = Selection(events, weights, shape, gamma, split)
-            return _Recipe(settings, candidates, plans, metrics, laws, fit, score, selection)
+            return _Recipe(
+                settings, candidates, plans, metrics, distributions, fit, score, selection
+            )
 
         def selecting(fit: Measure, score: Measure) -> Selection:
             return recipe(fit, score).selection
 
         apart = split is not None and facts.unit.id_column is None
-        division = Division(checked_share(self.score_share), apart, shape, gamma)
-        return recipe(*divided(self._measure(), selecting, facts.unit, division))
+        division = Division(check_share(self.score_share), apart, shape, gamma)
+        return recipe(*divide(self._measure(), selecting, facts.unit, division))
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        recipe = self._divided(facts)
+        recipe = self._divide(facts)
         noise = {}
         if rows is not None and self.epsilon != math.inf:
             share = 1 if self.validation is None else float(rational(self.validation, "validation"))
-            deviation = recipe.laws[0].expected_error()
+            deviation = recipe.distributions[0].expected_error()
             noise = {"best_score_": recipe.metrics[0].expected_error(rows * share, deviation)}
         event = recipe.selection.event(facts.unit)
         return FitPlan(event, self._measure(), noise, (), facts, recipe)
@@ -246,14 +248,14 @@ class PrivateSearch(PrivateEstimator):
             model = clone(recipe.candidates[at])
             model._carry_out(recipe.plans[at], Opened(to_fit, facts, named, False))
             metric = recipe.metrics[at]
-            step = ScoredRows(metric, model, facts.features, target, recipe.laws[at])
+            step = ScoredRows(metric, model, facts.features, target, recipe.distributions[at])
             value = metric.value(np.asarray(to_score.run(step), np.float64))
             return metric.score(value), (at, model, value)
 
         _, (at, model, value) = door.select(recipe.selection, run)
         self.best_estimator_, self.best_score_ = model, value
         self.best_params_ = recipe.settings[at]
-        self.budget_: SearchBudget = described(
+        self.budget_: SearchBudget = describe(
             plan.measure, recipe.fit, recipe.score, recipe.selection, facts.unit
         )
 
@@ -300,14 +302,18 @@ class PrivateSearch(PrivateEstimator):
         found: Mapping[str, Base] | None = self.estimator._declared_features(names)
         return found
 
-    def _found_features(
+    def _infer_features(
         self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
     ) -> Mapping[str, Base]:
-        found: Mapping[str, Base] = self.estimator._found_features(names, cells)
+        found: Mapping[str, Base] = self.estimator._infer_features(names, cells)
         return found
 
-    def _undeclared(self) -> str:
-        return super()._undeclared() if self.estimator is None else self.estimator._undeclared()
+    def _undeclared_message(self) -> str:
+        return (
+            super()._undeclared_message()
+            if self.estimator is None
+            else self.estimator._undeclared_message()
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -327,7 +333,7 @@ def with_budget(candidate: PrivateEstimator, measure: Any) -> PrivateEstimator:
     return candidate
 
 
-def hashed_share(schema: Schema, share: Fraction) -> Condition:
+def hash_share(schema: Schema, share: Fraction) -> Condition:
     """A condition that holds for about this share of rows, by a public hash of all codes of a row."""
     upto = min(max(1, round(share * _PARTS)), _PARTS - 1)
     return Between(Part(order_codes(schema), _PARTS), 0, upto - 1)

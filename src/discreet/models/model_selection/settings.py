@@ -16,7 +16,7 @@ from discreet.rational import rational
 _TAKEN = ("epsilon", "delta", "schema", "unit", "ledger")
 
 
-def listed_settings(settings: Any) -> list[dict[str, Any]]:
+def list_settings(settings: Any) -> list[dict[str, Any]]:
     """All settings: a grid (names with lists of values), or a list of mappings as they are."""
     if settings is None:
         return [{}]

@@ -11,15 +11,15 @@ from sklearn.utils import check_random_state
 
 from discreet.dataset import PrivateDataset
 from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
-from discreet.models.erm.features import MOST_FEATURES, ONE, FeatureMap
+from discreet.models.erm.features import MAX_FEATURES, ONE, FeatureMap
 from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
 from discreet.models.erm.losses import Loss, SmoothHinge
 from discreet.models.erm.step import MinimisedRisk
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
-from discreet.models.svm.residuals import ResidualRegressor, checked_width
-from discreet.rational import positive, whole
+from discreet.models.svm.residuals import ResidualRegressor, check_width
+from discreet.rational import as_integer, positive
 
 Floats = npt.NDArray[np.float64]
 #: γ times the number of columns, by default; and the largest γ.
@@ -50,13 +50,13 @@ class KernelEstimator(RiskEstimator):
     def _features(self, facts: Facts) -> FourierMap:
         if self.kernel != "rbf":
             raise ValueError(f"kernel must be 'rbf', got {self.kernel!r}.")
-        count = whole(self.n_components, "n_components", least=1)
-        if 2 * count >= MOST_FEATURES:
-            raise ValueError(f"n_components must be below {MOST_FEATURES // 2}, got {count}.")
+        count = as_integer(self.n_components, "n_components", least=1)
+        if 2 * count >= MAX_FEATURES:
+            raise ValueError(f"n_components must be below {MAX_FEATURES // 2}, got {count}.")
         inner = _plain(facts.columns)
-        if inner.width > MOST_FEATURES:
+        if inner.width > MAX_FEATURES:
             raise ValueError(
-                f"X has {inner.width} features, counting categories: at most {MOST_FEATURES} are allowed."
+                f"X has {inner.width} features, counting categories: at most {MAX_FEATURES} are allowed."
             )
         self._sharpness(facts)
         # a plan is the same for all frequencies, so it has none
@@ -137,7 +137,7 @@ class SVC(RiskClassifier, KernelEstimator):
     width: Any = 0.5
 
     def _loss(self, facts: Facts) -> Loss:
-        return SmoothHinge(checked_width(self.width), self._class_count(facts))
+        return SmoothHinge(check_width(self.width), self._class_count(facts))
 
 
 @final

@@ -8,7 +8,7 @@ from discreet.models.erm.estimator import RiskClassifier
 from discreet.models.erm.losses import Loss, SmoothHinge
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
-from discreet.models.svm.residuals import ResidualRegressor, checked_width
+from discreet.models.svm.residuals import ResidualRegressor, check_width
 
 
 @final
@@ -40,7 +40,7 @@ class LinearSVC(RiskClassifier):
 
     def _loss(self, facts: Facts) -> Loss:
         count = self._class_count(facts)
-        return SmoothHinge(checked_width(self.width), count)
+        return SmoothHinge(check_width(self.width), count)
 
 
 @final

@@ -20,7 +20,7 @@ from discreet.rational import rational
 Floats = npt.NDArray[np.float64]
 
 
-def checked_width(value: Any, least: str = "1/64") -> Any:
+def check_width(value: Any, least: str = "1/64") -> Any:
     """The width of a smoothed corner, if losses are proved for it."""
     width = rational(value, "width")
     if not rational(least, "least") <= width <= 1:
@@ -53,13 +53,13 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
 
     def _loss(self, facts: Facts) -> Loss:
         if self.loss == "huber":
-            return HuberSquare(checked_width(self.width))
+            return HuberSquare(check_width(self.width))
         if self.loss != "epsilon_insensitive":
             raise ValueError(f"loss must be 'epsilon_insensitive' or 'huber', got {self.loss!r}.")
         margin = rational(self.margin, "margin")
         if not 0 <= margin <= 1:
             raise ValueError(f"margin must be between 0 and 1, got {self.margin!r}.")
-        return Insensitive(margin, checked_width(self.width))
+        return Insensitive(margin, check_width(self.width))
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         super()._train(plan, door)

@@ -20,7 +20,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.targets import PrivateClassifier, PrivateRegressor
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
-    USUAL_ROWS,
+    DEFAULT_ROWS,
     Splits,
     candidates,
     coverage,
@@ -31,13 +31,13 @@ from discreet.models.tree.structure import (
     random_tree,
 )
 from discreet.queries import Additive, CentredSums, Count, Joint, WithColumns
-from discreet.rational import whole
+from discreet.rational import as_integer
 from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
 
 #: Default levels of random trees.
-USUAL_DEPTH = 8
+DEFAULT_DEPTH = 8
 #: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
 COUNT_WEIGHT = "5/8"
 
@@ -92,18 +92,18 @@ class RandomForest(PrivateEstimator):
             return 1, 0
         trees = forest_size(self.epsilon, self._guess(facts))
         if self.n_estimators is not None:
-            trees = whole(self.n_estimators, "n_estimators", least=1)
-        depth = USUAL_DEPTH
+            trees = as_integer(self.n_estimators, "n_estimators", least=1)
+        depth = DEFAULT_DEPTH
         if self.max_depth is not None:
-            depth = whole(self.max_depth, "max_depth", least=1)
+            depth = as_integer(self.max_depth, "max_depth", least=1)
         if depth > 12 or trees > 1024:
             raise ValueError("max_depth must be at most 12, and n_estimators at most 1024.")
         return trees, depth
 
     def _guess(self, facts: Facts) -> int:
         if self.expected_rows is not None:
-            return whole(self.expected_rows, "expected_rows", least=1)
-        return facts.rows if facts.rows else USUAL_ROWS
+            return as_integer(self.expected_rows, "expected_rows", least=1)
+        return facts.rows if facts.rows else DEFAULT_ROWS
 
     def _splits_rows(self, facts: Facts, trees: int, depth: int) -> bool:
         """Whether each tree gets a part of the rows, instead of a part of the budget.
@@ -126,7 +126,7 @@ class RandomForest(PrivateEstimator):
         query = Joint(*([self._leaf_query(self._stump(facts)[0], facts)] * trees))
         larger = facts.schema.derive(**dict([self._stump(facts)]))
         known = replace(facts, schema=larger)
-        return float(np.max(known.asked(query, self._measure()).expected_error(1)[0]))
+        return float(np.max(known.ask(query, self._measure()).expected_error(1)[0]))
 
     def _stump(self, facts: Facts) -> tuple[str, Tree]:
         columns = dict(zip(facts.features, facts.columns, strict=True))
@@ -154,7 +154,7 @@ class RandomForest(PrivateEstimator):
         """What is asked where no column can be split."""
 
     @staticmethod
-    def _drawn(facts: Facts, forest: Forest, draw: np.random.Generator) -> list[Splits]:
+    def _draw_forest(facts: Facts, forest: Forest, draw: np.random.Generator) -> list[Splits]:
         if not forest.depth:
             return [(None,)]
         columns = dict(zip(facts.features, facts.columns, strict=True))
@@ -165,15 +165,15 @@ class RandomForest(PrivateEstimator):
         splits_rows = depth > 0 and self._splits_rows(facts, trees, depth)
         forest = Forest(trees, depth, splits_rows, self._measure())
         # all trees of this size cost the same
-        example = self._drawn(facts, replace(forest, trees=1), np.random.default_rng(0))
-        asked = facts.asked(self._queries(facts, forest, example * trees), forest.budget)
+        example = self._draw_forest(facts, replace(forest, trees=1), np.random.default_rng(0))
+        asked = facts.ask(self._queries(facts, forest, example * trees), forest.budget)
         noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
         return FitPlan.from_question(facts, asked, noise, forest)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         forest: Forest = plan.recipe
-        trees = self._drawn(facts, forest, random_generator(self.random_state))
+        trees = self._draw_forest(facts, forest, random_generator(self.random_state))
         release = door.release(self._queries(facts, forest, trees), forest.budget)
         values, errors = list(release.value), list(release.stderr)
         if len(values) < len(trees):  # one block: the trees one after the other

@@ -24,7 +24,7 @@ from discreet.models.targets import PrivateClassifier, PrivateRegressor
 from discreet.models.tree.forest import COUNT_WEIGHT
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
-    USUAL_ROWS,
+    DEFAULT_ROWS,
     Splits,
     candidates,
     free_name,
@@ -32,7 +32,7 @@ from discreet.models.tree.structure import (
     leaves_of,
 )
 from discreet.queries import Additive, BestSplit, CentredSums, Count, WithColumns
-from discreet.rational import whole
+from discreet.rational import as_integer
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,13 +87,13 @@ class GreedyTree(PrivateEstimator):
         if not self._cuts(facts):
             return 0
         if self.max_depth is not None:
-            depth = whole(self.max_depth, "max_depth", least=1)
+            depth = as_integer(self.max_depth, "max_depth", least=1)
             if depth > 12:
                 raise ValueError("max_depth must be at most 12.")
             return depth
-        rows = facts.rows if facts.rows else USUAL_ROWS
+        rows = facts.rows if facts.rows else DEFAULT_ROWS
         if self.expected_rows is not None:
-            rows = whole(self.expected_rows, "expected_rows", least=1)
+            rows = as_integer(self.expected_rows, "expected_rows", least=1)
         return greedy_depth(self.epsilon, rows)
 
     def _cuts(self, facts: Facts) -> dict[str, tuple[float, ...]]:
@@ -141,10 +141,10 @@ class GreedyTree(PrivateEstimator):
         splits: Splits = ()
         for level, budget in enumerate(levels):
             query = self._split_query(facts, recipe.cuts, splits)
-            questions.append(facts.asked(query, budget))
+            questions.append(facts.ask(query, budget))
             any_split: Split = query.splits_of(facts.schema)[0]
             splits = (*splits, *([any_split] * 2**level))
-        last = facts.asked(self._last_query(facts, splits), leaves)
+        last = facts.ask(self._last_query(facts, splits), leaves)
         questions.append(last)
         event = together(asked.event for asked in questions) if levels else last.event
         noise = {} if rows is None else {"leaf_values_": last.expected_error(rows)}

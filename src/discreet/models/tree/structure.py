@@ -20,9 +20,9 @@ Integers = npt.NDArray[np.int64]
 Splits = tuple[Split | None, ...]
 
 #: The assumed number of rows where nothing is known about it.
-USUAL_ROWS = 10_000
+DEFAULT_ROWS = 10_000
 #: The most cut points of a column, and of all columns together.
-MOST_CUTS, MOST_CANDIDATES = 31, 1024
+MAX_CUTS, MAX_CANDIDATES = 31, 1024
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 
@@ -36,7 +36,7 @@ def crowding(column: Numeric) -> float:
     return 1.0 - small / large if large else 0.0
 
 
-def _at(column: Numeric, code: int) -> float:
+def _cut_at(column: Numeric, code: int) -> float:
     """A cut point: values at or above it have this code or a larger one."""
     if column.is_exact(VALUE_BITS):
         return float(column.lower) + code - 0.5
@@ -51,24 +51,24 @@ def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
     return high - length + 1
 
 
-def cut_points(column: Numeric, most: int = MOST_CUTS) -> tuple[float, ...]:
+def cut_points(column: Numeric, most: int = MAX_CUTS) -> tuple[float, ...]:
     """Public cut points: about half of them evenly spaced, the others halving towards a crowded end."""
     # a real value equal to the upper bound has a cell of its own: no cut there
     last = column.steps(VALUE_BITS) - (0 if column.is_exact(VALUE_BITS) else 1)
     if last < 1:
         return ()
     if last <= most:
-        return tuple(_at(column, code) for code in range(1, last + 1))
+        return tuple(_cut_at(column, code) for code in range(1, last + 1))
     halvings = min(HALVINGS, most // 2) if crowding(column) > 0.5 else 0
     even = most - halvings
     codes = {max(1, round(last * k / (even + 1))) for k in range(1, even + 1)}
     codes |= {_from_crowd(column, 2.0**-k, 0, last) for k in range(3, 3 + halvings)}
-    return tuple(_at(column, code) for code in sorted(codes))
+    return tuple(_cut_at(column, code) for code in sorted(codes))
 
 
 def candidates(columns: Mapping[str, Base]) -> dict[str, tuple[float, ...]]:
     """The cut points of all columns that can be split; none for a category, which is split by value."""
-    most = max(2, min(MOST_CUTS, MOST_CANDIDATES // max(1, len(columns))))
+    most = max(2, min(MAX_CUTS, MAX_CANDIDATES // max(1, len(columns))))
     found: dict[str, tuple[float, ...]] = {}
     for name, column in columns.items():
         if isinstance(column, Categorical):
@@ -131,7 +131,7 @@ def _random_split(
         else:
             code = int(draw.integers(low + 1, high + 1))
         return (
-            (name, _at(column, code)),
+            (name, _cut_at(column, code)),
             {**box, name: (low, code - 1)},
             {**box, name: (code, high)},
         )

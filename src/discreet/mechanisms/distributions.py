@@ -41,7 +41,7 @@ def _check_scale(scale: Fraction) -> None:
         raise ValueError("noise of a scale below 2^-30 can't be drawn: use a larger scale.")
 
 
-class Law(ABC):
+class Distribution(ABC):
     """A distribution of integer noise, added to each coordinate separately."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Law(ABC):
 
 @final
 @dataclass(frozen=True)
-class LaplaceLaw(Law):
+class LaplaceDistribution(Distribution):
     """Discrete Laplace noise, P(k) ∝ exp(-\\|k\\|/scale).
 
     Privacy
@@ -95,7 +95,7 @@ class LaplaceLaw(Law):
 
 @final
 @dataclass(frozen=True)
-class GaussianLaw(Law):
+class GaussianDistribution(Distribution):
     """Rounded Gaussian noise: the integer nearest N(0, sigma²).
 
     Privacy
@@ -130,7 +130,7 @@ class GaussianLaw(Law):
 
 @final
 @dataclass(frozen=True)
-class DiscreteGaussianLaw(Law):
+class DiscreteGaussianDistribution(Distribution):
     """Discrete Gaussian noise, P(k) ∝ exp(-k²/2sigma²).
 
     Privacy
@@ -164,6 +164,6 @@ class DiscreteGaussianLaw(Law):
 
     def half_width(self, level: float) -> float:
         if self.sigma > 10**4:
-            return GaussianLaw(self.sigma).half_width(level) + 1
+            return GaussianDistribution(self.sigma).half_width(level) + 1
         k, mass = self._masses()
         return float(k[np.searchsorted(np.cumsum(mass), level)])

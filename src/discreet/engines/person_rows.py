@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, Integers, Keep
+from discreet.coding import Code, Integers, PersonLimit
 from discreet.coding.cells import persons_of
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import keep_rows
@@ -16,14 +16,14 @@ from discreet.coding.persons import keep_rows
 Mask = npt.NDArray[np.bool_]
 
 
-class Kept:
+class PersonRows:
     """Of each person's rows so far, the first `keep.most` in the public order.
 
     A row that is not among the first of some of a person's rows is not among the first of all of them,
     so it can be forgotten at once. Memory: the different ids, and the codes of the kept rows twice.
     """
 
-    def __init__(self, keep: Keep, codes: Sequence[Code]) -> None:
+    def __init__(self, keep: PersonLimit, codes: Sequence[Code]) -> None:
         self._keep = keep
         self._codes = tuple(dict.fromkeys([*codes, *keep.order, *keep.ties]))
         self._numbers: dict[Any, int] = {}
@@ -33,7 +33,7 @@ class Kept:
 
     def add(self, chunk: Chunk, counted: Mask) -> None:
         """Take in more rows, of which those `counted` count."""
-        persons = self._numbered(chunk.column(self._keep.id_column))
+        persons = self._number(chunk.column(self._keep.id_column))
         use = counted & (persons >= 0)
         values = np.empty((len(self._codes), int(use.sum())), np.int64)
         for index, code in enumerate(self._codes):
@@ -66,6 +66,6 @@ class Kept:
         codes = dict(zip(self._codes, values, strict=True))
         return Chunk({self._keep.id_column: persons}, codes)
 
-    def _numbered(self, ids: npt.NDArray[Any]) -> Integers:
+    def _number(self, ids: npt.NDArray[Any]) -> Integers:
         """Numbers of persons, the same for equal ids in all chunks; -1 where there is none."""
         return persons_of(ids.tolist(), self._numbers)
