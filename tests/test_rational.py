@@ -62,7 +62,7 @@ def test_ranges_are_named() -> None:
         with pytest.raises(ValueError, match="thing"):
             check(bad, "thing")
     with pytest.raises(ValueError, match="thing"):
-        as_integer(0, "thing", least=1)
+        as_integer(0, "thing", minimum=1)
     with pytest.raises(TypeError, match="thing"):
         as_integer(1.0, "thing")
 

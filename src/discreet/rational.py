@@ -84,13 +84,13 @@ def probability(value: object, name: str) -> Fraction:
     return number
 
 
-def as_integer(value: object, name: str, *, least: int = 0) -> int:
-    """An integer, at least `least`."""
+def as_integer(value: object, name: str, *, minimum: int = 0) -> int:
+    """Read an integer that is at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {type(value).__name__}.")
     number = int(value)
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}.")
+    if number < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {number}.")
     return number
 
 

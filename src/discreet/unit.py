@@ -63,7 +63,7 @@ class Unit:
         if self.id_column is not None and not isinstance(self.id_column, str):
             raise TypeError("id_column must be the name of a column.")
         if self.max_rows is not None:
-            as_integer(self.max_rows, "max_rows", least=1)
+            as_integer(self.max_rows, "max_rows", minimum=1)
         if self.id_column is not None and self.max_rows is None:
             raise ValueError(
                 "max_rows must be given with id_column: say how many rows of one person may count, "

@@ -27,6 +27,7 @@ from hostile import HOSTILE, text_array
 
 import discreet as dp
 from discreet import mechanisms, testing
+from discreet.mechanisms.permute_and_flip import check_scores
 
 SCHEMA = dp.Schema(
     x=dp.Real(-1, 3),
@@ -344,7 +345,7 @@ CHOICES: list[Callable[[Any], Any]] = [
     lambda scores: mechanisms.Exponential(dp.PureDP(1)).run(scores, WEIGHTS, 1),
     lambda scores: len(mechanisms.SparseVector(1, cutoff=9).run(scores, 5)) and None,
     lambda scores: mechanisms.Staircase(1).run(scores[0]),
-    lambda scores: [distribution.run(mechanisms.permute_and_flip.checked_scores(scores)) for distribution in testing.DISTRIBUTIONS],
+    lambda scores: [each.run(check_scores(scores)) for each in testing.DISTRIBUTIONS],
 ]  # fmt: skip
 
 

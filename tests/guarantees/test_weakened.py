@@ -75,7 +75,7 @@ def half_the_sensitivity(patch):
         right = honest(query, *rest)
         return Sensitivity(-(-right.l1 // 2), -(-right.l2_squared // 4))
 
-    patch.setattr(Query, "_moved", moved)
+    patch.setattr(Query, "_sensitivity_from_extent", moved)
 
 
 def half_the_rank_sensitivity(patch):
@@ -213,7 +213,7 @@ def runs_that_go_on_where_the_last_one_ended(patch):
 
 def a_threshold_one_too_low(patch):
     patch.setattr(
-        discovery_query, "least_threshold", lambda *args: thresholds.minimum_threshold(*args) - 1
+        discovery_query, "minimum_threshold", lambda *args: thresholds.minimum_threshold(*args) - 1
     )
 
 

@@ -298,7 +298,7 @@ def test_a_look_without_the_lock_would_be_too_early(ledger, wire, monkeypatch) -
         wire.release()  # the commit arrives just after the look
         return found
 
-    monkeypatch.setattr(store, "_found", hasty)
+    monkeypatch.setattr(store, "_find", hasty)
     wire.plans = ["hold"]
     with pytest.raises(LedgerUnavailable, match="duplicate key"):  # the index on tokens is the net
         ledger.charge(DiscreteLaplace(10))

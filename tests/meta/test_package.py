@@ -116,12 +116,12 @@ def test_a_forgotten_one_would_be_noticed():
     assert testing.missing(events.Event, testing.EVENTS[1:2]) != []
 
 
-def test_every_additive_law_has_a_claim():
+def test_every_additive_distribution_has_a_claim():
     told = {function for claim in guarantees.all_claims() for function in claim.functions}
     for distribution in testing.DISTRIBUTIONS:
         if isinstance(distribution, mechanisms.NoNoise):
             continue
-        assert f"{type(law).__module__}.{type(law).__name__}.run" in told
+        assert f"{type(distribution).__module__}.{type(distribution).__name__}.run" in told
 
 
 def test_links_in_the_documents_lead_somewhere():

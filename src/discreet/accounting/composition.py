@@ -27,7 +27,7 @@ def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     basic composition where that is smaller.
     """
     pair = _pair(measure)
-    as_integer(count, "count", least=1)
+    as_integer(count, "count", minimum=1)
     delta = probability(slack, "slack")
     basic = pair.times(count)
     # an (ε, δ) mechanism is ε-DP outside an event of probability δ (Kairouz et al. 2015, Theorem 2)
@@ -44,7 +44,7 @@ def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     Source: Kairouz, Oh & Viswanath 2015, Theorem 3 (homogeneous composition).
     """
     pair = _pair(measure)
-    k = as_integer(count, "count", least=1)
+    k = as_integer(count, "count", minimum=1)
     extra = probability(slack, "slack")
     delta = _either(pair.delta, k, extra)
     if isinstance(pair.epsilon, float) or pair.epsilon == 0:
@@ -87,7 +87,7 @@ def group(measure: Measure, size: int) -> Measure:
     Sources: Dwork & Roth 2014, Theorem 2.2; Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9;
     Mironov 2017, Proposition 2 (sizes that are powers of two); Dong, Roth & Su 2022, Theorem 2.14.
     """
-    k = as_integer(size, "size", least=1)
+    k = as_integer(size, "size", minimum=1)
     match measure:
         case PureDP():
             return measure.times(k)

@@ -103,7 +103,7 @@ def audit(
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
     claimed_number(measure)  # raises for what can't be audited
-    as_integer(trials, "trials", least=40)
+    as_integer(trials, "trials", minimum=40)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}.")
     if rounding is not None and not (math.isfinite(rounding) and rounding > 0):

@@ -52,7 +52,7 @@ class Guesses:
     correct: int
 
     def __post_init__(self) -> None:
-        as_integer(self.canaries, "canaries", least=1)
+        as_integer(self.canaries, "canaries", minimum=1)
         if (
             not as_integer(self.correct, "correct")
             <= as_integer(self.guesses, "guesses")
@@ -347,7 +347,7 @@ def audit_in_one_run(
     `run` insert one of two records for each canary. No assumption about the algorithm is made, except that
     the coins reach the scores only through it. Proof page: ``docs/proofs/one_run.md``.
     """
-    count = as_integer(canaries, "canaries", least=1)
+    count = as_integer(canaries, "canaries", minimum=1)
     if guesses is None:
         guesses = sorted({(count // k, count // k) for k in (2, 8, 32) if count >= k})
     pairs = [(as_integer(a, "positives"), as_integer(b, "negatives")) for a, b in guesses]

@@ -13,7 +13,7 @@ def keep_rows(rows: Chunk, keep: PersonLimit, counted: Mask) -> Mask:
     """Of each person's rows that count, the first `most` in the public order; none without id."""
     order, persons = person_order(rows, keep, counted)
     mask = np.zeros(len(counted), np.bool_)
-    mask[order[ranks_within(persons) < keep.most]] = True
+    mask[order[ranks_within(persons) < keep.max_rows]] = True
     return mask
 
 

@@ -42,14 +42,14 @@ class Term:
 
 @dataclass(frozen=True)
 class PersonLimit:
-    """Which rows of one person count: the `most` first in a public order over all columns.
+    """Which rows of one person count: the first `max_rows` in a public order over all columns.
 
     `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
     are equal in both contribute the same.
     """
 
     id_column: str
-    most: int
+    max_rows: int
     order: tuple[Code, ...]
     ties: tuple[Code, ...] = ()
 

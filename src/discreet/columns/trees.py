@@ -106,7 +106,7 @@ class Parts(Column):
     def __init__(self, columns: Sequence[str], parts: int) -> None:
         names = [columns] if isinstance(columns, str) else columns
         self.columns = tuple(column_name(name, "Parts") for name in names)
-        self.parts = as_integer(parts, "Parts: parts", least=1)
+        self.parts = as_integer(parts, "Parts: parts", minimum=1)
         if not self.columns or self.parts > 2**VALUE_BITS:
             raise ValueError("Parts needs at least one column, and at most 2^20 parts.")
 

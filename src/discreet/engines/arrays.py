@@ -92,7 +92,7 @@ class Arrays(Engine):
             return count_cells(compress(cells, counted.tolist()))
         texts, codes = texts_of(cells)
         order, persons = person_order(whole, query.keep, counted & (codes >= 0), codes)
-        return count_texts(texts, codes[order], persons, query.keep.most, groups)
+        return count_texts(texts, codes[order], persons, query.keep.max_rows, groups)
 
     def _chunks(self, query: CodedQuery) -> Iterator[tuple[Chunk, Mask]]:
         length = self.length()

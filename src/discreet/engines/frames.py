@@ -273,9 +273,9 @@ class Frames(Engine):
             chunk, cells = self._fetch(query, (), key=column)
             texts, places = texts_of(map(_key_of, cells))
             order, persons = person_order(chunk, query.keep, places >= 0, places)
-            return count_texts(texts, places[order], persons, query.keep.most, groups)
+            return count_texts(texts, places[order], persons, query.keep.max_rows, groups)
         frame, _ = self._code(query, (), key=column)
-        if query.keep is not None and groups < query.keep.most:
+        if query.keep is not None and groups < query.keep.max_rows:
             frame = _first_keys(frame, groups)
         counted = frame.group_by("key").agg(nw.len().alias("s"))
         found = self._collect(counted)
@@ -434,7 +434,7 @@ def _keep_rows(columns: Columns, keep: PersonLimit, last: list[str]) -> None:
     rank = (
         nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties, *last])])
     )
-    columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.most)
+    columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.max_rows)
 
 
 def _first_keys(frame: nw.LazyFrame[Any], groups: int) -> nw.LazyFrame[Any]:

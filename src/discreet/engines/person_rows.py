@@ -17,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class PersonRows:
-    """Of each person's rows so far, the first `keep.most` in the public order.
+    """Of each person's rows so far, the first `keep.max_rows` in the public order.
 
     A row that is not among the first of some of a person's rows is not among the first of all of them,
     so it can be forgotten at once. Memory: the different ids, and the codes of the kept rows twice.

@@ -103,10 +103,10 @@ class KeyThreshold(Event):
         self, scale: Number, sensitivity: int, threshold: int, rows: int = 1, groups: int = 1
     ) -> None:
         object.__setattr__(self, "scale", positive(scale, "scale"))
-        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity", least=1))
-        object.__setattr__(self, "rows", as_integer(rows, "rows", least=1))
-        object.__setattr__(self, "groups", as_integer(groups, "groups", least=1))
-        object.__setattr__(self, "threshold", as_integer(threshold, "threshold", least=1))
+        object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity", minimum=1))
+        object.__setattr__(self, "rows", as_integer(rows, "rows", minimum=1))
+        object.__setattr__(self, "groups", as_integer(groups, "groups", minimum=1))
+        object.__setattr__(self, "threshold", as_integer(threshold, "threshold", minimum=1))
         if self.threshold <= self.rows:
             raise ValueError("threshold must be greater than rows: else one person's key may pass.")
 
@@ -127,8 +127,8 @@ class Staircase(Event):
 
     def __init__(self, epsilon: Number, width: int, step: int, sensitivity: int) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "width", as_integer(width, "width", least=1))
-        object.__setattr__(self, "step", as_integer(step, "step", least=1))
+        object.__setattr__(self, "width", as_integer(width, "width", minimum=1))
+        object.__setattr__(self, "step", as_integer(step, "step", minimum=1))
         object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity"))
         if self.step > self.width:
             raise ValueError("step must not exceed width.")

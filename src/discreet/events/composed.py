@@ -129,7 +129,7 @@ class Parallel(Event):
 
     def __init__(self, events: Iterable[Event], reach: int = 1) -> None:
         object.__setattr__(self, "events", _events(events))
-        object.__setattr__(self, "reach", as_integer(reach, "reach", least=1))
+        object.__setattr__(self, "reach", as_integer(reach, "reach", minimum=1))
 
     def parts(self) -> tuple[Event, ...]:
         return self.events

@@ -61,8 +61,8 @@ class GaussianObjective(Event):
         object.__setattr__(self, "row_squared", non_negative(row_squared, "row_squared"))
         object.__setattr__(self, "jacobian", non_negative(jacobian, "jacobian"))
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
-        object.__setattr__(self, "rows", as_integer(rows, "rows", least=1))
-        object.__setattr__(self, "ways", as_integer(ways, "ways", least=1))
+        object.__setattr__(self, "rows", as_integer(rows, "rows", minimum=1))
+        object.__setattr__(self, "ways", as_integer(ways, "ways", minimum=1))
         if not isinstance(has_zero, bool):
             raise TypeError(f"has_zero must be True or False, not {type(has_zero).__name__}.")
         object.__setattr__(self, "has_zero", has_zero)

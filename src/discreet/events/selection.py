@@ -33,7 +33,7 @@ class RandomizedResponse(Event):
 
     def __init__(self, epsilon: Number, k: int = 2) -> None:
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
-        object.__setattr__(self, "k", as_integer(k, "k", least=2))
+        object.__setattr__(self, "k", as_integer(k, "k", minimum=2))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class SparseVector(Event):
     ) -> None:
         object.__setattr__(self, "threshold_scale", positive(threshold_scale, "threshold_scale"))
         object.__setattr__(self, "answer_scale", positive(answer_scale, "answer_scale"))
-        object.__setattr__(self, "cutoff", as_integer(cutoff, "cutoff", least=1))
+        object.__setattr__(self, "cutoff", as_integer(cutoff, "cutoff", minimum=1))
         object.__setattr__(self, "sensitivity", as_integer(sensitivity, "sensitivity"))
         object.__setattr__(self, "monotone", _flag(monotone, "monotone"))
 

@@ -106,7 +106,7 @@ def case(
     distribution: Distribution | None = None,
     trials: int = 20_000,
 ) -> Case:
-    """One answer of a plan against the share of the budget that it may cost; `distribution` weakens its noise."""
+    """One answer of a plan against its share of the budget; another `distribution` weakens its noise."""
     unit = Unit(relation)
     chosen = law_of(query, budget, unit) if distribution is None else distribution
     first, second = pair(relation)

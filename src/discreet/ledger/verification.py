@@ -29,7 +29,7 @@ def verify(store: Store, terms: Terms, *, head: str | None, count: int | None) -
     if head is not None and not isinstance(head, str):
         raise TypeError(f"head must be the hash that a statement prints, not {head!r}.")
     if count is not None:
-        as_integer(count, "count", least=1)
+        as_integer(count, "count", minimum=1)
     rows, stored = store.read(read_all)
     hashes = check_rows(terms, rows, stored)
     _anchor(hashes, head, count)

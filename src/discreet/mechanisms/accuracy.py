@@ -72,7 +72,7 @@ def simultaneous_width(noise: Noise, beta: Number, bins: int = 1) -> int:
     A statement about noise, made of public numbers; it touches no data.
     """
     risk = float(probability(beta, "beta"))
-    count = as_integer(bins, "bins", least=1)
+    count = as_integer(bins, "bins", minimum=1)
     if not 0 < risk < 1:
         raise ValueError("beta must be greater than 0 and less than 1.")
     each = -math.expm1(math.log1p(-risk) / count) * (1 - 1e-12)
@@ -92,7 +92,7 @@ def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: i
     `sensitivity` is the L1 sensitivity of the vector of `bins` integers; all stay within the width
     together with probability 1 - β. The inverse of `simultaneous_width`.
     """
-    moved = as_integer(sensitivity, "sensitivity", least=1)
+    moved = as_integer(sensitivity, "sensitivity", minimum=1)
     wanted = as_integer(width, "width")
 
     def enough(epsilon: Fraction) -> bool:

@@ -95,7 +95,7 @@ class PolynomialFunction:
 
     def grid(self, points: int = 200) -> tuple[Floats, Floats]:
         """What `plot` shows: arguments on a line (or a square grid) and the values there."""
-        line = np.linspace(0.0, 1.0, as_integer(points, "points", least=2))
+        line = np.linspace(0.0, 1.0, as_integer(points, "points", minimum=2))
         if self.dimension == 1:
             return line, self(line)
         if self.dimension == 2:
@@ -152,10 +152,10 @@ class Bernstein:
         if not isinstance(noise, AdditiveMechanism):
             raise TypeError("noise must be a mechanism such as mechanisms.Laplace(epsilon).")
         self.noise = noise
-        self.degree = as_integer(degree, "degree", least=1)
-        self.dimension = as_integer(dimension, "dimension", least=1)
-        self.order = as_integer(order, "order", least=1)
-        self.resolution = as_integer(resolution, "resolution", least=1)
+        self.degree = as_integer(degree, "degree", minimum=1)
+        self.dimension = as_integer(dimension, "dimension", minimum=1)
+        self.order = as_integer(order, "order", minimum=1)
+        self.resolution = as_integer(resolution, "resolution", minimum=1)
         if self.resolution & (self.resolution - 1):
             raise ValueError("resolution must be a power of two: scaling by it is then exact.")
         if self.degree > _MAX_DEGREE or (self.degree + 1) ** self.dimension > _MAX_NODES:

@@ -79,7 +79,7 @@ class ReportNoisyMax(Mechanism):
         there are candidates - 1 of them.
         """
         scale = float(self._scale(sensitivity))
-        others = as_integer(candidates, "candidates", least=1) - 1
+        others = as_integer(candidates, "candidates", minimum=1) - 1
         if not others:
             return 0.0
         return scale * max(0.0, math.log(others / (1 + math.exp(-1 / scale)) / (1 - level)))

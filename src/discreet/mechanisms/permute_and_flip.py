@@ -52,7 +52,7 @@ def _list_scores(scores: Any) -> npt.NDArray[Any]:
 
 def selection_scale(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
     """The scale 2·sensitivity/ε of a selection, half of it for monotone scores."""
-    return (1 if monotone else 2) * as_integer(sensitivity, "sensitivity", least=1) / epsilon
+    return (1 if monotone else 2) * as_integer(sensitivity, "sensitivity", minimum=1) / epsilon
 
 
 @final
@@ -123,7 +123,7 @@ class PermuteAndFlip(Mechanism):
         scale·log((candidates - 1)/(2·(1 - level))): at most what the exponential mechanism promises.
         """
         scale = float(selection_scale(self.epsilon, sensitivity, self.monotone))
-        others = as_integer(candidates, "candidates", least=1) - 1
+        others = as_integer(candidates, "candidates", minimum=1) - 1
         return scale * max(0.0, math.log(others / (2 * (1 - level)))) if others else 0.0
 
     def __repr__(self) -> str:

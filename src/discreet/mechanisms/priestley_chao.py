@@ -74,7 +74,7 @@ class PriestleyChao:
         object.__setattr__(self, "lower", rational(lower, "lower"))
         object.__setattr__(self, "upper", rational(upper, "upper"))
         object.__setattr__(self, "bandwidth", positive(bandwidth, "bandwidth"))
-        object.__setattr__(self, "resolution", as_integer(resolution, "resolution", least=1))
+        object.__setattr__(self, "resolution", as_integer(resolution, "resolution", minimum=1))
         if not self.lower < self.upper:
             raise ValueError("lower must be less than upper.")
         if max(abs(self.lower), abs(self.upper)) * self.resolution > 2**40:
@@ -132,7 +132,7 @@ class PriestleyChao:
     def _unit(self, n: int) -> Fraction:
         """What one step of a total is worth: 1/(resolution·n·bandwidth·√(2π))."""
         scale = self.bandwidth * Fraction(math.sqrt(2 * math.pi))
-        return 1 / (self.resolution * as_integer(n, "n", least=1) * scale)
+        return 1 / (self.resolution * as_integer(n, "n", minimum=1) * scale)
 
     def fit(self, x: npt.ArrayLike, y: npt.ArrayLike, mechanism: Bernstein) -> PolynomialFunction:
         """Release the private regression function; the number of rows is public."""

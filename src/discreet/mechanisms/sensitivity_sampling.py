@@ -51,7 +51,7 @@ def order_statistic(m: int, gamma: Number) -> int:
 
     k = ⌈m(1 - γ + ρ + √(log(1/ρ)/(2m)))⌉ with ρ = exp(W₋₁(-1/(4m))/2) (Rubinstein & Aldà 2017).
     """
-    draws, share = as_integer(m, "m", least=2), float(probability(gamma, "gamma"))
+    draws, share = as_integer(m, "m", minimum=2), float(probability(gamma, "gamma"))
     least = _slack(draws)[1]
     if share < least or share == 0:
         raise ValueError(
@@ -101,10 +101,10 @@ def sensitivity_sampler(
     only if `sampler` *is* the distribution of the data; no ledger accepts it.
     Rubinstein & Aldà 2017. Proof page: ``docs/proofs/bernstein.md``.
     """
-    rows, share = as_integer(n, "n", least=1), probability(gamma, "gamma")
+    rows, share = as_integer(n, "n", minimum=1), probability(gamma, "gamma")
     if not 0 < share < 1:
         raise ValueError("gamma must be greater than 0 and less than 1.")
-    draws = _minimum_draws(share) if m is None else as_integer(m, "m", least=2)
+    draws = _minimum_draws(share) if m is None else as_integer(m, "m", minimum=2)
     order = order_statistic(draws, share)
     distances = np.empty(draws)
     for i in range(draws):

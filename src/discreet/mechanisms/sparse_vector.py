@@ -53,7 +53,7 @@ class SparseVector(Mechanism):
         numeric_epsilon: Number | None = None,
     ) -> None:
         self.epsilon = positive(epsilon, "epsilon")
-        self.cutoff = as_integer(cutoff, "cutoff", least=1)
+        self.cutoff = as_integer(cutoff, "cutoff", minimum=1)
         self.monotone = monotone
         self.numeric_epsilon = (
             None if numeric_epsilon is None else positive(numeric_epsilon, "numeric_epsilon")
@@ -66,7 +66,7 @@ class SparseVector(Mechanism):
         The budget is split as 1 : (2·cutoff)^(2/3), without the 2 if monotone: the least variance of
         the comparison (Lyu, Su & Li 2017, Section 4.2). Any split is private.
         """
-        moved = as_integer(sensitivity, "sensitivity", least=1)
+        moved = as_integer(sensitivity, "sensitivity", minimum=1)
         times = self.cutoff * (1 if self.monotone else 2)
         share = Fraction(round(times ** (2 / 3) * 1024), 1024)
         threshold_epsilon = self.epsilon / (1 + share)
@@ -113,7 +113,7 @@ class SparseVector(Mechanism):
         Then each answer of at least threshold + α is reported, and none below threshold - α: α is a
         bound on the threshold's noise plus one on all the answers' noise, half of the risk each.
         """
-        count = as_integer(answers, "answers", least=1)
+        count = as_integer(answers, "answers", minimum=1)
         risk = (1 - level) / 2
         threshold_scale, answer_scale = self.scales(sensitivity)
         each = -math.expm1(math.log1p(-risk) / count)

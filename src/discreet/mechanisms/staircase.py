@@ -119,7 +119,7 @@ class Staircase(Mechanism):
 
     def noise(self, sensitivity: int = 1) -> StaircaseDistribution:
         """The noise with the step of least variance; up to 2^12 steps are tried, all of them private."""
-        width = as_integer(sensitivity, "sensitivity", least=1)
+        width = as_integer(sensitivity, "sensitivity", minimum=1)
         drawable_scale(max(width / self.epsilon, Fraction(width)))  # a stair, too, must fit
         epsilon = 1 / drawable_scale(1 / self.epsilon)
         steps = np.unique(np.linspace(1, width, min(width, 4096)).astype(np.int64))

@@ -169,10 +169,10 @@ def read_bins(bins: Any, names: Sequence[str]) -> Mapping[str, int | tuple[float
                 f"got {len(bins)}."
             )
         return {name: _read_one(value, name) for name, value in zip(names, bins, strict=True)}
-    return dict.fromkeys(names, as_integer(bins, "bins", least=1))
+    return dict.fromkeys(names, as_integer(bins, "bins", minimum=1))
 
 
 def _read_one(value: Any, name: str) -> int | tuple[float, ...]:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(value)
-    return as_integer(value, f"bins of {name!r}", least=1)
+    return as_integer(value, f"bins of {name!r}", minimum=1)

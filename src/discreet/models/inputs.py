@@ -458,7 +458,7 @@ def plan_facts(
         width = n_features or getattr(estimator, "n_features_in_", 0) or estimator._declared_width()
         if not width:
             raise ValueError("n_features must be given: the parameters don't declare it.")
-        features = tuple(f"x{j}" for j in range(as_integer(width, "n_features", least=1)))
+        features = tuple(f"x{j}" for j in range(as_integer(width, "n_features", minimum=1)))
         target = None if estimator._target == "none" else "target"
         schema = _build_schema(estimator, features, target, unit, {})
     return Facts(schema, unit, features, target, rows if unit.length_is_public else None)

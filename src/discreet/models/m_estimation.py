@@ -190,7 +190,7 @@ class HistogramMEstimator(BoundedEstimator):
         """ε times the expected number of rows, for one row of each person."""
         rows = facts.rows
         if self.expected_rows is not None:
-            rows = as_integer(self.expected_rows, "expected_rows", least=1)
+            rows = as_integer(self.expected_rows, "expected_rows", minimum=1)
         elif rows is None:
             rows = DEFAULT_ROWS
         epsilon = 1e9 if self.epsilon == math.inf else float(rational(self.epsilon, "epsilon"))

@@ -134,7 +134,7 @@ class QuantileBinner(Rescaler):
 
     def _queries(self, facts: Facts) -> tuple[Quantile, ...]:
         facts.numeric("QuantileBinner")
-        bins = as_integer(self.n_bins, "n_bins", least=2)
+        bins = as_integer(self.n_bins, "n_bins", minimum=2)
         ranks = [Fraction(i, bins) for i in range(1, bins)]
         return tuple(Quantile(name, ranks) for name in facts.features)
 

@@ -304,7 +304,7 @@ class MaskedData(PrivateClassifier):
         check_is_fitted(self, "privacy_")
         least = ROWS_PER_CLASS * max(2, len(self.classes_))
         least += 0 if self.start is None else len(self.start[1])
-        count = self._samples if samples is None else as_integer(samples, "samples", least=least)
+        count = self._samples if samples is None else as_integer(samples, "samples", minimum=least)
         return self._publish(self._mask(count, random_state, self.C_))
 
     def classifier(self) -> Any:

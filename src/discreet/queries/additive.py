@@ -81,8 +81,8 @@ class Additive(Query):
 class PreparedSums(Prepared):
     """Noise on sums, then post-processing.
 
-    A block of a larger vector is given the `distribution` of the noise there and the whole `weight` that the block
-    has in it, and is neither priced nor asked alone.
+    A block of a larger vector is given the `distribution` of the noise there and the whole `weight` that
+    the block has in it, and is neither priced nor asked alone.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class CentredSums(Additive):
             raise ValueError(f"products must be 'none', 'squares' or 'all', got {products!r}.")
         self.products: Products = products
         most = {"none": VALUE_BITS, "squares": PRODUCT_BITS - 1, "all": PRODUCT_BITS}[products]
-        self.bits = most if bits is None else as_integer(bits, "bits", least=1)
+        self.bits = most if bits is None else as_integer(bits, "bits", minimum=1)
         if self.bits > most:
             raise ValueError(f"bits must be at most {most}, got {bits!r}.")
         self._last_weights: tuple[Schema, tuple[list[int], list[int]]] | None = None

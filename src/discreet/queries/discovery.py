@@ -56,7 +56,7 @@ class Keys:
         if not 0 < chosen < 1:
             raise ValueError("delta must be greater than 0 and less than 1.")
         if max_groups is not None:
-            as_integer(max_groups, "max_groups", least=1)
+            as_integer(max_groups, "max_groups", minimum=1)
         return cls(column_name(column, "Keys.discover"), chosen, max_groups)
 
     def check(self, schema: Schema) -> None:

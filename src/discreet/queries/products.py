@@ -51,7 +51,7 @@ class SumsOfProducts(Additive):
         if not self.features or len(set(names)) != len(names):
             raise ValueError(f"{kind} needs the names of one or more different columns.")
         self.square = square
-        self.bits = as_integer(bits, "bits", least=1)
+        self.bits = as_integer(bits, "bits", minimum=1)
         if self.bits > PRODUCT_BITS:
             raise ValueError(f"bits must be at most {PRODUCT_BITS}.")
         self._known: tuple[Schema, tuple[Term, ...]] | None = None

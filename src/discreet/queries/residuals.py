@@ -261,7 +261,7 @@ class NumberResiduals(Residuals):
         cells: Cells | None = None,
     ) -> None:
         super().__init__(target, by, [score], [offset], cells)
-        self.steps = as_integer(steps, "steps", least=1)
+        self.steps = as_integer(steps, "steps", minimum=1)
         if self.steps > 2**20:
             raise ValueError(f"steps must be at most 2^20, got {steps!r}.")
 

@@ -104,7 +104,7 @@ def attribute_inference(
 
     records, labels = np.asarray(X), np.asarray(y)
     train, rng = trainer(algorithm), np.random.default_rng(random_state)
-    as_integer(models, "models", least=1)
+    as_integer(models, "models", minimum=1)
     if records.ndim != 2 or not 0 <= as_integer(column, "column") < records.shape[1]:
         raise ValueError("column must be the number of a column of X.")
     values, truth, counts = np.unique(records[:, column], return_inverse=True, return_counts=True)

@@ -174,7 +174,7 @@ def play(
     records, labels = table(X), np.asarray(y)
     if labels.shape != (len(records),):
         raise ValueError("y must have one label for each row of X.")
-    as_integer(targets, "targets", least=1)
+    as_integer(targets, "targets", minimum=1)
     as_integer(shadows, "shadows")
     if not 0 <= population < 1:
         raise ValueError(f"population must be at least 0 and below 1, got {population!r}.")

@@ -114,7 +114,7 @@ def reconstruction_attack(
     bits = np.asarray(secret)
     if bits.ndim != 1 or bits.dtype != np.bool_ or not len(bits):
         raise ValueError("secret must be a list of booleans, one for each person.")
-    count = 4 * len(bits) if questions is None else as_integer(questions, "questions", least=1)
+    count = 4 * len(bits) if questions is None else as_integer(questions, "questions", minimum=1)
     rng = np.random.default_rng(random_state)
     subsets = rng.integers(0, 2, (count, len(bits))).astype(np.bool_)
     answers = np.asarray(answer(subsets), np.float64)

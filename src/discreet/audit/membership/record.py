@@ -96,7 +96,7 @@ def audit_record(
     """
     records, labels = table(X), np.asarray(y)
     train = trainer(algorithm)
-    as_integer(runs, "runs", least=4)
+    as_integer(runs, "runs", minimum=4)
     if not 0 <= as_integer(record, "record") < len(records):
         raise ValueError("record must be the number of a row of X.")
     classes, codes = np.unique(labels, return_inverse=True)

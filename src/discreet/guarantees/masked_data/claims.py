@@ -16,7 +16,7 @@ _CHANNEL = (
     _ROWS + "response",
     _ROWS + "event",
     _ROWS + "randomize",
-    _ROWS + "blurred",
+    _ROWS + "blur",
     _PUBLISH + "perturb.PerturbedRows",
 )
 

@@ -134,7 +134,7 @@ class FrequencyMechanism(LocalMechanism):
 
     def expected_error(self, n: int, share: float = 0.0) -> float:
         """The standard error of the estimated share of a value that has this share among n values."""
-        as_integer(n, "n", least=1)
+        as_integer(n, "n", minimum=1)
         p, q = map(float, self.chances)
         return float(self._stderr(np.array([_share(share)]), n, p, q)[0])
 
@@ -144,7 +144,7 @@ class FrequencyMechanism(LocalMechanism):
         Σ P(1-P)/(n(p-q)²) with P = q + (p-q)·share: Ferrari 2022, equation (2.4), for `k`-ary
         randomised response, where p - q = (e^ε - 1)/(e^ε + k - 1).
         """
-        as_integer(n, "n", least=1)
+        as_integer(n, "n", minimum=1)
         p, q = map(float, self.chances)
         supported = q + (p - q) * np.asarray(shares, np.float64)
         if supported.shape != (self.k,):

@@ -77,7 +77,7 @@ class Categories:
 
     def __init__(self, values: int | Sequence[Any], unknown: int = 0) -> None:
         listed = None if isinstance(values, int) else _list_values(values)
-        k = as_integer(len(listed) if listed is not None else values, "k", least=2)
+        k = as_integer(len(listed) if listed is not None else values, "k", minimum=2)
         if k > LARGEST:
             raise ValueError(f"k must be at most 2^30, got {k}.")
         if as_integer(unknown, "unknown") >= k:

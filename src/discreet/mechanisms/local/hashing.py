@@ -72,7 +72,7 @@ class LocalHashing(FrequencyMechanism):
         exact = check_epsilon(epsilon)
         if cells is None:
             cells = min(_MAX_CELLS, max(2, round(exp(min(float(exact), 20.0))) + 1))
-        if as_integer(cells, "cells", least=2) > _MAX_CELLS:
+        if as_integer(cells, "cells", minimum=2) > _MAX_CELLS:
             raise ValueError(f"cells must be at most {_MAX_CELLS}, got {cells}.")
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "domain", Categories(k, unknown))

@@ -67,7 +67,7 @@ class MeanMechanism(LocalMechanism):
 
     def expected_error(self, n: int, value: float | None = None) -> float:
         """The standard error of the mean of n values that are all `value`; by default the worst value."""
-        as_integer(n, "n", least=1)
+        as_integer(n, "n", minimum=1)
         step = self._worst if value is None else float(self.domain.codes(np.array([value]))[0])
         return math.sqrt(self._variance(step) / n) * self.domain.step
 

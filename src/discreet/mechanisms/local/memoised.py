@@ -85,7 +85,7 @@ class Memoised(FrequencyMechanism):
         Reports of one permanent row are not independent. That n of them are (n · `epsilon_first`)-DP is
         proved all the same, but only for pure DP; so two or more count as the worst event of that ε.
         """
-        as_integer(values, "values", least=1)
+        as_integer(values, "values", minimum=1)
         count = None if reports is None else as_integer(reports, "reports")
         one: Event = Repeat(Response(self.epsilon / 2), 2)
         if count is not None and count * self.epsilon_first < self.epsilon:

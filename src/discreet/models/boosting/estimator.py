@@ -115,11 +115,11 @@ class AdditiveBoosting(PrivateEstimator):
 
     def _number_of_rounds(self) -> int:
         if self.rounds is not None:
-            return as_integer(self.rounds, "rounds", least=0)
+            return as_integer(self.rounds, "rounds", minimum=0)
         return PURE_ROUNDS if isinstance(self._measure(), PureDP) else DEFAULT_ROUNDS
 
     def _public_layout(self, facts: Facts) -> Layout:
-        most = as_integer(self.cells, "cells", least=2)
+        most = as_integer(self.cells, "cells", minimum=2)
         if most > 1024:
             raise ValueError(f"cells must be at most 1024, got {self.cells!r}.")
         return public_layout(facts, most)
@@ -146,7 +146,7 @@ class AdditiveBoosting(PrivateEstimator):
         return Joint(*(query.at(layout.by[name]) for name in layout.cuts)), unit
 
     def _number_of_pairs(self, layout: Layout) -> int:
-        asked = as_integer(self.interactions, "interactions", least=0)
+        asked = as_integer(self.interactions, "interactions", minimum=0)
         return min(asked, number_of_candidates(len(layout.cuts)))
 
     def _schedule(self, layout: Layout) -> tuple[Measure, ...]:

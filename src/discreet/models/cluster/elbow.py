@@ -78,7 +78,7 @@ def elbow(
     One prepaid charge of the model's (ε, δ), however many numbers are tried. All else is post-processing.
     Proof page: ``docs/proofs/cluster.md``.
     """
-    numbers = tuple(as_integer(number, "clusters", least=1) for number in clusters)
+    numbers = tuple(as_integer(number, "clusters", minimum=1) for number in clusters)
     if not numbers:
         raise ValueError("clusters must hold at least one number, as in clusters=range(1, 11).")
     source = open_input(model, X, None, groups, target)

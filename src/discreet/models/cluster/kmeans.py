@@ -186,7 +186,7 @@ class KMeans(
         return np.random.default_rng(seed)
 
     def _space(self, facts: Facts) -> Space:
-        clusters = as_integer(self.n_clusters, "n_clusters", least=1)
+        clusters = as_integer(self.n_clusters, "n_clusters", minimum=1)
         columns = facts.numeric("KMeans")
         return Space(facts, columns, clusters, count_weight(len(columns), self._measure()))
 
@@ -195,7 +195,7 @@ class KMeans(
         if self.rounds is None:
             return Lloyd(space, start, _ROUNDS[type(start)])
         least = 0 if start.queries(space) else 1
-        return Lloyd(space, start, as_integer(self.rounds, "rounds", least=least))
+        return Lloyd(space, start, as_integer(self.rounds, "rounds", minimum=least))
 
     def _start(self, facts: Facts) -> Start:
         d = len(facts.features)
@@ -288,7 +288,7 @@ class KMeans(
             return mechanism_for(self._measure(), sensitivity).distribution(sensitivity)
 
         if self.blocks is not None:
-            blocks = as_integer(self.blocks, "blocks", least=1)
+            blocks = as_integer(self.blocks, "blocks", minimum=1)
         else:
             error = noise(_MAX_BLOCKS).expected_error() / SIZE
             blocks = min(max(math.ceil(error / _BLOCK_NOISE), 8), _MAX_BLOCKS)

@@ -124,7 +124,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         d = len(facts.features)
         if self.n_components is None:
             return d
-        count = as_integer(self.n_components, "n_components", least=1)
+        count = as_integer(self.n_components, "n_components", minimum=1)
         if count > d:
             raise ValueError(
                 f"n_components must be at most the number of columns, {d}, got {count}."

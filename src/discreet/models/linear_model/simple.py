@@ -152,7 +152,7 @@ class SimpleLinearRegression(LinearPredictor):
     def _plan_pairs(self, facts: Facts, recipe: _Recipe) -> FitPlan:
         """The plan of *theil_sen*: the number of rows where it is private, then the medians."""
         count, medians = self._shares(facts)
-        matchings = as_integer(self.matchings, "matchings", least=1)
+        matchings = as_integer(self.matchings, "matchings", minimum=1)
         assert facts.target is not None
         name = facts.features[recipe.place]
         lines = PairedLines(name, facts.target, medians, facts.unit, matchings)

@@ -50,7 +50,7 @@ class KernelEstimator(RiskEstimator):
     def _features(self, facts: Facts) -> FourierMap:
         if self.kernel != "rbf":
             raise ValueError(f"kernel must be 'rbf', got {self.kernel!r}.")
-        count = as_integer(self.n_components, "n_components", least=1)
+        count = as_integer(self.n_components, "n_components", minimum=1)
         if 2 * count >= MAX_FEATURES:
             raise ValueError(f"n_components must be below {MAX_FEATURES // 2}, got {count}.")
         inner = _plain(facts.columns)

@@ -92,17 +92,17 @@ class RandomForest(PrivateEstimator):
             return 1, 0
         trees = forest_size(self.epsilon, self._guess(facts))
         if self.n_estimators is not None:
-            trees = as_integer(self.n_estimators, "n_estimators", least=1)
+            trees = as_integer(self.n_estimators, "n_estimators", minimum=1)
         depth = DEFAULT_DEPTH
         if self.max_depth is not None:
-            depth = as_integer(self.max_depth, "max_depth", least=1)
+            depth = as_integer(self.max_depth, "max_depth", minimum=1)
         if depth > 12 or trees > 1024:
             raise ValueError("max_depth must be at most 12, and n_estimators at most 1024.")
         return trees, depth
 
     def _guess(self, facts: Facts) -> int:
         if self.expected_rows is not None:
-            return as_integer(self.expected_rows, "expected_rows", least=1)
+            return as_integer(self.expected_rows, "expected_rows", minimum=1)
         return facts.rows if facts.rows else DEFAULT_ROWS
 
     def _splits_rows(self, facts: Facts, trees: int, depth: int) -> bool:

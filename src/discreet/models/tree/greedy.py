@@ -87,13 +87,13 @@ class GreedyTree(PrivateEstimator):
         if not self._cuts(facts):
             return 0
         if self.max_depth is not None:
-            depth = as_integer(self.max_depth, "max_depth", least=1)
+            depth = as_integer(self.max_depth, "max_depth", minimum=1)
             if depth > 12:
                 raise ValueError("max_depth must be at most 12.")
             return depth
         rows = facts.rows if facts.rows else DEFAULT_ROWS
         if self.expected_rows is not None:
-            rows = as_integer(self.expected_rows, "expected_rows", least=1)
+            rows = as_integer(self.expected_rows, "expected_rows", minimum=1)
         return greedy_depth(self.epsilon, rows)
 
     def _cuts(self, facts: Facts) -> dict[str, tuple[float, ...]]:
