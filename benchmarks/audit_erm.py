@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/audit_erm.py`` (minutes on one core). Tables have two or three rows of one feature. A
 floor is what ε is at least, with a confidence of 99.99 %; far below the claim it only says that these
-neighbours are not the worst ones, which the exact laws and densities of ``discreet audit
+neighbours are not the worst ones, which the exact distributions and densities of ``discreet audit
 objective-perturbation`` look for. Then the same with half the noise, on neighbours that show it. The exit
 status is the number of rows that are not as they should be.
 """

@@ -27,7 +27,7 @@ class Selection:
     weights : tuple of int
         How likely each setting is; public.
     shape, gamma : Fraction
-        The law of the number of runs, as in `events.RepeatAndSelect`.
+        The distribution of the number of runs, as in `events.RepeatAndSelect`.
     split : Condition, optional
         Of two events, the first is asked of the rows where it doesn't hold, the second of those where
         it does.

@@ -1,6 +1,6 @@
 """δ(ε) of sums of privacy losses by a contour integral with many digits: an oracle without grid or transform.
 
-For θ > 0 and M(s) = E[e^(sL)], L the loss of the first law against the second,
+For θ > 0 and M(s) = E[e^(sL)], L the loss of the first distribution against the second,
 
     δ(ε) = 1/2π · ∫ M(θ + it)·e^(-(θ + it)ε)/((θ + it)(θ + it + 1)) dt,
 

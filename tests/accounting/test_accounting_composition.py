@@ -158,7 +158,7 @@ def test_group_deltas_round_up_and_end_at_one() -> None:
     assert accounting.group(ApproxDP(100, "1e-310"), 10).delta == 1
     assert accounting.group(ApproxDP(100, 0), 10) == ApproxDP(1000, 0)
     assert accounting.group(ApproxDP(1, 1), 10).delta == 1
-    # (∞, δ) twice over may lose everything: δ of the middle law, all of the first
+    # (∞, δ) twice over may lose everything: δ of the middle distribution, all of the first
     assert accounting.group(ApproxDP(math.inf, "0.1"), 2) == ApproxDP(math.inf, 1)
     assert accounting.group(ApproxDP(math.inf, "0.1"), 1) == ApproxDP(math.inf, "0.1")
     assert accounting.group(PureDP(math.inf), 2) == PureDP(math.inf)

@@ -158,7 +158,7 @@ def test_randomised_response_against_every_pair_of_inputs(k: int) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4", "30"])
 def test_bounded_range_is_an_eighth_of_the_square(epsilon: str) -> None:
-    """Laws whose log-ratios lie in an interval of width ε: the extreme ones take its two ends."""
+    """Distributions whose log-ratios lie in an interval of width ε: the extreme ones take its two ends."""
     e = mpmath.mpf(epsilon)
     event = events.Exponential(epsilon)
     rho = accounting.cost(event, ZCDP).rho

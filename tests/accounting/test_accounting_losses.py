@@ -257,7 +257,7 @@ def exact_one(part: Part, direction: int, epsilon: float) -> mpmath.mpf:
     def beyond(x: mpmath.mpf) -> mpmath.mpf:
         return (1 - c) * mpmath.ncdf(-x) + c * mpmath.ncdf(m - x)
 
-    if direction == 0:  # the mixture against the normal law: large losses are large x
+    if direction == 0:  # the mixture against the normal distribution: large losses are large x
         if mpmath.exp(e) <= 1 - c:
             return -mpmath.expm1(e)
         x = (mpmath.log((mpmath.expm1(e) + c) / c) + m * m / 2) / m

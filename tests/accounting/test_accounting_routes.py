@@ -66,7 +66,7 @@ def laplace(scale: str, shift: int) -> Distribution:
 
 
 def sampled(chance: str, p: Distribution, q: Distribution) -> Distribution:
-    """The law of the answer with a person who is in the sample with this probability."""
+    """The distribution of the answer with a person who is in the sample with this probability."""
     c = number(chance)
     return {k: c * p[k] + (1 - c) * q[k] for k in p}
 
@@ -342,7 +342,7 @@ def runs_generating(shape: Fraction, gamma: Fraction, x: mpmath.mpf) -> mpmath.m
 @pytest.mark.parametrize("shape", ["0", "0.5", "1", "3"])
 @pytest.mark.parametrize("gamma", ["0.01", "0.3", "0.99"])
 def test_the_best_of_many_runs(shape: str, gamma: str) -> None:
-    """The law of the best of K ordered outcomes, exactly, for two neighbours."""
+    """The distribution of the best of K ordered outcomes, exactly, for two neighbours."""
     run = events.RandomizedResponse("0.8", 3)
     event = events.RepeatAndSelect(run, shape, gamma)
     keep = mpmath.exp(mpmath.mpf("0.8"))

@@ -15,7 +15,7 @@ import pytest
 from discreet import accounting, mechanisms, testing
 from discreet.audit import audit, exact, hockey_stick
 from discreet.coding import Sensitivity
-from discreet.guarantees.additive.attacks import discrete_gaussian_law, plus
+from discreet.guarantees.additive.attacks import discrete_gaussian_distribution, plus
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.measures.convert import gaussian_delta
 from discreet.mechanisms import (
@@ -26,7 +26,7 @@ from discreet.mechanisms import (
 
 
 def weakened(distribution):
-    """The same law with a fifth less noise."""
+    """The same distribution with a fifth less noise."""
     field = "scale" if isinstance(distribution, LaplaceDistribution) else "sigma"
     return replace(distribution, **{field: getattr(distribution, field) * Fraction(4, 5)})
 
@@ -49,12 +49,12 @@ def test_a_fifth_less_noise_is_caught(distribution, shift, measure):
 
 
 def test_a_weakened_discrete_gaussian_is_caught_by_its_exact_curve():
-    """Its zCDP claim has slack for one threshold, so the weakened copy is judged by its law."""
+    """Its zCDP claim has slack for one threshold, so the weakened copy is judged by its distribution."""
     distribution = DiscreteGaussianDistribution(Fraction(2))
     claim = accounting.cost(distribution.event(Sensitivity(1, 1)), ZCDP)
 
     def result(sigma):
-        return exact(*(discrete_gaussian_law(float(sigma), at) for at in (0, 1)), claim)
+        return exact(*(discrete_gaussian_distribution(float(sigma), at) for at in (0, 1)), claim)
 
     assert not result(distribution.sigma).is_violated
     assert result(weakened(distribution).sigma).floor > 1.5 * float(claim.rho)
@@ -69,7 +69,7 @@ def test_the_analytic_formula_is_false_for_the_discrete_gaussian(epsilon, target
     assert gaussian_delta(Fraction(shift**2) / analytic.sigma**2, epsilon) <= target
 
     def delta(sigma):
-        p, q = (discrete_gaussian_law(float(sigma), at) for at in (shift, 0))
+        p, q = (discrete_gaussian_distribution(float(sigma), at) for at in (shift, 0))
         return hockey_stick(p, q, epsilon)
 
     assert delta(analytic.sigma) / target == pytest.approx(ratio, rel=0.01)
@@ -86,7 +86,7 @@ NOISY = [
 
 
 @pytest.mark.parametrize("distribution", NOISY, ids=str)
-def test_error_and_width_of_a_law_are_those_of_its_draws(distribution):
+def test_error_and_width_of_a_distribution_are_those_of_its_draws(distribution):
     with testing.fixed_noise(11):
         draws = distribution.run(np.zeros(400_000, np.int64))
     deviation = float(np.std(draws))

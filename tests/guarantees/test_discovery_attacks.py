@@ -99,7 +99,7 @@ SCHEMA = dp.Schema(town=dp.Text())
 
 
 def told(slip):
-    """Whether a key that only one person has comes out, by the query's own law and threshold."""
+    """Whether a key that only one person has comes out, by the query's own distribution and threshold."""
     unit, delta = dp.Unit(dp.ADD_REMOVE), Fraction(1, 50)
     query = dp.Count(by=dp.Keys.discover("town", delta=delta))
     ready = query.prepare(dp.PureDP(1), SCHEMA, unit, None)
@@ -108,7 +108,7 @@ def told(slip):
         rows = {"town": np.array(towns, object)}
         found = open_engine(rows, SCHEMA, unit).keys(ready._coded, "town", 1)
         noisy = np.full(trials, found.get("nowhere", 0)) + noise.discrete_laplace(
-            ready._law.scale, trials
+            ready._distribution.scale, trials
         )
         return (noisy >= ready._threshold - slip) & ("nowhere" in found)
 

@@ -55,7 +55,7 @@ MUST_EXCEED = {
 
 
 @pytest.mark.parametrize("name", [c.name for c in CLAIMS if c.status == "refuted"])
-def test_facts_and_laws_refute_and_floors_are_high(name):
+def test_facts_and_distributions_refute_and_floors_are_high(name):
     """Beyond `test_attacks.py`: every part without chance refutes, and floors are what they should be.
 
     With a tenth of the runs, a third where a floor is compared.
@@ -242,8 +242,8 @@ def test_objective_perturbation_is_stationary():
     assert survey.objective_noise(found, rows, labels, 1.0) == pytest.approx(push, abs=1e-9)
 
 
-def test_objective_law_is_that_of_the_draws():
-    distribution = survey_attacks._objective_law(1.0, 1.0, epsilon=1.0, strength=2.0)
+def test_objective_distribution_is_that_of_the_draws():
+    distribution = survey_attacks._objective_distribution(1.0, 1.0, epsilon=1.0, strength=2.0)
     label = np.array([1.0])
     drawn = survey.objective_perturbation(
         np.ones((1, 1)), label, 100_000, epsilon=1.0, strength=2.0
@@ -271,7 +271,7 @@ def test_objective_noise_off_the_grid_is_not_caught():
 def test_smoothed_hinge_without_its_correction_is_caught():
     """Noise for ε itself, and little regularisation: the curvature shows."""
     width, strength, epsilon = 0.5, 0.1, 0.5
-    noise = draws.laplace_law(0.0, 2 / epsilon)
+    noise = draws.laplace_distribution(0.0, 2 / epsilon)
     edges = np.linspace(-3, 3, 2001)
     distributions = []
     for x in (1.0, 0.0):
@@ -340,7 +340,7 @@ def test_renyi_attacks_notice_two_percent(share):
     curve = {a: share * thesis_proved._renyi_response(1.0, a) for a in (1.5, 4.0)}
     assert exact(p, q, Renyi(curve)).is_violated is (share < 1)
     edges = np.linspace(-12, 13, 10_001)
-    p, q = (cells(draws.laplace_law(at, 1.0), edges) for at in (0.0, 1.0))
+    p, q = (cells(draws.laplace_distribution(at, 1.0), edges) for at in (0.0, 1.0))
     curve = {a: share * thesis_proved._renyi_laplace(a, 1.0) for a in (1.5, 4.0)}
     assert exact(p, q, Renyi(curve), error=1e-16).is_violated is (share < 1)
 
@@ -372,7 +372,7 @@ def test_logistic_weights_move_by_at_most_two_over_lambda_n():
         assert np.linalg.norm(moved) <= 2 / (0.1 * 6)
 
 
-def test_norms_of_noise_have_their_laws():
+def test_norms_of_noise_have_their_distributions():
     radius = np.linalg.norm(draws.norm_gamma(3, 2.0, 100_000), axis=1)
     assert radius.mean() == pytest.approx(6.0, rel=0.02)
     assert np.linalg.norm(draws.norm_exponential(3, 2.0, 100_000), axis=1).mean() == pytest.approx(

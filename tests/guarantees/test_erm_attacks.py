@@ -43,8 +43,8 @@ def test_half_the_noise_shows_in_the_density(name: str, unit: Any) -> None:
 @pytest.mark.parametrize("name", ["smooth hinge", "insensitive", "Huber square"])
 def test_half_the_noise_in_the_objective_is_caught(name: str, measure: Any, unit: Any) -> None:
     make = erm.LOSSES[name]
-    assert erm.exact_laws(make(), unit, measure, STRONG, weaken=0.5).is_violated
-    assert not erm.exact_laws(make(), unit, measure, STRONG).is_violated
+    assert erm.exact_distributions(make(), unit, measure, STRONG, weaken=0.5).is_violated
+    assert not erm.exact_distributions(make(), unit, measure, STRONG).is_violated
 
 
 RUNS = [
@@ -72,7 +72,7 @@ def test_half_the_noise_shows_in_runs(name: str, unit: int, measure: Any) -> Non
 
 def test_the_attack_comes_near_the_claim() -> None:
     for measure in (dp.PureDP(4), dp.ApproxDP(4, "1/1000")):
-        result = erm.exact_laws(HINGE(), erm.UNITS[0], measure, STRONG)
+        result = erm.exact_distributions(HINGE(), erm.UNITS[0], measure, STRONG)
         assert result.floor > 0.98 * float(4 * (1 - FINAL_SHARE))
 
 
@@ -82,9 +82,11 @@ def test_noise_that_forgets_the_determinants_is_caught(unit: Any) -> None:
     measure, loss = dp.PureDP(1), SmoothHinge(1)
     jacobian = ObjectivePerturbation(erm.task_of(loss, unit, measure)).inner.jacobian
     whole = 1 - FINAL_SHARE
-    forgetful = erm.exact_laws(loss, unit, measure, weaken=float((whole - jacobian) / whole))
+    forgetful = erm.exact_distributions(
+        loss, unit, measure, weaken=float((whole - jacobian) / whole)
+    )
     assert forgetful.is_violated
-    assert not erm.exact_laws(loss, unit, measure).is_violated
+    assert not erm.exact_distributions(loss, unit, measure).is_violated
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)

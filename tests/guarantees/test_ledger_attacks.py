@@ -27,7 +27,7 @@ def careless():
 
 
 def test_a_careless_filter_is_caught_and_the_ledger_is_not():
-    """Every answer of an adaptive analyst is enumerated: the laws are exact."""
+    """Every answer of an adaptive analyst is enumerated: the distributions are exact."""
     assert exact(*adaptive.responses(careless, CHOICES, 5), 1.0).is_violated
     honest = exact(*adaptive.responses(asked_of_ledger(PureDP(1)), CHOICES, 5), 1.0)
     assert 0.9 < honest.floor <= 1

@@ -51,7 +51,7 @@ def test_a_quantile_that_believes_in_too_little_is_caught(query, unit, monkeypat
 
     def floor():
         distributions = [
-            [queries.quantile_law(query, Exponential(dp.PureDP(1)), t, unit) for t in pair]
+            [queries.quantile_distribution(query, Exponential(dp.PureDP(1)), t, unit) for t in pair]
             for pair in pairs
         ]
         return max(exact(p, q, 1.0).floor for p, q in distributions)

@@ -13,7 +13,7 @@ from discreet import accounting, events, noise, testing
 from discreet.audit import audit
 from discreet.guarantees.additive.attacks import drawn
 from discreet.guarantees.bernstein.attacks import fitted
-from discreet.guarantees.selection.attacks import compared, sparse_vector_law
+from discreet.guarantees.selection.attacks import compared, sparse_vector_distribution
 from discreet.measures import PureDP
 from discreet.mechanisms import (
     Bernstein,
@@ -48,7 +48,7 @@ def test_noisy_max_with_the_scale_of_monotone_scores():
 
 
 def test_a_sparse_vector_without_noise_on_answers():
-    """As one published variant; by draws of the real stream, and by its law."""
+    """As one published variant; by draws of the real stream, and by its distribution."""
     mechanism = SparseVector(2)
     claim = accounting.cost(mechanism.event(), PureDP)
     scale, _ = mechanism.scales()
@@ -60,23 +60,25 @@ def test_a_sparse_vector_without_noise_on_answers():
     with testing.fixed_noise(3):
         assert audit(run, ((0, 1), (1, 0)), claim, trials=2000).floor > 2 * float(claim.epsilon)
     distributions = [
-        sparse_vector_law(answers, 1, float(scale), 0.0, 1) for answers in ((0, 1), (1, 0))
+        sparse_vector_distribution(answers, 1, float(scale), 0.0, 1) for answers in ((0, 1), (1, 0))
     ]
     assert compared(distributions, claim).floor == math.inf
 
 
-def test_the_law_of_a_sparse_vector_is_that_of_its_draws():
-    """The exact law that attacks use, against the real stream."""
+def test_the_distribution_of_a_sparse_vector_is_that_of_its_draws():
+    """The exact distribution that attacks use, against the real stream."""
     mechanism, answers, trials = SparseVector(1, 2), (0, 2, 1), 6000
     s1, s2 = (float(scale) for scale in mechanism.scales())
-    distribution = sparse_vector_law(answers, 1, s1, s2, 2)
+    distribution = sparse_vector_distribution(answers, 1, s1, s2, 2)
     assert sum(distribution.values()) == pytest.approx(1)
     with testing.fixed_noise(8):
         seen = [tuple(map(int, mechanism.run(answers, 1))) for _ in range(trials)]
     for told, chance in distribution.items():
         error = math.sqrt(chance * (1 - chance) / trials)
         assert abs(seen.count(told) / trials - chance) < 4.5 * error + 1e-9, told
-    other = sparse_vector_law(answers, 1, s1 * 2, s2, 2)  # and a wrong law is noticed
+    other = sparse_vector_distribution(
+        answers, 1, s1 * 2, s2, 2
+    )  # and a wrong distribution is noticed
     assert (
         max(abs(seen.count(t) / trials - c) / math.sqrt(c / trials) for t, c in other.items()) > 6
     )

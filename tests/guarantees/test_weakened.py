@@ -156,13 +156,13 @@ def a_cutoff_that_is_ignored(patch):
 
 
 def answers_with_a_quarter_of_the_noise(patch):
-    """They state, plan and charge the right law: only what is really told shows it."""
+    """They state, plan and charge the right distribution: only what is really told shows it."""
     for kind in (PreparedSums, PreparedJoint):
 
         def begin(prepared, *rest, honest=kind.__init__):
             honest(prepared, *rest)
-            if isinstance(prepared._law, LaplaceDistribution):
-                prepared._law = LaplaceDistribution(prepared._law.scale / 4)
+            if isinstance(prepared._distribution, LaplaceDistribution):
+                prepared._distribution = LaplaceDistribution(prepared._distribution.scale / 4)
 
         patch.setattr(kind, "__init__", begin)
 

@@ -108,7 +108,9 @@ def _noise_parameters(event: Event) -> set[Fraction]:
         if not isinstance(distribution, mechanisms.NoNoise)
     ],
 )
-def test_each_law_draws_what_it_charges(distribution: Distribution, drawn: list[Fraction]) -> None:
+def test_each_distribution_draws_what_it_charges(
+    distribution: Distribution, drawn: list[Fraction]
+) -> None:
     event = distribution.event(Sensitivity(3, 5))
     distribution.run(np.zeros(2, np.int64))
     assert drawn[0] in _noise_parameters(event)

@@ -207,7 +207,7 @@ def test_a_mechanism_whose_event_is_told_can_be_run(name: str) -> None:
     assert answered >= len(EPSILONS) // 2
 
 
-def test_noise_that_can_not_be_drawn_has_no_law() -> None:
+def test_noise_that_can_not_be_drawn_has_no_distribution() -> None:
     drawn = refused = 0
     for mechanism, size in itertools.product(MECHANISMS, EPSILONS):
         if isinstance(mechanism, mechanisms.Laplace):

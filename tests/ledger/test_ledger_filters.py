@@ -383,7 +383,7 @@ def test_filters_survive_being_written_down(limit, composition) -> None:
         filter_from_dict({"composition": "optimistic"})
 
 
-# -- laws --------------------------------------------------------------------------------------
+# -- distributions --------------------------------------------------------------------------------------
 
 EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(DiscreteLaplace, st.fractions(Fraction(1, 2), 100), st.integers(0, 3)),

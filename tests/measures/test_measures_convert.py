@@ -254,7 +254,7 @@ def hockey_stick(p: list[mpmath.mpf], q: list[mpmath.mpf], epsilon: mpmath.mpf) 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_way_to_a_pair_is_above_the_hockey_stick_divergence(seed: int) -> None:
-    """Random pairs of laws on few outcomes: each measure is exact for them, each edge is above δ(ε)."""
+    """Random pairs of distributions on few outcomes: each measure is exact, each edge above δ(ε)."""
     draw = random.Random(seed)
     weights = [[mpmath.mpf(draw.uniform(0.05, 1)) for _ in range(5)] for _ in range(2)]
     p, q = ([w / sum(distribution) for w in distribution] for distribution in weights)

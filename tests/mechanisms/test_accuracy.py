@@ -93,7 +93,7 @@ def test_tails_and_widths_are_those_of_draws(noise):
 
 
 @pytest.mark.parametrize("noise", NOISES[:3], ids=lambda noise: type(noise).__name__)
-def test_one_bin_agrees_with_the_law_itself(noise):
+def test_one_bin_agrees_with_the_distribution_itself(noise):
     for level in (0.5, 0.9, 0.99):
         width = mechanisms.simultaneous_width(noise, Fraction(str(round(1 - level, 6))))
         assert width == noise.half_width(level)

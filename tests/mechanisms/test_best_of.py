@@ -28,7 +28,7 @@ def distribution(shape, gamma, most):
 
 
 @pytest.mark.parametrize("shape", ["0", "1/3", "1", "2", "5/2"])
-def test_the_number_of_runs_follows_its_law_and_not_a_near_one(shape):
+def test_the_number_of_runs_follows_its_distribution_and_not_a_near_one(shape):
     trials, gamma, most = 6000, 0.25, 60
     with testing.fixed_noise(6):
         draws = [truncated_negative_binomial(shape, "1/4") for _ in range(trials)]

@@ -1,4 +1,4 @@
-"""The sparse vector technique against its exact law."""
+"""The sparse vector technique against its exact distribution."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_no_neighbour_costs_more_than_epsilon(cutoff, monotone):
 
 
 @pytest.mark.parametrize("cutoff", [1, 2])
-def test_decisions_follow_the_law_and_not_a_near_one(cutoff):
+def test_decisions_follow_the_distribution_and_not_a_near_one(cutoff):
     answers, trials = (0, 2, -1, 1), 10_000
     mechanism = SparseVector(2, cutoff)
     with testing.fixed_noise(5):

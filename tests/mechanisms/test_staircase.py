@@ -46,7 +46,7 @@ def test_two_coordinates_cost_twice():
 @pytest.mark.parametrize(
     ("epsilon", "width", "step"), [(1, 4, 1), (2, 7, 3), ("1/2", 3, 3), (1, 1, 1)]
 )
-def test_draws_follow_the_law_and_not_a_near_one(epsilon, width, step):
+def test_draws_follow_the_distribution_and_not_a_near_one(epsilon, width, step):
     noise, trials, reach = StaircaseDistribution(Fraction(epsilon), width, step), 40_000, 6 * width
     with testing.fixed_noise(9):
         draws = noise.draw(trials)

@@ -12,7 +12,7 @@ TESTS = ROOT / "tests"
 CODE = ROOT / "src" / "discreet"
 
 #: Folders about the whole: laws of everything that is registered, the package itself, the benchmarks.
-CROSS_CUTTING = {"distributions", "meta", "benchmarks"}
+CROSS_CUTTING = {"laws", "meta", "benchmarks"}
 #: Files about all estimators, beside those that are named after a module of `models/`.
 EVERY_ESTIMATOR = {"contract", "edges", "engines", "models", "payment", "sklearn"}
 #: What names paths of tests, beside the pages.

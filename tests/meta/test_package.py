@@ -105,7 +105,7 @@ def test_claim_names_are_different_and_unknown_ones_raise():
         guarantees.claim("everything is fine")
 
 
-def test_every_event_mechanism_law_and_query_has_an_example():
+def test_every_event_mechanism_distribution_and_query_has_an_example():
     assert testing.missing(events.Event, testing.EVENTS) == []
     assert testing.missing(mechanisms.AdditiveMechanism, testing.MECHANISMS) == []
     assert testing.missing(mechanisms.Distribution, testing.DISTRIBUTIONS) == []

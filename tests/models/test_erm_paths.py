@@ -180,7 +180,7 @@ def test_the_default_regulariser_grows_where_rows_are_few() -> None:
     assert ridge(500, "1/10") <= max(Fraction(500, 16) * Fraction(101, 100), ridge(10**9, "1/10"))
 
 
-def test_norm_gamma_has_the_law_it_says() -> None:
+def test_norm_gamma_has_the_distribution_it_says() -> None:
     with fixed_noise(4):
         drawn = norm_gamma(20_000, 3, 2.5)
     lengths = np.linalg.norm(drawn, axis=1)

@@ -23,7 +23,7 @@ from discreet.accounting.counts import PAIR
 from discreet.audit.exact import exact, hockey_stick
 from discreet.engines.arrays import Arrays
 from discreet.guarantees.model_selection.attacks import (
-    best_law,
+    best_distribution,
     exact_searches,
     generating,
     revealing,
@@ -60,13 +60,13 @@ def fitted(n: int = 1500, settings: Any = None, **options: Any) -> PrivateSearch
     return searching(settings, **options).fit(pd.DataFrame(table(n)))
 
 
-# --- the theorem, against laws that are summed up
+# --- the theorem, against distributions that are summed up
 
 
-def test_the_law_of_the_best_against_a_plain_simulation() -> None:
-    """The sum that the attack compares is the law of what the door does."""
+def test_the_distribution_of_the_best_against_a_plain_simulation() -> None:
+    """The sum that the attack compares is the distribution of what the door does."""
     run = searched(True, 0.25, 0.5, (3, 1))
-    distribution = best_law(run, 1.0, 0.25)
+    distribution = best_distribution(run, 1.0, 0.25)
     draw = np.random.default_rng(0)
     counts = np.zeros(len(distribution))
     trials = 20_000
@@ -75,11 +75,11 @@ def test_the_law_of_the_best_against_a_plain_simulation() -> None:
         counts[some[np.argmax(run[1][some])]] += 1
     assert distribution.sum() == pytest.approx(1)
     assert np.abs(counts / trials - distribution).sum() < 0.06
-    other = best_law(run, 1.0, 0.6)
+    other = best_distribution(run, 1.0, 0.6)
     assert np.abs(counts / trials - other).sum() > 0.12
 
 
-def test_generating_functions_are_those_of_the_law() -> None:
+def test_generating_functions_are_those_of_the_distribution() -> None:
     for shape in (0.0, 0.5, 1.0, 3.0):
         k = np.arange(1, 4000)
         logs = k * math.log1p(-0.02)
@@ -103,7 +103,7 @@ def test_telling_the_number_of_runs_costs_more(shape: int) -> None:
     fit, score, gamma = 0.25, 0.5, 0.05
     runs = [searched(present, fit, score, (3, 1)) for present in (False, True)]
     claim = dp.PureDP((2 + shape) * Fraction(3, 4))
-    alone = exact(*(best_law(run, shape, gamma) for run in runs), claim)
+    alone = exact(*(best_distribution(run, shape, gamma) for run in runs), claim)
     told = exact(*(told_runs(run, shape, gamma) for run in runs), claim)
     assert not alone.is_violated
     assert told.is_violated
@@ -130,7 +130,8 @@ def test_a_delta_grows_with_the_number_of_runs(shape: str) -> None:
     assert pair.epsilon == (2 + Fraction(shape)) / 2
     assert float(pair.delta) == pytest.approx(mean / 1000, rel=1e-9)
     distributions = [
-        best_law(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05) for p in (False, True)
+        best_distribution(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05)
+        for p in (False, True)
     ]
     found = max(
         hockey_stick(*pair_, float(pair.epsilon)) for pair_ in (distributions, distributions[::-1])

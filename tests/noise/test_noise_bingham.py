@@ -1,4 +1,4 @@
-"""Bingham's law against laws that are computed in other ways, each with a wrong law that is refused."""
+"""Bingham's distribution against others computed in other ways, each with a wrong one that is refused."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_with_two_eigenvalues_the_shares_are_tilted_beta(q: int, best: int, gap:
 
 
 def test_cells_of_the_sphere_against_a_fine_grid() -> None:
-    """Acceptance and rejection of points of a fine grid gives the same law, whatever the axes."""
+    """Acceptance and rejection of points of a fine grid gives the same distribution, whatever the axes."""
     matrix, _ = turned([4.0, 1.0, -2.0], seed=5)
 
     def cells(x: Any, weights: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""The samplers follow their exact laws, and the tests that say so would notice if they didn't.
+"""The samplers follow their exact distributions, and the tests that say so would notice if they didn't.
 
 Every check is a function of a sample, so that it can also be shown a sample that is wrong.
 """
@@ -71,7 +71,7 @@ FAMILIES = [LAPLACE, GEOMETRIC, ROUNDED, DISCRETE]
 
 
 def goodness(sample: np.ndarray, family: Family, scale: float, bins: int = 40) -> float:
-    """p-value of a chi-squared test of `sample` against the exact law at `scale`."""
+    """p-value of a chi-squared test of `sample` against the exact distribution at `scale`."""
     grid = np.linspace(family.lowest * scale, family.highest * scale, 200_001)
     grid = np.unique(np.round(grid)).astype(np.int64)
     cumulative = family.cdf(grid.astype(np.float64), scale)
@@ -103,8 +103,8 @@ def chi_squared(observed: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.mark.parametrize("scale", [0.3, 0.5, 1.0, 10.0, 1e3, 1e6, 2.0**20, 1.5e6, 2.0**40, 2.0**50])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_law(family: Family, scale: float) -> None:
-    with noise.entropy.fixed(f"law {family} {scale}"):
+def test_distribution(family: Family, scale: float) -> None:
+    with noise.entropy.fixed(f"distribution {family} {scale}"):
         sample = family.draw(scale, 1_000_000)
     assert goodness(sample, family, scale) > ACCEPT
     if scale >= 0.5:
@@ -115,7 +115,7 @@ def test_law(family: Family, scale: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, 1.0, 10.0, 1e3, 1e6])
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_law_to_half_a_percent(family: Family, scale: float) -> None:
+def test_distribution_to_half_a_percent(family: Family, scale: float) -> None:
     with noise.entropy.fixed(f"half a percent {family} {scale}"):
         sample = family.draw(scale, 10_000_000)
     assert goodness(sample, family, scale) > ACCEPT
@@ -205,7 +205,7 @@ def test_large_scale_path_without_a_step_is_noticed(monkeypatch: pytest.MonkeyPa
     ],
     ids=["laplace", "geometric", "rounded"],
 )
-def test_law_without_floating_point(
+def test_distribution_without_floating_point(
     distribution: inversion.Inversion, family: Family, scale: float
 ) -> None:
     """From no bits at all: every bit of U is revealed lazily and every decision is in integers."""

@@ -1,4 +1,4 @@
-"""Joint vectors and choices: sensitivities against all neighbours, draws against their exact law."""
+"""Joint vectors and choices: sensitivities against all neighbours, draws against their exact distribution."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_candidates_that_count_different_rows_cost_more_for_persons_in_groups() 
 
 
 def probabilities(query: Any, data: list[Row], unit: dp.Unit, epsilon: int, trust: int = 1) -> Any:
-    """The exact law of the answer for each group; `trust` divides the sensitivity."""
+    """The exact distribution of the answer for each group; `trust` divides the sensitivity."""
     mechanism = mechanisms.PermuteAndFlip(epsilon, monotone=query.is_monotone(unit))
     sensitivity = max(1, query.sensitivity(SCHEMA, unit).l1 // trust)
     return [mechanism.probabilities(row, sensitivity) for row in scores(query, data, unit)]
@@ -238,7 +238,7 @@ def loss(query: Any, unit: dp.Unit, trust: int = 1) -> float:
 
 @pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=str)
 @pytest.mark.parametrize("case", ["gini", "gini by", "majority"])
-def test_the_law_of_the_draw_is_as_private_as_charged(case: str, relation: Any) -> None:
+def test_the_distribution_of_the_draw_is_as_private_as_charged(case: str, relation: Any) -> None:
     query, _ = CHOICES[case]
     unit = dp.Unit(relation)
     assert loss(query, unit) <= 1 + 1e-9
@@ -258,7 +258,7 @@ def test_a_choice_by_replace_one_needs_twice_the_scale() -> None:
     assert concentrated.event == events.Exponential(1)
 
 
-def test_draws_follow_their_law_and_no_other() -> None:
+def test_draws_follow_their_distribution_and_no_other() -> None:
     """A choice through the door, against the exact probabilities; a wrong scale is noticed."""
     query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion="majority")
     data = [(0, 0.5, "a", 0)] * 6 + [(1, 0.5, "a", 1)] * 3 + [(2, 0.5, "b", 1)] * 4

@@ -146,7 +146,7 @@ COMPARISONS: tuple[Comparison, ...] = (
     ),
     Comparison(
         "Laplace noise of scale 1/ε, as Rényi: ε, α",
-        "Ferrari 2022, table 3.2; the discrete law of the same scale, sensitivity 1",
+        "Ferrari 2022, table 3.2; the discrete distribution of the same scale, sensitivity 1",
         lambda epsilon, order: epsilon,
         lambda epsilon, order: curves.discrete_laplace(1 / _exact(epsilon), 1, order),
     ),

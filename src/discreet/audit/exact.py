@@ -98,7 +98,7 @@ def exact(
         confidence=1.0,
         event=f"{name} has probability {a[worst]:.6g} against {b[worst]:.6g}",
         probe="exact probabilities",
-        audited="the law that it states",
+        audited="the distribution that it states",
         trials=0,
     )
 

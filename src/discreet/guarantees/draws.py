@@ -16,7 +16,7 @@ __all__ = [
     "Floats",
     "corner",
     "laplace",
-    "laplace_law",
+    "laplace_distribution",
     "norm_exponential",
     "norm_gamma",
 ]
@@ -46,7 +46,7 @@ def _directions(dimension: int, trials: int) -> Floats:
     return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
 
 
-def laplace_law(centre: float, scale: float) -> Callable[[Floats], Floats]:
+def laplace_distribution(centre: float, scale: float) -> Callable[[Floats], Floats]:
     """The distribution function of Laplace noise around a number."""
 
     def cdf(at: Floats) -> Floats:

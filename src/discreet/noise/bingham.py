@@ -40,9 +40,10 @@ class BinghamDistribution:
 
     Notes
     -----
-    Proposals are normalised y ~ N(0, Ω⁻¹) with Ω = I + 2Λ/b: the angular central Gaussian law with density
-    ∝ (x'Ωx)^(-q/2). For b <= q, exp(-t)·(1 + 2t/b)^(q/2) is at most exp(-(q-b)/2)·(q/b)^(q/2), reached at
-    t = (q-b)/2 (Kent, Ganeiber & Mardia 2018, section 3). The b with Σ 1/(b + 2λᵢ) = 1 accepts most often.
+    Proposals are normalised y ~ N(0, Ω⁻¹) with Ω = I + 2Λ/b: the angular central Gaussian distribution
+    with density ∝ (x'Ωx)^(-q/2). For b <= q, exp(-t)·(1 + 2t/b)^(q/2) is at most
+    exp(-(q-b)/2)·(q/b)^(q/2), reached at t = (q-b)/2 (Kent, Ganeiber & Mardia 2018, section 3). The b
+    with Σ 1/(b + 2λᵢ) = 1 accepts most often.
     """
 
     gaps: Floats

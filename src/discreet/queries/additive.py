@@ -104,18 +104,20 @@ class PreparedSums(Prepared):
             raise TypeError(
                 f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
             )
-        self._law = mechanism.distribution(sensitivity) if distribution is None else distribution
+        self._distribution = (
+            mechanism.distribution(sensitivity) if distribution is None else distribution
+        )
         self._weight = weight
         self.measure = mechanism.measure
         self.error_needs_rows = query.error_needs_rows
         if distribution is not None:
             self.event = events.Compose()
-        elif isinstance(self._law, NoNoise) and sensitivity.l1:
+        elif isinstance(self._distribution, NoNoise) and sensitivity.l1:
             if not unit.is_public:
                 raise no_noise_refused()
             self.event = events.Compose()
         else:
-            self.event = self._law.event(sensitivity)
+            self.event = self._distribution.event(sensitivity)
         if sensitivity.l1 == 0:
             self.measure = PureDP(0)
         missing = len(query.terms(schema)) - len(self._coded.terms)
@@ -151,13 +153,13 @@ class PreparedSums(Prepared):
         return self._shape(self._query.error(totals, self._deviations(), self._schema))
 
     def _deviations(self) -> Floats:
-        deviation = self._law.expected_error()
+        deviation = self._distribution.expected_error()
         if self._weight > 1:  # rounding to whole numbers adds 1/12
             deviation = math.sqrt((deviation / self._weight) ** 2 + 1 / 12)
         return self._noised * deviation
 
     def answer(self, engine: Engine) -> Answer:
-        return self.finish(self._law.run(self.totals(engine)))
+        return self.finish(self._distribution.run(self.totals(engine)))
 
     def totals(self, engine: Engine) -> Integers:
         """The sums before noise."""
@@ -186,7 +188,7 @@ class PreparedSums(Prepared):
     def _interval(self, totals: Floats, level: float) -> NoiseInterval:
         # all coordinates of one answer stay within t with probability `level` (union bound)
         coordinates = max(1, int(self._noised.sum()))
-        width = self._law.half_width(1 - (1 - level) / coordinates)
+        width = self._distribution.half_width(1 - (1 - level) / coordinates)
         if self._weight > 1:
             width = width / self._weight + 0.5
         low, high = self._query.bounds(totals, self._noised * width, self._schema)

@@ -173,14 +173,16 @@ class PreparedKeys(Prepared):
         self._groups = keys.groups(unit)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = _laplace(budget, keys.delta, "discovering keys")
-        self._law: Distribution = mechanism.distribution(sensitivity)
+        self._distribution: Distribution = mechanism.distribution(sensitivity)
         self.measure: Measure
         self.event: events.Event
-        if isinstance(self._law, LaplaceDistribution):
+        if isinstance(self._distribution, LaplaceDistribution):
             rows = unit.rows_per_person
-            self._threshold = minimum_threshold(self._law.scale, keys.delta, rows, self._groups)
+            self._threshold = minimum_threshold(
+                self._distribution.scale, keys.delta, rows, self._groups
+            )
             self.event = events.KeyThreshold(
-                self._law.scale, sensitivity.l1, self._threshold, rows, self._groups
+                self._distribution.scale, sensitivity.l1, self._threshold, rows, self._groups
             )
             self.measure = ApproxDP(mechanism.measure.epsilon, keys.delta)
         elif unit.is_public:
@@ -195,14 +197,16 @@ class PreparedKeys(Prepared):
     def answer(self, engine: Engine) -> Answer:
         found = engine.keys(self._coded, self._keys.column, self._groups)
         names = sorted(found)
-        noisy = self._law.run(np.array([found[name] for name in names], np.int64))
+        noisy = self._distribution.run(np.array([found[name] for name in names], np.int64))
         kept = np.flatnonzero(noisy >= self._threshold)
         value = noisy[kept]
 
         def interval(level: float) -> NoiseInterval:
-            if not isinstance(self._law, LaplaceDistribution):  # public rows without noise
+            if not isinstance(self._distribution, LaplaceDistribution):  # public rows without noise
                 return NoiseInterval(value, value, level, "value")
-            low, high = interval_given_threshold(value, self._law.scale, self._threshold, level)
+            low, high = interval_given_threshold(
+                value, self._distribution.scale, self._threshold, level
+            )
             return NoiseInterval(low, high, level, "value")
 
         return Answer(
@@ -223,11 +227,11 @@ class PreparedBounds(Prepared):
         self._coded = query.coded(schema, unit)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = _laplace(budget, Fraction(0), "a query for bounds")
-        self._law = mechanism.distribution(sensitivity)
+        self._distribution = mechanism.distribution(sensitivity)
         self.measure = mechanism.measure
         self.event: events.Event
-        if isinstance(self._law, LaplaceDistribution):
-            self.event = self._law.event(sensitivity)
+        if isinstance(self._distribution, LaplaceDistribution):
+            self.event = self._distribution.event(sensitivity)
         elif unit.is_public:
             self.event = events.Compose()
         else:
@@ -237,8 +241,8 @@ class PreparedBounds(Prepared):
         return None
 
     def answer(self, engine: Engine) -> Answer:
-        counts = self._law.run(engine.totals(self._coded)[:, 0])
-        least = self._law.half_width(1 - Bounds.RISK / len(counts))
+        counts = self._distribution.run(engine.totals(self._coded)[:, 0])
+        least = self._distribution.half_width(1 - Bounds.RISK / len(counts))
         value = Bounds.value(counts.tolist(), least)
         return Answer(
             value,

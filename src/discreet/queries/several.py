@@ -113,18 +113,18 @@ class PreparedJoint(Prepared):
             raise TypeError(
                 f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
             )
-        self._law = mechanism.distribution(sensitivity)
+        self._distribution = mechanism.distribution(sensitivity)
         self.measure = mechanism.measure
-        if isinstance(self._law, NoNoise) and sensitivity.l1:
+        if isinstance(self._distribution, NoNoise) and sensitivity.l1:
             if not unit.is_public:
                 raise no_noise_refused()
             self.event: events.Event = events.Compose()
         else:
-            self.event = self._law.event(sensitivity)
+            self.event = self._distribution.event(sensitivity)
         if sensitivity.l1 == 0:
             self.measure = PureDP(0)
         self._blocks = [
-            PreparedSums(part, mechanism, schema, unit, rows, self._law, weight)
+            PreparedSums(part, mechanism, schema, unit, rows, self._distribution, weight)
             for part, weight in zip(query.queries, query.weights(schema, unit), strict=True)
         ]
         self.error_needs_rows = any(block.error_needs_rows for block in self._blocks)
@@ -135,7 +135,7 @@ class PreparedJoint(Prepared):
     def answer(self, engine: Engine) -> Answer:
         totals = [block.totals(engine) for block in self._blocks]
         ends = np.cumsum([part.size for part in totals])
-        drawn = np.split(self._law.run(np.zeros(ends[-1], np.int64)), ends[:-1])
+        drawn = np.split(self._distribution.run(np.zeros(ends[-1], np.int64)), ends[:-1])
         found = [
             block.finish(block.add_noise(part, noise.reshape(part.shape)))
             for block, part, noise in zip(self._blocks, totals, drawn, strict=True)

@@ -1,4 +1,4 @@
-"""Examples of every event, noise distribution and query: what the laws of the test suite run over.
+"""Examples of every event, noise distribution and query: what the distributions of the test suite run over.
 
 A class without an example here fails the suite, so that a later one can't be forgotten.
 """

@@ -66,11 +66,11 @@ def discrete_gaussian() -> Iterator[Part]:
         distribution = DiscreteGaussianDistribution(Fraction(sigma))
         claim = accounting.cost(distribution.event(Sensitivity(shift, shift**2)), ZCDP)
         yield Case(f"σ = {sigma}, shift {shift}", plus(distribution), (0, shift), claim, 100_000)
-        p, q = (discrete_gaussian_law(float(sigma), at) for at in (0, shift))
-        yield exact(p, q, claim, title=f"σ = {sigma}, shift {shift}: its law")
+        p, q = (discrete_gaussian_distribution(float(sigma), at) for at in (0, shift))
+        yield exact(p, q, claim, title=f"σ = {sigma}, shift {shift}: its distribution")
 
 
-def discrete_gaussian_law(sigma: float, centre: int, reach: int = 4000) -> Any:
+def discrete_gaussian_distribution(sigma: float, centre: int, reach: int = 4000) -> Any:
     """Probabilities of the integers from -reach to reach."""
     logs = -((np.arange(-reach, reach + 1) - centre) ** 2) / (2 * sigma**2)
     whole = -(np.arange(-reach, reach + 1) ** 2) / (2 * sigma**2)
@@ -82,7 +82,7 @@ def analytic_for_discrete() -> Iterator[AuditResult]:
     for epsilon, delta, shift in ((1.0, 1e-5, 1), (8.0, 1e-5, 2), (4.0, 0.05, 1)):
         distribution = Gaussian(epsilon, delta).distribution(Sensitivity(shift, shift**2))
         assert isinstance(distribution, GaussianDistribution)
-        p, q = (discrete_gaussian_law(float(distribution.sigma), at) for at in (shift, 0))
+        p, q = (discrete_gaussian_distribution(float(distribution.sigma), at) for at in (shift, 0))
         title = f"σ by the analytic formula at ({epsilon:g}, {delta:g}), Δ = {shift}"
         yield exact(p, q, ApproxDP(epsilon, delta), title=title)
 

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.guarantees.bugs import broken_accounting as accounting_bugs
-from discreet.guarantees.discovery.attacks import key_law
+from discreet.guarantees.discovery.attacks import key_distribution
 from discreet.guarantees.ledger import attacks_adaptive as adaptive
 from discreet.measures import ApproxDP
 
@@ -37,7 +37,7 @@ def one_order_with_the_whole_delta() -> Iterator[Part]:
 def fixed_batches_as_poisson() -> Iterator[Part]:
     for rate, sigma, delta in ((0.1, 1.0, 1e-5), (0.01, 2.0, 1e-6), (0.5, 2.0, 1e-5)):
         claim = accounting_bugs.poisson_price(rate, sigma, delta)
-        p, q = accounting_bugs.fixed_batch_laws(rate, sigma, np.linspace(-30, 30, 6001))
+        p, q = accounting_bugs.fixed_batch_distributions(rate, sigma, np.linspace(-30, 30, 6001))
         yield exact(p, q, claim, title=f"rate {rate:g}, σ = {sigma:g}, one step")
 
 
@@ -45,7 +45,7 @@ def fixed_batches_as_poisson() -> Iterator[Part]:
 def threshold_without_its_mass() -> Iterator[Part]:
     for epsilon, delta in ((1.0, 1e-5), (2.0, 1e-3)):
         threshold = accounting_bugs.threshold_without_its_mass(1 / epsilon, delta)
-        p, q = (key_law(1 / epsilon, threshold, own) for own in (1, 0))
+        p, q = (key_distribution(1 / epsilon, threshold, own) for own in (1, 0))
         title = f"a key of one person, ε = {epsilon:g}, δ = {delta:g}, τ = {threshold}"
         yield exact(p, q, ApproxDP(epsilon, delta), title=title)
 

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.audit.exact import exact
 from discreet.audit.registry import Case, Part, attack
 from discreet.guarantees.bugs import broken_selection as selection_bugs
-from discreet.guarantees.selection.attacks import Floats, compared, sparse_vector_law
+from discreet.guarantees.selection.attacks import Floats, compared, sparse_vector_distribution
 
 #: All answers below the threshold on one input are above it on the other; ε = 1 is claimed throughout.
 FALLS, RISES = (0, 0, 0, 1, 1, 1), (1, 1, 1, 0, 0, 0)
@@ -26,7 +26,7 @@ def variant_3() -> Iterator[Part]:
         return np.where(ends_low, -rows[:, 4], -1000.0)
 
     p, q = (_below_then_a_number(answer, 4) for answer in (0, 1))
-    yield exact(p, q, 1.0, title="its law: four times below, then a number")
+    yield exact(p, q, 1.0, title="its distribution: four times below, then a number")
     run = partial(selection_bugs.variant_3, epsilon=1.0, cutoff=1)
     yield Case(
         "answers 00000 and 11111, cutoff 1",
@@ -40,24 +40,24 @@ def variant_3() -> Iterator[Part]:
 
 @attack("sparse-vector-with-noise-for-one")
 def variant_4() -> Iterator[Part]:
-    distributions = [sparse_vector_law(a, 0, 4.0, 4 / 3, cutoff=3) for a in (FALLS, RISES)]
-    yield compared(distributions, 1.0, "its law: answers 000111 and 111000, cutoff 3")
+    distributions = [sparse_vector_distribution(a, 0, 4.0, 4 / 3, cutoff=3) for a in (FALLS, RISES)]
+    yield compared(distributions, 1.0, "its distribution: answers 000111 and 111000, cutoff 3")
     run = partial(selection_bugs.variant_4, epsilon=1.0, cutoff=3)
     yield Case("answers 000111 and 111000, cutoff 3", run, (FALLS, RISES), 1.0, 40_000)
 
 
 @attack("sparse-vector-with-silent-answers")
 def variant_5() -> Iterator[Part]:
-    distributions = [sparse_vector_law(a, 0, 2.0, 0.0) for a in ((0, 1), (1, 0))]
-    yield compared(distributions, 1.0, "its law: answers 01 and 10")
+    distributions = [sparse_vector_distribution(a, 0, 2.0, 0.0) for a in ((0, 1), (1, 0))]
+    yield compared(distributions, 1.0, "its distribution: answers 01 and 10")
     run = partial(selection_bugs.variant_5, epsilon=1.0)
     yield Case("answers 01 and 10", run, ((0, 1), (1, 0)), 1.0, 4_000)
 
 
 @attack("sparse-vector-without-end")
 def variant_6() -> Iterator[Part]:
-    distributions = [sparse_vector_law(a, 0, 2.0, 2.0) for a in (FALLS, RISES)]
-    yield compared(distributions, 1.0, "its law: answers 000111 and 111000")
+    distributions = [sparse_vector_distribution(a, 0, 2.0, 2.0) for a in (FALLS, RISES)]
+    yield compared(distributions, 1.0, "its distribution: answers 000111 and 111000")
     run = partial(selection_bugs.variant_6, epsilon=1.0)
     yield Case("answers 000111 and 111000", run, (FALLS, RISES), 1.0, 100_000)
 

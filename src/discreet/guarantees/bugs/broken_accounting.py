@@ -41,7 +41,7 @@ def poisson_price(rate: float, sigma: float, delta: float) -> ApproxDP:
     return accounting.cost(event, ApproxDP, delta=delta)
 
 
-def fixed_batch_laws(rate: float, sigma: float, edges: Floats) -> tuple[Floats, Floats]:
+def fixed_batch_distributions(rate: float, sigma: float, edges: Floats) -> tuple[Floats, Floats]:
     """The distributions of a noisy sum over a batch of *fixed* size, with and without one more row.
 
     All rows contribute -1, the additional one +1. It is in the batch with probability `rate`, and then

@@ -176,7 +176,7 @@ _ACCOUNTING = (
         "A noisy sum over a batch of fixed size costs what Poisson sampling costs at the same rate.",
         "common in DP-SGD; Lebeda, Regehr, Kamath & Steinke 2024 compare the two",
         "",
-        "broken_accounting.fixed_batch_laws",
+        "broken_accounting.fixed_batch_distributions",
         "add/remove",
         "ApproxDP",
     ),

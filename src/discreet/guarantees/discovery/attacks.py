@@ -31,7 +31,7 @@ from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 TEXTS = Schema(town=Text())
 
 
-def key_law(scale: float, threshold: int, count: int) -> Floats:
+def key_distribution(scale: float, threshold: int, count: int) -> Floats:
     """The distribution of what is said about one key: nothing, or a noisy count from the threshold on.
 
     A key that nobody has is never released. Counts far above the threshold are left out.
@@ -86,7 +86,7 @@ def discovered_keys() -> Iterator[Part]:
                 reduce(np.multiply.outer, [_key(event, count) for count in counts]).ravel()
                 for counts in pair
             )
-            yield exact(p, q, ApproxDP(1, delta), title=f"{what}, {unit}: its law")
+            yield exact(p, q, ApproxDP(1, delta), title=f"{what}, {unit}: its distribution")
     asked = Count(by=Keys.discover("town", delta="1/50"))
     tables = (_towns([["here"]] * 6), _towns([["here"]] * 6 + [["nowhere"]]))
     yield Case("through the door", _keys_told(asked), tables, ApproxDP(1, "1/50"), 1_500)
@@ -96,7 +96,7 @@ def discovered_keys() -> Iterator[Part]:
 
 
 def _key(event: KeyThreshold, count: int) -> Floats:
-    return key_law(float(event.scale), event.threshold, count)
+    return key_distribution(float(event.scale), event.threshold, count)
 
 
 def _keys_told(query: Count) -> Callable[..., list[Any]]:

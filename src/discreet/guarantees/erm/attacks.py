@@ -86,7 +86,7 @@ def neighbours(loss: Loss, unit: Unit) -> Iterator[tuple[Table, Table]]:
             yield table([*common, *[moved] * count]), table([*common, *other])
 
 
-def ideal_law(inner: events.Event, shift: Floats) -> Floats:
+def ideal_distribution(inner: events.Event, shift: Floats) -> Floats:
     """P(w* ≤ a) in cells, where b = -shift(a) has w* = a: shift rises with a."""
     if isinstance(inner, events.LaplaceObjective):
         z = shift / float(inner.scale)
@@ -99,7 +99,7 @@ def ideal_law(inner: events.Event, shift: Floats) -> Floats:
     return np.concatenate([low[:1], np.maximum(inside, 0.0), high[-1:]])
 
 
-def exact_laws(
+def exact_distributions(
     loss: Loss,
     unit: Unit,
     measure: Any,
@@ -120,7 +120,7 @@ def exact_laws(
             slopes = (
                 Batch(loss, rows, regulariser).gradient(edges[:, None, None]) for rows in pair
             )
-            p, q = (ideal_law(inner, slope[:, 0, 0] / weaken) for slope in slopes)
+            p, q = (ideal_distribution(inner, slope[:, 0, 0] / weaken) for slope in slopes)
             yield exact(p, q, claim, error=1e-14)
 
     return worst(found(), f"ideal minimiser, {measure!r}, {unit}")
@@ -325,8 +325,8 @@ def objective_perturbation() -> Iterator[Part]:
             for alpha in (None, STRONG_REGULARISER):
                 yield densities(make(), unit, PureDP(epsilon), alpha)
                 if name != "softmax":
-                    yield exact_laws(make(), unit, PureDP(epsilon), alpha)
-                    yield exact_laws(make(), unit, ApproxDP(epsilon, "1/1000"), alpha)
+                    yield exact_distributions(make(), unit, PureDP(epsilon), alpha)
+                    yield exact_distributions(make(), unit, ApproxDP(epsilon, "1/1000"), alpha)
     for name in LOSSES:
         yield case("objective", name, UNITS[0], PureDP(4), 10_000)
     for measure in (PureDP(4), ApproxDP(4, "1/100")):

@@ -150,7 +150,7 @@ def logistic_regression() -> Iterator[Part]:
     yield fit_case(model, PureDP(2), schema, {"x": 1.0, "c": "b"}, "c")
 
 
-def medians_law(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
+def medians_distribution(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
     """The distribution of both medians for one pairing: probabilities of cells of a grid cut at `edges`."""
     distributions = []
     for place in PLACES:
@@ -177,7 +177,7 @@ def lines_compared(
     found = np.unique(np.concatenate([[0], *values]))
     edges = np.unique(np.concatenate([found, np.minimum(found + 1, STEPS)]))
     factor = epsilon / 2 / (2 * sensitivity)
-    p, q = (medians_law(*side, factor, edges) for side in (here, there))
+    p, q = (medians_distribution(*side, factor, edges) for side in (here, there))
     return exact(p, q, epsilon)
 
 

@@ -43,7 +43,7 @@ CLAIMS = (
         functions=(
             *_SUMS,
             "discreet.models.linear_model.simple.SimpleLinearRegression._plan",
-            "discreet.models.linear_model.simple.SimpleLinearRegression._summed",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._fit_sums",
         ),
     ),
     Claim(
@@ -65,8 +65,8 @@ CLAIMS = (
             "discreet.models.linear_model.theil_sen.random_pairs",
             "discreet.models.linear_model.theil_sen.pair_randomly",
             "discreet.models.linear_model.simple.SimpleLinearRegression._shares",
-            "discreet.models.linear_model.simple.SimpleLinearRegression._planned_pairs",
-            "discreet.models.linear_model.simple.SimpleLinearRegression._paired",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._plan_pairs",
+            "discreet.models.linear_model.simple.SimpleLinearRegression._fit_pairs",
         ),
     ),
     Claim(

@@ -53,7 +53,7 @@ def generating(shape: float, gamma: float, x: Any) -> Any:
     return ((1 - (1 - gamma) * x) ** -shape - 1) / (gamma**-shape - 1)
 
 
-def best_law(run: Run, shape: float, gamma: float) -> Floats:
+def best_distribution(run: Run, shape: float, gamma: float) -> Floats:
     """The distribution of the first of the best outcomes of K runs, from that of one.
 
     Given that the best score is s, the first outcome with it is distributed like any outcome with that score.
@@ -127,7 +127,7 @@ def exact_searches() -> Iterator[AuditResult]:
         plan = Selection((setting, other), (3, 1), shape, gamma)
         event = plan.event(Unit(ADD_REMOVE))
         runs = [searched(p, float(fit), float(score), plan.weights) for p in (False, True)]
-        p, q = (best_law(run, float(shape), float(gamma)) for run in runs)
+        p, q = (best_distribution(run, float(shape), float(gamma)) for run in runs)
         claims: list[Measure] = [
             accounting.cost(event, PureDP),
             accounting.cost(event, Renyi),
@@ -135,13 +135,13 @@ def exact_searches() -> Iterator[AuditResult]:
         ]
         for claim in claims:
             words = f"{type(claim).__name__}, shape {shape}, γ = {gamma}"
-            yield exact(p, q, claim, title=f"the law of a search, {words}", error=1e-15)
+            yield exact(p, q, claim, title=f"the distribution of a search, {words}", error=1e-15)
         epsilon, delta = 0.5, 1e-3
         pair = events.External(ApproxDP(Fraction(1, 2), Fraction(1, 1000)), "a run")
         whole = events.RepeatAndSelect(pair, shape, gamma)
         cost = PAIR.total(whole)
         p, q = (
-            best_law(revealing(present, epsilon, delta), float(shape), float(gamma))
+            best_distribution(revealing(present, epsilon, delta), float(shape), float(gamma))
             for present in (False, True)
         )
         title = f"a run that tells all with probability δ, shape {shape}, γ = {gamma}"

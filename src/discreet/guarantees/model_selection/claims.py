@@ -32,7 +32,7 @@ CLAIMS = (
             "discreet.engines.wrappers",
             "discreet.noise.generators",
             "discreet.mechanisms.best_of.BestOf.run",
-            "discreet.models.model_selection.search.PrivateSearch._divided",
+            "discreet.models.model_selection.search.PrivateSearch._divide",
             "discreet.models.model_selection.search.PrivateSearch._train",
             "discreet.models.model_selection.search.hash_share",
             "discreet.models.model_selection.budget",
@@ -53,7 +53,7 @@ CLAIMS = (
             _METRICS + "scoring.ScoredRows.run",
             _METRICS + "scoring.blocks",
             _METRICS + "scoring.score_event",
-            _METRICS + "scoring.score_law",
+            _METRICS + "scoring.score_distribution",
         ),
     ),
 )

@@ -28,7 +28,7 @@ CLAIMS = (
             "discreet.models.base.PrivateEstimator.fit",
             "discreet.models.base.PrivateEstimator._fit_source",
             "discreet.models.base.PrivateEstimator._carry_out",
-            "discreet.models.facts.Facts.asked",
+            "discreet.models.facts.Facts.ask",
             "discreet.models.facts.Question",
         ),
     ),

@@ -63,7 +63,7 @@ def one_run_bound() -> Iterator[Part]:
     for m, v, epsilon, delta in ((2, 1, 1.0, 0.02), (12, 10, 0.5, 0.01), (60, 52, 1.0, 1e-3)):
         assert excess(m, v, epsilon, delta) <= delta * (1 + 1e-9)
         chance = float(steep(m, v, epsilon, delta)[v:].sum())
-        title = f"the steepest law, {v} of {m} right, ε = {epsilon:g}, δ = {delta:g}"
+        title = f"the steepest distribution, {v} of {m} right, ε = {epsilon:g}, δ = {delta:g}"
         yield _shown(title, chance, Guesses(m, m, v).p_value(ApproxDP(epsilon, delta)))
     for m, v, mu in ((20, 18, 1.0), (500, 400, 1.0), (500, 480, 3.0)):
         chance = float(binom.sf(v - 1, m, ndtr(mu / 2)))
@@ -78,9 +78,9 @@ def published_term() -> Iterator[Part]:
     bound = published_p_value(Guesses(m, m, v), ApproxDP(epsilon, delta))
     private = excess(m, v, epsilon, delta) <= delta * (1 + 1e-9)
     yield statement(
-        "the steepest law, 1 of 2 right, ε = 1, δ = 0.02",
+        "the steepest distribution, 1 of 2 right, ε = 1, δ = 0.02",
         f"a probability of at most {bound:.6g}",
         not private or chance <= bound,
-        f"it is {chance:.6g}, and the law is (1, 0.02)-DP",
+        f"it is {chance:.6g}, and the distribution is (1, 0.02)-DP",
         "exact probabilities",
     )

@@ -196,7 +196,7 @@ def _ratio(found: int, bound: int) -> Fraction:
     return Fraction(found, bound) if bound else Fraction(2 * bool(found))
 
 
-def quantile_law(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit) -> Floats:
+def quantile_distribution(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit) -> Floats:
     """The probabilities of all answers over groups and quantiles together, from the query's own scores."""
     tally = open_engine(rows, SCHEMA, unit).tally(query.coded(SCHEMA, unit))
     last = SCHEMA.code(query.column).high
@@ -216,7 +216,7 @@ def quantile_law(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit)
 def _quantiles_compared(
     query: Quantile, mechanism: Exponential, unit: Unit, pair: tuple[Any, Any]
 ) -> AuditResult:
-    p, q = (quantile_law(query, mechanism, rows, unit) for rows in pair)
+    p, q = (quantile_distribution(query, mechanism, rows, unit) for rows in pair)
     return exact(p, q, mechanism.measure)
 
 
@@ -236,7 +236,7 @@ def exponential_quantile() -> Iterator[Part]:
                     _quantiles_compared(query, Exponential(claim), unit, pair)
                     for pair in quantile_pairs(unit)
                 )
-                yield worst(found, f"{query!r}, {unit}: its law")
+                yield worst(found, f"{query!r}, {unit}: its distribution")
     for unit, pair in SHARP.items():
         query = Quantile("n", "1/2")
         door = through_the_door(query, PureDP(2), LONG, unit)

@@ -40,7 +40,7 @@ CLAIMS = (
         source="this project",
         proof="coding.md",
         functions=(
-            "discreet.queries.base.Query._moved",
+            "discreet.queries.base.Query._sensitivity_from_extent",
             "discreet.coding.values.grid_codes",
             "discreet.coding.persons.keep_rows",
             "discreet.engines.arrays",

@@ -67,11 +67,12 @@ def permute_and_flip() -> Iterator[Part]:
                 for a, b in neighbouring_scores(monotone)
             )
             yield worst(
-                found, f"its law, ε = {epsilon}, monotone = {monotone}, all small neighbours"
+                found,
+                f"its distribution, ε = {epsilon}, monotone = {monotone}, all small neighbours",
             )
     rho = accounting.cost(PermuteAndFlip("0.2").event(), ZCDP)
     p, q = (PermuteAndFlip("0.2").probabilities(np.array(s)) for s in ((0, 0), (1, -1)))
-    yield exact(p, q, rho, title="its law, ε = 0.2, as zCDP")
+    yield exact(p, q, rho, title="its distribution, ε = 0.2, as zCDP")
     mechanism = PermuteAndFlip(1)
     claim = accounting.cost(mechanism.event(), PureDP)
     yield Case(
@@ -100,17 +101,17 @@ def noisy_max() -> Iterator[Part]:
         claim = accounting.cost(mechanism.event(), PureDP)
         yield Case(f"draws, monotone = {monotone}", _drawn(mechanism), pair, claim, 100_000)
         found = (
-            compared((noisy_max_law(s, mechanism) for s in pair), claim)
+            compared((noisy_max_distribution(s, mechanism) for s in pair), claim)
             for pair in neighbouring_scores(monotone)
         )
-        yield worst(found, f"its law, monotone = {monotone}, all small neighbours")
+        yield worst(found, f"its distribution, monotone = {monotone}, all small neighbours")
 
 
 def _drawn(mechanism: ReportNoisyMax) -> Callable[..., Any]:
     return lambda scores, trials: mechanism.draws(np.array(scores), trials)
 
 
-def noisy_max_law(scores: Any, mechanism: ReportNoisyMax) -> dict[int, float]:
+def noisy_max_distribution(scores: Any, mechanism: ReportNoisyMax) -> dict[int, float]:
     """The chance of each candidate, summed over the largest value and over how many tie with it."""
     scale = float(mechanism.event().scale)
     at = np.arange(scores.min(), scores.max() + math.ceil(40 * scale))
@@ -131,7 +132,7 @@ def noisy_max_law(scores: Any, mechanism: ReportNoisyMax) -> dict[int, float]:
     return distribution
 
 
-def sparse_vector_law(
+def sparse_vector_distribution(
     answers: Sequence[int],
     threshold: int,
     threshold_scale: float,
@@ -185,10 +186,10 @@ def sparse_vector() -> Iterator[Part]:
             s1, s2 = (float(scale) for scale in mechanism.scales())
             streams = [((0,) * 6, (1,) * 6), ((0, 0, 3), (1, 0, 4))] if monotone else _STREAMS
             found = (
-                compared((sparse_vector_law(a, 1, s1, s2, cutoff) for a in pair), claim)
+                compared((sparse_vector_distribution(a, 1, s1, s2, cutoff) for a in pair), claim)
                 for pair in streams
             )
-            yield worst(found, f"its law, cutoff {cutoff}, monotone = {monotone}")
+            yield worst(found, f"its distribution, cutoff {cutoff}, monotone = {monotone}")
     mechanism = SparseVector(2)
     claim = accounting.cost(mechanism.event(), PureDP)
     yield Case("streams 0 0 1 and 1 1 0, drawn", _decided(mechanism), _STREAMS[1], claim, 4_000)
@@ -239,7 +240,7 @@ def _numbers(mechanism: SparseVector) -> Callable[[Sequence[int]], list[int]]:
     return run
 
 
-def best_law(run: Floats, shape: float, gamma: float) -> Floats:
+def best_distribution(run: Floats, shape: float, gamma: float) -> Floats:
     """The distribution of the best of K runs, whose outcomes have the probabilities `run`, worst first."""
     k = np.arange(1, math.ceil(60 / gamma))
     logs = k * math.log1p(-gamma) + np.concatenate(
@@ -259,8 +260,8 @@ def best_of_runs() -> Iterator[Part]:
         up = math.exp(0.5)
         there = np.array([0.6 - 1e-4, 1e-4, 0.4])
         here = np.array([1 - 1e-4 * up - 0.4 / up, 1e-4 * up, 0.4 / up])
-        p, q = (best_law(run, float(Fraction(shape)), 1e-3) for run in (here, there))
-        yield exact(p, q, claim, title=f"its law, shape {shape}, γ = 1/1000")
+        p, q = (best_distribution(run, float(Fraction(shape)), 1e-3) for run in (here, there))
+        yield exact(p, q, claim, title=f"its distribution, shape {shape}, γ = 1/1000")
     runner: BestOf[None] = BestOf(events.RandomizedResponse("1/2"), 1, "1/5")
     claim = accounting.cost(runner.event, PureDP)
     lie = 1 / (1 + Fraction(math.exp(0.5)))

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.draws import Floats, corner, laplace, laplace_law
+from discreet.guarantees.draws import Floats, corner, laplace, laplace_distribution
 from discreet.guarantees.student_report.broken import (
     category_counts,
     class_counts,
@@ -61,7 +61,7 @@ def kmeans_budget() -> Iterator[Part]:
     title = "noisy size and sums, public domain, ε = 2"
     yield Case(title, ScoreOnly(mechanism, score), pair, 2.0, 200_000, {"rounding": 1e-6})
     p, q = corner([1, 1, 1], 2 / 2.0)
-    yield exact([p], [q], 2.0, title="the same, its law at one corner: 1.5 times ε")
+    yield exact([p], [q], 2.0, title="the same, its distribution at one corner: 1.5 times ε")
 
 
 @attack("report-categorical-bayes")
@@ -79,7 +79,9 @@ def categorical_bayes() -> Iterator[Part]:
             {"rounding": 1e-6},
         )
         p, q = corner(np.ones(22), 1 / epsilon)
-        yield exact([p], [q], epsilon, title=f"22 counts, ε = {epsilon:g}, its law at one corner")
+        yield exact(
+            [p], [q], epsilon, title=f"22 counts, ε = {epsilon:g}, its distribution at one corner"
+        )
 
 
 def _frequency_score(first: Any, second: Any, found: Floats, *, epsilon: float) -> Floats:
@@ -96,7 +98,7 @@ def _frequency_score(first: Any, second: Any, found: Floats, *, epsilon: float) 
 def exact_class_size() -> Iterator[AuditResult]:
     for reach in (5.0, 10.0, 50.0):
         edges = np.linspace(-reach, reach, 2001)
-        p, q = (cells(laplace_law(0.0, 1 / n), edges) for n in (10, 11))
+        p, q = (cells(laplace_distribution(0.0, 1 / n), edges) for n in (10, 11))
         title = f"a count of 0 over n = 10 or 11, ε = 1, outputs up to {reach:g}"
         yield exact(p[:1000], q[:1000], 1.0, title=title)
 
@@ -115,7 +117,7 @@ def class_count_noise() -> Iterator[Part]:
     told = ScoreOnly(mechanism, lambda found: np.abs(found[:, 0] - 11) - np.abs(found[:, 0] - 10))
     yield Case("class counts, ε = 0.1", told, pair, 0.1, 40_000, {"rounding": 1e-6})
     p, q = corner([1.0], 1.0)
-    yield exact([p], [q], 0.1, title="class counts, ε = 0.1, its law: 1 whatever ε is")
+    yield exact([p], [q], 0.1, title="class counts, ε = 0.1, its distribution: 1 whatever ε is")
 
 
 @attack("report-numeric-bayes")
@@ -127,7 +129,7 @@ def numeric_bayes() -> Iterator[Part]:
     for n in (1, 4):
         edges = np.linspace(-400, 400, 4001)
         scales = [12 / (size + 1) / 1.0 for size in (n, n + 1)]
-        p, q = (cells(laplace_law(0.0, scale), edges) for scale in scales)
+        p, q = (cells(laplace_distribution(0.0, scale), edges) for scale in scales)
         title = f"public bounds, the mean of {n} or {n + 1} zeros, ε = 1: the scale tells n"
         yield exact(p[:2000], q[:2000], 1.0, title=title)
 
@@ -244,7 +246,7 @@ def parallel_replaced() -> Iterator[Part]:
 
     pair = np.array([3, 4]), np.array([4, 3])
     yield Case("a row goes from one part to the other, ε = 1", released, pair, 1.0, 40_000)
-    yield exact(*_corner([1, 1], 1.0), 1.0, title="the same, its law at one corner")
+    yield exact(*_corner([1, 1], 1.0), 1.0, title="the same, its distribution at one corner")
 
 
 def _corner(shifts: list[float], scale: float) -> tuple[list[float], list[float]]:

@@ -14,7 +14,7 @@ from scipy.special import expit
 from discreet.audit.exact import cells, exact, hockey_stick, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.draws import Floats, corner, laplace_law
+from discreet.guarantees.draws import Floats, corner, laplace_distribution
 from discreet.guarantees.survey.broken import (
     aggregated_centre,
     dp_sgd,
@@ -86,10 +86,10 @@ def objective() -> Iterator[Part]:
     ):
         edges = np.linspace(-reach, reach, 4001)
         distributions = (
-            _objective_law(*record, epsilon=epsilon, strength=strength) for record in pair
+            _objective_distribution(*record, epsilon=epsilon, strength=strength) for record in pair
         )
         p, q = (cells(distribution, edges) for distribution in distributions)
-        title = f"its law, {words}, C = {strength:g}, ε = {epsilon:g}"
+        title = f"its distribution, {words}, C = {strength:g}, ε = {epsilon:g}"
         yield exact(p, q, epsilon, title=title, error=1e-15)
 
 
@@ -100,11 +100,11 @@ def _label_flip(label: Floats, trials: int, *, epsilon: float, strength: float) 
     return np.asarray((np.abs(if_no) - np.abs(if_yes)) * strength * epsilon / 2)
 
 
-def _objective_law(
+def _objective_distribution(
     x: float, label: float, *, epsilon: float, strength: float
 ) -> Callable[[Floats], Floats]:
     """The distribution function of the minimiser for one record: it falls as the noise rises."""
-    noise = laplace_law(0.0, 2 / (strength * epsilon))
+    noise = laplace_distribution(0.0, 2 / (strength * epsilon))
     signed = x * label
 
     def cdf(at: Floats) -> Floats:
@@ -149,7 +149,9 @@ def bayes_counts() -> Iterator[Part]:
         title = f"five attributes, {words}, ε = 1"
         yield Case(title, told, pair, 1.0, 60_000, {"rounding": 1e-6})
         p, q = corner(np.ones(times), 1.0)
-        yield exact([p], [q], 1.0, title=f"the same, its law at one corner: {times} counts")
+        yield exact(
+            [p], [q], 1.0, title=f"the same, its distribution at one corner: {times} counts"
+        )
 
 
 def _expected_counts(rows: Any) -> Floats:
@@ -165,7 +167,9 @@ def _nearer(first: Floats, second: Floats, outputs: Floats) -> Floats:
 def bayes_gaussian() -> Iterator[Part]:
     for n in (1, 9):
         edges = np.linspace(-30, 30, 4001)
-        few, more = (cells(laplace_law(0.0, 1 / (size + 1)), edges)[:2000] for size in (n, n + 1))
+        few, more = (
+            cells(laplace_distribution(0.0, 1 / (size + 1)), edges)[:2000] for size in (n, n + 1)
+        )
         title = f"the mean of {n} or {n + 1} zeros in [0, 1], ε = 1: the scale tells n"
         yield exact(few, more, 1.0, title=title)
     mechanism = partial(gaussian_parameters, epsilon=1.0, bounds=(0.0, 1.0))
@@ -209,7 +213,7 @@ def trees_replaced() -> Iterator[Part]:
     told = ScoreOnly(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
     yield Case("one tree, a row's leaf is another, ε = 1", told, pair, 1.0, 60_000)
     p, q = corner(np.ones(10), 5.0)
-    yield exact([p], [q], 1.0, title="five trees with Lap(5/ε), its law at one corner")
+    yield exact([p], [q], 1.0, title="five trees with Lap(5/ε), its distribution at one corner")
 
 
 @attack("survey-histogram")
@@ -218,7 +222,7 @@ def histogram() -> Iterator[Part]:
     told = ScoreOnly(_counters(1), partial(_nearer, np.array(pair[0]), np.array(pair[1])))
     yield Case("a row goes to another cell, ε = 1", told, pair, 1.0, 60_000)
     p, q = corner([1, 1], 1.0)
-    yield exact([p], [q], 1.0, title="the same, its law at one corner")
+    yield exact([p], [q], 1.0, title="the same, its distribution at one corner")
 
 
 @attack("survey-sample-and-aggregate")
@@ -228,7 +232,9 @@ def sample_and_aggregate() -> Iterator[Part]:
     mechanism = partial(aggregated_centre, epsilon=1.0)
     yield Case("one block of 21 decides which ball, ε = 1", mechanism, pair, 1.0, 40_000)
     p, q = corner([100.0], 1.0)
-    yield exact([p], [q], 1.0, title="the same, its law: the centre moves by 100 diameters")
+    yield exact(
+        [p], [q], 1.0, title="the same, its distribution: the centre moves by 100 diameters"
+    )
 
 
 @attack("survey-dp-sgd")
@@ -253,7 +259,7 @@ def local_definition() -> Iterator[AuditResult]:
         "three owners with equal data, the mechanism that tells the data",
         "what satisfies the definition protects a value",
         max(gaps) > 0,
-        f"over all pairs of owners the laws differ by {max(gaps):g}, so the definition holds with ε = 0",
+        f"over all pairs of owners, the distributions differ by {max(gaps):g}, so it holds with ε = 0",
         "all pairs",
     )
     title = "the same mechanism on two values"

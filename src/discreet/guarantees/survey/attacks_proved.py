@@ -13,7 +13,7 @@ from scipy.stats import norm
 from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.draws import Floats, corner, laplace_law
+from discreet.guarantees.draws import Floats, corner, laplace_distribution
 from discreet.measures import ApproxDP
 from discreet.mechanisms import LaplaceDistribution, accuracy
 
@@ -44,7 +44,7 @@ def composition() -> Iterator[AuditResult]:
 
 @attack("survey-post-processing")
 def post_processing() -> Iterator[AuditResult]:
-    p, q = (cells(laplace_law(at, 1.0), np.arange(-30, 31)) for at in (0.0, 1.0))
+    p, q = (cells(laplace_distribution(at, 1.0), np.arange(-30, 31)) for at in (0.0, 1.0))
     for words, group in (
         ("its parity", np.arange(len(p)) % 2),
         ("its size", np.abs(np.arange(len(p)) - 30)),
@@ -59,7 +59,7 @@ def post_processing() -> Iterator[AuditResult]:
 def laplace_mechanism() -> Iterator[AuditResult]:
     for epsilon in (0.1, 1.0, 4.0):
         edges = np.linspace(-20 / epsilon, 20 / epsilon, 4001)
-        p, q = (cells(laplace_law(at, 1 / epsilon), edges) for at in (0.0, 1.0))
+        p, q = (cells(laplace_distribution(at, 1 / epsilon), edges) for at in (0.0, 1.0))
         yield exact(
             p, q, epsilon, title=f"one number that moves by Δ, ε = {epsilon:g}", error=1e-15
         )
@@ -96,7 +96,7 @@ def smoothed_hinge() -> Iterator[AuditResult]:
         "grid of 60 000 steps",
     )
     left = epsilon - 2 * math.log1p(1 / (2 * width * strength))
-    noise = laplace_law(0.0, 2 / left)
+    noise = laplace_distribution(0.0, 2 / left)
     edges = np.linspace(-6, 6, 4001)
     records = [(x, y) for x in (0.0, 0.5, 1.0) for y in (-1.0, 1.0)]
     distributions = []
@@ -143,8 +143,10 @@ def principal_components() -> Iterator[AuditResult]:
             distributions = []
             for record in (first, second):
                 caught = ((np.vstack([fixed, record]) @ direction.T) ** 2).sum(axis=0)
-                log_law = epsilon / 2 * caught  # Bmf(nεΣ/2)
-                distributions.append(np.exp(log_law - np.logaddexp.reduce(log_law)))
+                log_distribution = epsilon / 2 * caught  # Bmf(nεΣ/2)
+                distributions.append(
+                    np.exp(log_distribution - np.logaddexp.reduce(log_distribution))
+                )
             title = f"a first direction in the plane, {first} against {second}, ε = {epsilon:g}"
             yield exact(distributions[0], distributions[1], epsilon, title=title)
 

@@ -65,7 +65,7 @@ def mean_of_matrix() -> Iterator[Part]:
     yield Case(title, mechanism, pair, 1.0, 40_000, {"rounding": 1e-6})
     for size in (10, 100):
         first, second = corner([1 / size], 1 / size**2)
-        yield exact([first], [second], 1.0, title=f"{size} × {size}, its law, ε = 1")
+        yield exact([first], [second], 1.0, title=f"{size} × {size}, its distribution, ε = 1")
 
 
 @attack("thesis-matrix-mean-gaussian")

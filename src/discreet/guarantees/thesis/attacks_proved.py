@@ -13,7 +13,7 @@ from scipy.stats import norm
 from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.draws import Floats, corner, laplace_law
+from discreet.guarantees.draws import Floats, corner, laplace_distribution
 from discreet.guarantees.survey.attacks_proved import counters, response
 from discreet.measures import ApproxDP, Renyi
 from discreet.mechanisms import accuracy
@@ -32,7 +32,7 @@ def coin_example() -> Iterator[AuditResult]:
 def laplace_mechanism() -> Iterator[AuditResult]:
     for epsilon in (0.5, 2.0):
         edges = np.linspace(-20, 20, 4001)
-        p, q = (cells(laplace_law(at, 1 / epsilon), edges) for at in (0.0, 1.0))
+        p, q = (cells(laplace_distribution(at, 1 / epsilon), edges) for at in (0.0, 1.0))
         yield exact(p, q, epsilon, title=f"one number, ε = {epsilon:g}", error=1e-15)
         first, second = corner([0.25] * 4, 1 / epsilon)
         yield exact([first], [second], epsilon, title=f"four numbers at a corner, ε = {epsilon:g}")
@@ -45,7 +45,7 @@ def mean() -> Iterator[Part]:
     first = np.array([3.0, 1.0, 0.0, -2.0, 3.0]).mean()
     second = np.array([3.0, 1.0, 0.0, -2.0, -3.0]).mean()
     edges = np.linspace(-20, 20, 4001)
-    p, q = (cells(laplace_law(float(at), scale), edges) for at in (first, second))
+    p, q = (cells(laplace_distribution(float(at), scale), edges) for at in (first, second))
     yield exact(p, q, epsilon, title="five values in [-3, 3], one from end to end", error=1e-15)
 
 
@@ -121,7 +121,7 @@ def renyi_curves() -> Iterator[AuditResult]:
     p, q = (cells(norm(at, sigma).cdf, lower)[:-1] for at in (0.0, 1.0))
     curve = Renyi({a: a / (2 * sigma**2) for a in (1.5, 2.0, 4.0)})
     yield exact(p, q, curve, title="Gaussian noise, σ = 1.5: α/(2σ²)")
-    p, q = (cells(laplace_law(at, scale), edges) for at in (0.0, 1.0))
+    p, q = (cells(laplace_distribution(at, scale), edges) for at in (0.0, 1.0))
     curve = Renyi({a: _renyi_laplace(a, scale) for a in _ORDERS})
     yield exact(p, q, curve, title="Laplace noise, b = 1: (3.13)", error=1e-16)
     p, q = response(1.0)

@@ -60,7 +60,7 @@ _FAILS = (
         "A kernel regression with unbounded y, released by Bernstein polynomials with a sampled "
         "sensitivity, is ε-DP.",
         "algorithm 4, section 4.4 and appendix; this is random DP at most, and the oracle isn't the "
-        "law of the data",
+        "distribution of the data",
         ("regression_values", "sampled_sensitivity", "plausible"),
         status="refuted",
         repair="bernstein",

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
-from discreet.guarantees.draws import Floats, corner, laplace, laplace_law
+from discreet.guarantees.draws import Floats, corner, laplace, laplace_distribution
 from discreet.guarantees.told import ScoreOnly
 from discreet.guarantees.wavelet_masks.broken import (
     details,
@@ -299,5 +299,5 @@ def batches() -> Iterator[Part]:
 def lemma_one() -> Iterator[AuditResult]:
     for epsilon in (0.5, 2.0):
         edges = np.linspace(-20, 21, 4101)
-        p, q = (cells(laplace_law(at, 1 / epsilon), edges) for at in (0.0, 1.0))
+        p, q = (cells(laplace_distribution(at, 1 / epsilon), edges) for at in (0.0, 1.0))
         yield exact(p, q, epsilon, title=f"a sum that moves by 1, ε = {epsilon:g}", error=1e-15)

@@ -62,7 +62,7 @@ CLAIMS = (
     _printed(
         "wavelet-pseudo-quantum",
         "The pseudo-quantum mask with X ~ Lap(2/ε) is ε-DP.",
-        "Theorem 2; its law doesn't depend on ε at all: ε = ∞",
+        "Theorem 2; its distribution doesn't depend on ε at all: ε = ∞",
         ("pseudo_quantum", "wavelet"),
     ),
     _printed(

@@ -44,7 +44,7 @@ class BlockCentres(Step):
         Public points in [0, 1].
     blocks : int
         How many blocks; public.
-    law : Law
+    distribution : Distribution
         The noise on each coordinate of the sum.
 
     Privacy

@@ -135,23 +135,23 @@ class SquaresAlong(Step):
     ) -> None:
         self.columns = names
         self._ball, self._directions, self._unit = ball, directions, unit
-        self._law = Laplace(measure.epsilon).distribution(ball.sensitivity(unit))
+        self._distribution = Laplace(measure.epsilon).distribution(ball.sensitivity(unit))
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._unit:
             raise ValueError("unit: this step was made for another unit.")
-        if isinstance(self._law, NoNoise) and unit.is_public:
+        if isinstance(self._distribution, NoNoise) and unit.is_public:
             return events.Compose()
-        return self._law.event(self._ball.sensitivity(unit))
+        return self._distribution.event(self._ball.sensitivity(unit))
 
     def run(self, rows: CodedRows) -> Floats:
         """The sums in squared units of the columns, of shape (k + 1,)."""
-        noised = self._law.run(self._ball.squares(rows.codes, self._directions))
+        noised = self._distribution.run(self._ball.squares(rows.codes, self._directions))
         return np.asarray(noised * self._ball.squared_unit)
 
     def spread(self) -> float:
         """The standard deviation of the noise, in squared units of the columns."""
-        return self._law.expected_error() * self._ball.squared_unit
+        return self._distribution.expected_error() * self._ball.squared_unit
 
     def __repr__(self) -> str:
         return f"SquaresAlong{self.columns}"

@@ -29,7 +29,7 @@ _STEP = Fraction(1, 2**30)
 _LONGEST = 2**62 * _STEP
 WHY = (
     "norm-Gamma noise is drawn as a direction times a radius in float64, and the minimiser counts as exact: "
-    "its law is that of the proof in real numbers only"
+    "its distribution is that of the proof in real numbers only"
 )
 
 

@@ -383,7 +383,7 @@ class ObjectivePerturbation(Perturbation):
         )
         self._grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
         self.moved = _sensitivity(distance, self._grid, task.size)
-        self._law = LaplaceDistribution(
+        self._distribution = LaplaceDistribution(
             drawable_scale(self.moved.l1 / (task.epsilon * FINAL_SHARE))
         )
 
@@ -446,7 +446,7 @@ class ObjectivePerturbation(Perturbation):
     @property
     def distribution(self) -> Distribution:
         """The noise for what float64 leaves open."""
-        return self._law
+        return self._distribution
 
     def release(self, units: Integers) -> Floats:
         return np.asarray(self.distribution.run(units).astype(np.float64) * float(self.grid))

@@ -51,7 +51,7 @@ class ScoredRows(Step):
         blocks of one size, each at a position that its codes decide.
     features : tuple of str
     target : str
-    law : Law
+    distribution : Distribution
         The noise on each sum.
 
     Privacy
@@ -175,7 +175,7 @@ def score_event(metric: Metric, distribution: Distribution, unit: Unit) -> event
     return distribution.event(metric.sensitivity(unit))
 
 
-def score_law(metric: Metric, budget: Measure | Mechanism, unit: Unit) -> Distribution:
+def score_distribution(metric: Metric, budget: Measure | Mechanism, unit: Unit) -> Distribution:
     """The noise that a budget asks for."""
     sensitivity = metric.sensitivity(unit)
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
@@ -221,12 +221,12 @@ class Score:
     entry: Any
     is_private: bool
     _totals: Floats = field(repr=False)
-    _law: Distribution = field(repr=False)
+    _distribution: Distribution = field(repr=False)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Where the metric on *these* rows lies, with probability at least `level`."""
         _check_level(level)
-        width = self._law.half_width(1 - (1 - level) / self.metric.size)
+        width = self._distribution.half_width(1 - (1 - level) / self.metric.size)
         return NoiseInterval(*self.metric.bounds(self._totals, width), level, "value")
 
     def interval(self, level: float = 0.95) -> NoiseInterval:
@@ -285,7 +285,7 @@ def private_score(
         goal = [name for name in schema.base if name != unit.id_column][-1]
     features = _features(model, schema, goal, unit)
     chosen = metric_of(metric).bound(model, schema, goal)
-    distribution = score_law(chosen, budget, unit)
+    distribution = score_distribution(chosen, budget, unit)
     measure = budget if isinstance(budget, Measure) else budget.measure
     step = ScoredRows(chosen, model, features, goal, distribution)
     step.rehearse(schema)

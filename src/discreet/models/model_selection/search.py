@@ -24,7 +24,7 @@ from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
 from discreet.models.metrics.kinds import Metric, metric_of
-from discreet.models.metrics.scoring import ScoredRows, score_event, score_law
+from discreet.models.metrics.scoring import ScoredRows, score_distribution, score_event
 from discreet.models.model_selection.budget import (
     Division,
     SearchBudget,
@@ -208,7 +208,7 @@ class PrivateSearch(PrivateEstimator):
 
         def recipe(fit: Measure, score: Measure) -> _Recipe:
             plans = [with_budget(each, fit)._plan(facts, None) for each in candidates]
-            distributions = [score_law(metric, score, facts.unit) for metric in metrics]
+            distributions = [score_distribution(metric, score, facts.unit) for metric in metrics]
             events = tuple(
                 (plan.event, score_event(metric, distribution, facts.unit))
                 for plan, metric, distribution in zip(plans, metrics, distributions, strict=True)

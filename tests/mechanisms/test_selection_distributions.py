@@ -1,4 +1,4 @@
-"""Permute-and-flip and noisy max: their laws by exact sums, for all small neighbours, and by draws."""
+"""Permute-and-flip and noisy max: distributions by exact sums, for all small neighbours, and by draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.mechanisms.permute_and_flip import check_scores
 
 
 def flip_by_orders(scores, scale):
-    """The law of permute-and-flip by its definition: a sum over all orders."""
+    """The distribution of permute-and-flip by its definition: a sum over all orders."""
     kept = [math.exp(-(max(scores) - score) / scale) for score in scores]
     found = np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
@@ -29,8 +29,8 @@ def flip_by_orders(scores, scale):
     return found
 
 
-def noisy_max_law(scores, scale, reach=400):
-    """The law of noisy max by summation: the winner's value, who ties with it, and an even choice."""
+def noisy_max_distribution(scores, scale, reach=400):
+    """The distribution of noisy max by summation: the winner's value, who ties with it, an even choice."""
     q = math.exp(-1 / scale)
     low = min(scores)
     values = np.arange(low, max(scores) + reach)
@@ -49,7 +49,7 @@ def noisy_max_law(scores, scale, reach=400):
 
 DISTRIBUTIONS = {
     PermuteAndFlip: flip_by_orders,
-    ReportNoisyMax: noisy_max_law,
+    ReportNoisyMax: noisy_max_distribution,
 }
 
 
@@ -76,7 +76,7 @@ def test_no_neighbour_costs_more_than_epsilon(kind, monotone):
     distribution = (
         DISTRIBUTIONS[kind]
         if kind is PermuteAndFlip
-        else lambda s, scale: noisy_max_law(s, scale, 60)
+        else lambda s, scale: noisy_max_distribution(s, scale, 60)
     )
     event = kind("0.9", monotone=monotone).event(1)
     assert accounting.cost(event, PureDP) == PureDP("0.9")
@@ -108,7 +108,7 @@ def counts(kind, scores, epsilon, trials):
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS, ids=lambda kind: kind.__name__)
-def test_draws_follow_the_law_and_not_a_near_one(kind):
+def test_draws_follow_the_distribution_and_not_a_near_one(kind):
     scores, trials = (0, 2, 2, 1), 20_000
     with testing.fixed_noise(3):
         found = counts(kind, scores, 1, trials)
@@ -137,7 +137,7 @@ def test_the_promised_error_holds(kind):
             distribution = (
                 mechanism.probabilities(scores)
                 if kind is PermuteAndFlip
-                else noisy_max_law(list(map(int, scores)), scale)
+                else noisy_max_distribution(list(map(int, scores)), scale)
             )
             assert distribution[scores < scores.max() - promised].sum() <= 1 - level + 1e-9
     assert kind(1).expected_error(1) == 0
