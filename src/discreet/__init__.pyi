@@ -24,6 +24,7 @@ from discreet.queries import Bounds as Bounds
 from discreet.queries import Count as Count
 from discreet.queries import Gram as Gram
 from discreet.queries import Histogram as Histogram
+from discreet.queries import KeyCounts as KeyCounts
 from discreet.queries import Keys as Keys
 from discreet.queries import Mean as Mean
 from discreet.queries import Median as Median

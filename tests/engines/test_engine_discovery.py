@@ -41,8 +41,8 @@ def found(source: Any) -> list[Any]:
     for unit in (PLAIN, PERSONS):
         data = dp.PrivateDataset(source, SCHEMA, unit=unit)
         for groups in (None, 2):
-            keys = dp.Keys.discover("town", delta=1e-6, max_groups=groups)
-            results.append(exact_keys(data, dp.Count(by=keys, where="n > 1")))
+            keys = dp.KeyCounts("town", delta=1e-6, max_groups=groups, where="n > 1")
+            results.append(exact_keys(data, keys))
         results.append(exact_totals(data, dp.Bounds("x")).tolist())
     return results
 

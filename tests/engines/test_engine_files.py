@@ -163,7 +163,7 @@ def test_text_of_a_file_is_what_it_says(tmp_path: Path) -> None:
     path.write_bytes(b"s,t\n" + b"".join(cell + b",k\xff\n" for cell in cells))
     dataset = dp.PrivateDataset(path, schema, unit=dp.PUBLIC)
     assert exact_totals(dataset, dp.Histogram("s"))[:, 0].tolist() == [1, 1, 1, 1, 1]
-    keys = dp.Count(by=dp.Keys.discover("t", delta=0.5))
+    keys = dp.KeyCounts("t", delta=0.5)
     assert len(dataset.release(keys, dp.ApproxDP(50, 0.5)).value) == 0
 
 

@@ -148,7 +148,7 @@ def answers(source: Any) -> list[Any]:
             exact_totals(dataset, query).tolist()
             for query in (dp.Histogram("s"), dp.Sum("x"), dp.Sum("x", by="s"), dp.Median("x"))
         ]
-        found.append(exact_keys(dataset, dp.Count(by=dp.Keys.discover("t", delta=0.5))))
+        found.append(exact_keys(dataset, dp.KeyCounts("t", delta=0.5)))
     return found
 
 

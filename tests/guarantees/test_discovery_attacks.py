@@ -101,7 +101,7 @@ SCHEMA = dp.Schema(town=dp.Text())
 def told(slip):
     """Whether a key that only one person has comes out, by the query's own distribution and threshold."""
     unit, delta = dp.Unit(dp.ADD_REMOVE), Fraction(1, 50)
-    query = dp.Count(by=dp.Keys.discover("town", delta=delta))
+    query = dp.KeyCounts("town", delta=delta)
     ready = query.prepare(dp.PureDP(1), SCHEMA, unit, None)
 
     def run(towns, trials):

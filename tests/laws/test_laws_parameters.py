@@ -111,7 +111,7 @@ def _noise_parameters(event: Event) -> set[Fraction]:
 def test_each_distribution_draws_what_it_charges(
     distribution: Distribution, drawn: list[Fraction]
 ) -> None:
-    event = distribution.event(Sensitivity(3, 5))
+    event = distribution.event(Sensitivity(3, 9))
     distribution.run(np.zeros(2, np.int64))
     assert drawn[0] in _noise_parameters(event)
 

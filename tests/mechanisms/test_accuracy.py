@@ -77,11 +77,7 @@ def test_tails_and_widths_are_those_of_draws(noise):
     trials, bins = 20_000, 12
     size = trials * bins
     with testing.fixed_noise(5):
-        draws = (
-            noise.draw(size)
-            if isinstance(noise, StaircaseDistribution)
-            else noise.run(np.zeros(size, int))
-        )
+        draws = noise.run(np.zeros(size, int))
     sizes = np.abs(draws).reshape(trials, bins)
     for t in (0, 2, 7):
         assert np.mean(sizes > t) == pytest.approx(mechanisms.tail_probability(noise, t), abs=0.004)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet import events, testing
+from discreet import events, queries, testing
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
 
@@ -74,7 +74,7 @@ def slow_keys(table, most, groups, where):
 @pytest.mark.parametrize("where", [None, "n >= 5"])
 def test_every_engine_counts_the_same_keys(tmp_path, where):
     table = rows()
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6), where=where)
+    query = dp.KeyCounts("town", delta=1e-6, where=where)
     wanted = slow_keys(table, 1, 1, lambda n: where is None or n >= 5)
     for name, form in forms(table, tmp_path):
         data = dp.PrivateDataset(form, SCHEMA, unit=dp.PUBLIC)
@@ -85,7 +85,7 @@ def test_every_engine_counts_the_same_keys(tmp_path, where):
 def test_every_engine_limits_rows_and_keys_of_a_person_alike(tmp_path, groups):
     table = rows()
     unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=4)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6, max_groups=groups))
+    query = dp.KeyCounts("town", delta=1e-6, max_groups=groups)
     found = {
         name: testing.exact_keys(dp.PrivateDataset(form, SCHEMA, unit=unit), query)
         for name, form in forms(table, tmp_path)
@@ -105,7 +105,7 @@ def test_every_engine_limits_rows_and_keys_of_a_person_alike(tmp_path, groups):
 )
 def test_one_person_counts_in_few_rows_and_keys(people, most, groups):
     unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=most)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6, max_groups=groups))
+    query = dp.KeyCounts("town", delta=1e-6, max_groups=groups)
 
     def keys(chosen):
         who, town, n = zip(*chosen, strict=True) if chosen else ((), (), ())
@@ -166,7 +166,7 @@ def test_bounds_of_other_number_types(dtype):
 def test_discovered_keys_are_charged_noised_and_thresholded():
     ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-6))
     data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6))
+    query = dp.KeyCounts("town", delta=1e-6)
     plan = data.plan(query, dp.PureDP(1))
     release = data.release(query, dp.PureDP(1))
     assert isinstance(release.event, events.KeyThreshold)
@@ -189,7 +189,7 @@ def test_discovered_keys_are_charged_noised_and_thresholded():
 def test_the_delta_of_keys_comes_from_the_reserve_of_a_concentrated_ledger():
     ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-5), composition="zcdp", delta_reserve=2e-6)
     data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6))
+    query = dp.KeyCounts("town", delta=1e-6)
     data.release(query, dp.PureDP("1/4"))
     data.release(query, dp.PureDP("1/4"))
     with pytest.raises(dp.BudgetExceeded):
@@ -199,7 +199,7 @@ def test_the_delta_of_keys_comes_from_the_reserve_of_a_concentrated_ledger():
 def test_no_rows_release_no_keys_and_no_bounds():
     empty = {name: column[:0] for name, column in rows().items()}
     data = dp.PrivateDataset(empty, SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(9, 1e-3)))
-    release = data.release(dp.Count(by=dp.Keys.discover("town", delta=1e-6)), dp.PureDP(1))
+    release = data.release(dp.KeyCounts("town", delta=1e-6), dp.PureDP(1))
     assert release.labels == []
     assert release.value.shape == (0,)
     assert data.release(dp.Bounds("x"), dp.PureDP(0.1)).value == (-1.0, 1.0, False)
@@ -219,7 +219,7 @@ def test_bought_bounds_enclose_most_rows_and_can_be_declared():
 
 def test_public_rows_show_all_keys_without_noise():
     data = dp.PrivateDataset(rows(), SCHEMA, unit=dp.PUBLIC)
-    query = dp.Count(by=dp.Keys.discover("town", delta=0.5))
+    query = dp.KeyCounts("town", delta=0.5)
     release = data.release(query, dp.PureDP(math.inf))
     assert release.to_dict() == testing.exact_keys(data, query)
     assert not release.is_private
@@ -233,16 +233,16 @@ def test_schemas_with_text_and_without_bounds_are_written_and_read(tmp_path):
 
 
 DATA = dp.PrivateDataset(rows(20), SCHEMA, unit=dp.PUBLIC)
-KEYS = dp.Keys.discover("town", delta=1e-6)
+KEYS = dp.KeyCounts("town", delta=1e-6)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "named"),
     [
-        (lambda: dp.Keys.discover("town", delta=0), ValueError, "delta"),
-        (lambda: dp.Keys.discover("town", delta=2), ValueError, "delta"),
-        (lambda: dp.Keys.discover("town", delta=0.1, max_groups=0), ValueError, "max_groups"),
-        (lambda: dp.Keys.discover(3, delta=0.1), TypeError, "column"),
+        (lambda: dp.KeyCounts("town", delta=0), ValueError, "delta"),
+        (lambda: dp.KeyCounts("town", delta=2), ValueError, "delta"),
+        (lambda: dp.KeyCounts("town", delta=0.1, max_groups=0), ValueError, "max_groups"),
+        (lambda: dp.KeyCounts(3, delta=0.1), TypeError, "column"),
         (lambda: dp.Mean("n", by=KEYS), TypeError, "by"),
         (
             lambda: DATA.release(dp.Mean("x"), dp.PureDP(1)),
@@ -259,14 +259,14 @@ KEYS = dp.Keys.discover("town", delta=1e-6)
         ),
         (lambda: DATA.release(dp.Bounds("n"), dp.PureDP(1)), ValueError, "Bounds"),
         (lambda: DATA.release(dp.Bounds("x"), dp.ZCDP(1)), ValueError, "budget"),
-        (lambda: DATA.release(dp.Count(by=KEYS), dp.ApproxDP(1, 1e-3)), ValueError, "budget"),
+        (lambda: DATA.release(KEYS, dp.ApproxDP(1, 1e-3)), ValueError, "budget"),
         (
-            lambda: DATA.release(dp.Count(by=dp.Keys.discover("n", delta=0.1)), dp.PureDP(1)),
+            lambda: DATA.release(dp.KeyCounts("n", delta=0.1), dp.PureDP(1)),
             ValueError,
             "Text",
         ),
-        (lambda: testing.exact_totals(DATA, dp.Count(by=KEYS)), ValueError, "exact_keys"),
-        (lambda: testing.exact_keys(DATA, dp.Count()), ValueError, "query"),
+        (lambda: testing.exact_totals(DATA, KEYS), ValueError, "exact_keys"),
+        (lambda: testing.exact_keys(DATA, dp.Count()), TypeError, "query"),
         (lambda: SCHEMA.replace(nothing=dp.Text()), KeyError, "nothing"),
         (lambda: SCHEMA.derive(b=dp.Bins("x", [1])), ValueError, "numeric|bounds"),
         (
@@ -281,3 +281,15 @@ KEYS = dp.Keys.discover("town", delta=1e-6)
 def test_bad_arguments_are_named(call, error, named):
     with pytest.raises(error, match=named):
         call()
+
+
+def test_the_former_way_to_ask_for_keys_works_and_warns():
+    with pytest.warns(DeprecationWarning, match="dp.KeyCounts"):
+        former = dp.Count(by=dp.Keys.discover("town", delta=1e-6, max_groups=2), where="n > 1")
+    assert isinstance(former, dp.KeyCounts)
+    assert repr(former) == "KeyCounts('town', delta=1e-06, max_groups=2, where='n > 1')"
+
+
+def test_keys_are_not_part_of_a_joint_vector():
+    with pytest.raises(TypeError, match="vectors of sums"):
+        queries.Joint(dp.Count(), KEYS)

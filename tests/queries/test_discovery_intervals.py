@@ -77,7 +77,7 @@ def test_shown_keys_are_covered_and_an_interval_of_the_noise_alone_is_refuted() 
     count, keys = 3, 20_000
     table = {"town": [f"town {at:05d}" for at in range(keys)] * count}
     data = dp.PrivateDataset(table, dp.Schema(town=dp.Text()), unit=dp.PUBLIC)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-3))
+    query = dp.KeyCounts("town", delta=1e-3)
     with testing.fixed_noise(7):
         release = data.release(query, dp.PureDP(1))
     shown = len(release.value)
@@ -92,7 +92,7 @@ def test_shown_keys_are_covered_and_an_interval_of_the_noise_alone_is_refuted() 
 
 def test_discovered_keys_have_no_standard_error() -> None:
     data = dp.PrivateDataset({"town": ["a"] * 90}, dp.Schema(town=dp.Text()), unit=dp.PUBLIC)
-    query = dp.Count(by=dp.Keys.discover("town", delta=1e-6))
+    query = dp.KeyCounts("town", delta=1e-6)
     release = data.release(query, dp.PureDP(1))
     assert release.labels == ["a"]
     assert release.stderr is None
@@ -105,5 +105,5 @@ def test_discovered_keys_have_no_standard_error() -> None:
 
 def test_without_shown_keys_the_interval_is_empty() -> None:
     data = dp.PrivateDataset({"town": []}, dp.Schema(town=dp.Text()), unit=dp.PUBLIC)
-    release = data.release(dp.Count(by=dp.Keys.discover("town", delta=1e-6)), dp.PureDP(1))
+    release = data.release(dp.KeyCounts("town", delta=1e-6), dp.PureDP(1))
     assert [len(part) for part in release.noise_interval(0.9)[:2]] == [0, 0]

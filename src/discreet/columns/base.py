@@ -267,13 +267,13 @@ class Unbounded(Column):
 class Text(Column):
     """A column of text whose values nobody may list in advance, such as names of towns.
 
-    All that can be asked of it are its frequent values: ``dp.Count(by=dp.Keys.discover(...))``.
+    All that can be asked of it are its frequent values: ``dp.KeyCounts(...)``.
     """
 
     def code(self, name: str, schema: Schema) -> Code:
         raise ValueError(
             f"column {name!r} is free text: declare its values with dp.Categorical, or discover the "
-            f"frequent ones with dp.Count(by=dp.Keys.discover({name!r}, delta=1e-6))."
+            f"frequent ones with dp.KeyCounts({name!r}, delta=1e-6)."
         )
 
     def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:

@@ -30,10 +30,8 @@ __all__ = [
     "tail_probability",
 ]
 
-Noise = Distribution | StaircaseDistribution
 
-
-def tail_probability(noise: Noise, t: int) -> float:
+def tail_probability(noise: Distribution, t: int) -> float:
     """P(\\|noise\\| > t) for an integer t >= 0.
 
     Discrete Laplace: 2q^(t+1)/(1 + q) with q = e^(-1/scale); rounded Gaussian: 2Φ(-(t + 1/2)/σ).
@@ -62,7 +60,7 @@ def tail_probability(noise: Noise, t: int) -> float:
             raise TypeError(f"no tail is known for {type(noise).__name__}.")
 
 
-def simultaneous_width(noise: Noise, beta: Number, bins: int = 1) -> int:
+def simultaneous_width(noise: Distribution, beta: Number, bins: int = 1) -> int:
     """The least t such that all of `bins` independent noises stay within ±t with probability 1 - β.
 
     Each may exceed t with probability 1 - (1 - β)^(1/bins): exact, where a union bound has β/bins.

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 from discreet import events
 from discreet.accounting import NoBound, calibrate, satisfies
@@ -29,10 +29,22 @@ class Mechanism(ABC):
     """A family of noise together with the privacy that it must give."""
 
     measure: Measure
+    #: What it is for, said where it is given for sums.
+    _use: ClassVar[str]
+
+    def for_sums(self, sensitivity: Sensitivity, size: int) -> Distribution:
+        """The noise for a vector of `size` sums; raises, saying why, if there is none."""
+        raise TypeError(
+            f"budget: {self!r} adds no noise to sums: {self._use}. Use a measure such as dp.PureDP(1), or "
+            "Laplace or Gaussian noise."
+        )
 
 
 class AdditiveMechanism(Mechanism):
     """Integer noise on each coordinate of a vector of sums."""
+
+    def for_sums(self, sensitivity: Sensitivity, size: int) -> Distribution:
+        return self.distribution(sensitivity)
 
     @abstractmethod
     def distribution(self, sensitivity: Sensitivity) -> Distribution:

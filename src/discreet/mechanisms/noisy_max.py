@@ -40,6 +40,8 @@ class ReportNoisyMax(Mechanism):
     Proof page: ``docs/proofs/selection.md``.
     """
 
+    _use = "it chooses among scores, by its own run"
+
     def __init__(self, epsilon: Number, *, monotone: bool = False) -> None:
         self.measure: PureDP = PureDP(epsilon)
         if not 0 < self.measure.epsilon < math.inf:

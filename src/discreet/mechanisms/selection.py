@@ -32,6 +32,8 @@ class Exponential(Mechanism):
     McSherry & Talwar 2007; ρ by bounded range: Cesar & Rogers 2021. Proof page: ``docs/proofs/quantiles.md``.
     """
 
+    _use = "it draws among candidates, as for dp.Quantile"
+
     def __init__(self, measure: Measure) -> None:
         if isinstance(measure, ApproxDP):
             measure = PureDP(measure.epsilon)

@@ -44,6 +44,8 @@ class SparseVector(Mechanism):
     `events.DiscreteLaplace` for the numbers. Proof page: ``docs/proofs/selection.md``.
     """
 
+    _use = "it compares a stream of answers with a threshold, by its own start"
+
     def __init__(
         self,
         epsilon: Number,
@@ -135,6 +137,8 @@ class AboveThreshold(Mechanism):
     -------
     As `SparseVector` (Dwork & Roth 2014, Theorem 3.23). Proof page: ``docs/proofs/selection.md``.
     """
+
+    _use = "it compares a stream of answers with a threshold, by its own start"
 
     def __init__(self, epsilon: Number, *, monotone: bool = False) -> None:
         self._vector = SparseVector(epsilon, monotone=monotone)

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import events, noise
+from discreet.coding import Sensitivity
 from discreet.measures import PureDP
-from discreet.mechanisms.additive import Mechanism
-from discreet.mechanisms.distributions import drawable_scale
+from discreet.mechanisms.additive import Mechanism, NoNoise
+from discreet.mechanisms.distributions import Distribution, drawable_scale
 from discreet.rational import Number, as_integer
 
 __all__ = ["Staircase", "StaircaseDistribution"]
@@ -23,8 +24,8 @@ Integers = npt.NDArray[np.int64]
 
 @final
 @dataclass(frozen=True)
-class StaircaseDistribution:
-    """The distribution of discrete staircase noise.
+class StaircaseDistribution(Distribution):
+    """Discrete staircase noise.
 
     P(k) = a·e^(-ε·g) on the first `step` integers of stair g = \\|k\\| // `width`, and e^-ε times that on
     the rest of the stair, with a = (1 - b)/(2·step + 2b·(width - step) - (1 - b)), b = e^-ε
@@ -34,6 +35,14 @@ class StaircaseDistribution:
     epsilon: Fraction
     width: int
     step: int
+
+    def event(self, sensitivity: Sensitivity) -> events.Staircase:
+        if sensitivity.l2_squared != sensitivity.l1**2:
+            raise ValueError("staircase noise is for one integer: a person may move only one.")
+        return events.Staircase(self.epsilon, self.width, self.step, sensitivity.l1)
+
+    def run(self, totals: Integers) -> Integers:
+        return totals + self.draw(totals.size).reshape(totals.shape)
 
     def draw(self, size: int) -> Integers:
         """Independent draws, exact: no float decides anything."""
@@ -62,8 +71,17 @@ class StaircaseDistribution:
         rest = b * (self.step + b * (self.width - self.step)) / -math.expm1(-float(self.epsilon))
         return 2 * top * math.exp(-float(self.epsilon) * stair) * (high + b * low + rest)
 
-    def deviation(self) -> float:
-        """The standard deviation of the noise."""
+    def half_width(self, level: float) -> float:
+        high = self.width
+        while self.tail(high) > 1 - level:
+            high *= 2
+        low = -1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.tail(middle) <= 1 - level else (middle, high)
+        return float(high)
+
+    def expected_error(self) -> float:
         return math.sqrt(_variance(float(self.epsilon), self.width, np.array([self.step]))[0])
 
     def _top(self) -> float:
@@ -126,12 +144,17 @@ class Staircase(Mechanism):
         best = int(steps[np.argmin(_variance(float(epsilon), width, steps))])
         return StaircaseDistribution(epsilon, width, best)
 
+    def for_sums(self, sensitivity: Sensitivity, size: int) -> Distribution:
+        if size > 1:
+            raise ValueError(
+                f"budget: staircase noise is for one sum, and this answer has {size}, which one person may "
+                "move together: use dp.mechanisms.Laplace."
+            )
+        return self.noise(sensitivity.l1) if sensitivity.l1 else NoNoise()
+
     def event(self, sensitivity: int = 1) -> events.Staircase:
         """The event of adding this noise to one integer, for the accountant."""
-        distribution = self.noise(sensitivity)
-        return events.Staircase(
-            distribution.epsilon, distribution.width, distribution.step, sensitivity
-        )
+        return self.noise(sensitivity).event(Sensitivity(sensitivity, sensitivity**2))
 
     def run(self, value: int, sensitivity: int = 1) -> int:
         """The integer with fresh noise."""
@@ -141,7 +164,7 @@ class Staircase(Mechanism):
 
     def expected_error(self, sensitivity: int = 1) -> float:
         """The standard deviation of the noise."""
-        return self.noise(sensitivity).deviation()
+        return self.noise(sensitivity).expected_error()
 
     def __repr__(self) -> str:
         return f"Staircase({self.measure!r})"

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.coding import Sensitivity
 from discreet.measures import Measure
-from discreet.mechanisms import AdditiveMechanism, Mechanism, mechanism_for
+from discreet.mechanisms import Mechanism, mechanism_for
 from discreet.models.facts import Facts
 from discreet.queries import CentredSums
 from discreet.queries.additive import Floats
@@ -37,8 +37,7 @@ def finest(facts: Facts, budget: Measure | Mechanism, products: Products) -> Cen
 def _fits(moved: Sensitivity, budget: Measure | Mechanism) -> bool:
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
     try:
-        assert isinstance(mechanism, AdditiveMechanism)
-        mechanism.distribution(moved)
+        mechanism.for_sums(moved, 2)
     except ValueError:
         return False
     return True

@@ -8,7 +8,7 @@ from discreet.queries.best_split import BestSplit
 from discreet.queries.centred import CentredSums
 from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
-from discreet.queries.discovery import Bounds, BoundsValue, Keys
+from discreet.queries.discovery import Bounds, BoundsValue, KeyCounts, Keys
 from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
@@ -35,6 +35,7 @@ __all__ = [
     "Gram",
     "Histogram",
     "Joint",
+    "KeyCounts",
     "Keys",
     "Marginals",
     "MarginalsValue",

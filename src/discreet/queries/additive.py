@@ -13,7 +13,7 @@ import numpy.typing as npt
 from discreet import events
 from discreet.coding import CodedQuery, Engine, Extent, Integers, Sensitivity, Term
 from discreet.measures import PureDP
-from discreet.mechanisms import AdditiveMechanism, Distribution, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
 from discreet.queries.sizes import MAX_TOTAL, check_totals
@@ -100,13 +100,8 @@ class PreparedSums(Prepared):
         check_totals(self._coded, rows)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
-        if not isinstance(mechanism, AdditiveMechanism):
-            raise TypeError(
-                f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
-            )
-        self._distribution = (
-            mechanism.distribution(sensitivity) if distribution is None else distribution
-        )
+        size = self._coded.groups * len(self._coded.terms)
+        self._distribution = distribution or mechanism.for_sums(sensitivity, size)
         self._weight = weight
         self.measure = mechanism.measure
         self.error_needs_rows = query.error_needs_rows

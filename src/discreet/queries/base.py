@@ -34,8 +34,8 @@ Floats = npt.NDArray[np.float64]
 def _list_names(by: Any) -> Sequence[str]:
     if not isinstance(by, Iterable):
         raise TypeError(
-            "by must be the names of columns. Keys are discovered with dp.Count(by=dp.Keys.discover(...)) "
-            "and then declared, as in schema.replace(town=dp.Categorical(*keys))."
+            "by must be the names of columns. Values nobody can list are found with dp.KeyCounts(...) and "
+            "then declared, as in schema.replace(town=dp.Categorical(*keys))."
         )
     return list(by)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -10,10 +11,8 @@ import numpy as np
 from discreet.coding import Extent, Term
 from discreet.expressions import Expression
 from discreet.queries.additive import Additive, Floats
-from discreet.queries.answer import Budget, Prepared
-from discreet.queries.discovery import Keys, PreparedKeys
+from discreet.queries.discovery import KeyCounts, Keys
 from discreet.schema import Schema
-from discreet.unit import Unit
 
 
 @final
@@ -31,33 +30,33 @@ class Count(Additive):
 
     error_needs_rows = False
 
+    def __new__(cls, *, by: Any = None, where: Expression | str | None = None) -> Any:
+        if not isinstance(by, Keys):
+            return super().__new__(cls)
+        warnings.warn(
+            "dp.Count(by=dp.Keys.discover(column, ...)) is now dp.KeyCounts(column, ...); the old form goes "
+            "with the next version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return KeyCounts(by.column, delta=by.delta, max_groups=by.max_groups, where=where)
+
     def __init__(
         self,
         *,
-        by: str | Sequence[str] | Keys | None = None,
+        by: str | Sequence[str] | None = None,
         where: Expression | str | None = None,
     ) -> None:
-        self.keys = by if isinstance(by, Keys) else None
-        if isinstance(by, Keys):
-            by = None
         super().__init__(by, where)
 
     @property
     def columns(self) -> tuple[str, ...]:
         return ()
 
-    def _options(self) -> list[str]:
-        return [*([f"by={self.keys!r}"] if self.keys else []), *super()._options()]
-
-    def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
-        return self.keys is not None or super().can_leave_out(schema, unit)
-
     def terms(self, schema: Schema) -> tuple[Term, ...]:
         return (Term(1),)
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
-        if self.keys is not None:
-            return Extent(1, 1, 2, 2)
         return Extent(1, 1, 0, 0) if counted else Extent(0, 0, 0, 0)
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
@@ -68,11 +67,6 @@ class Count(Additive):
 
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         return totals[:, 0] - widths[0], totals[:, 0] + widths[0]
-
-    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
-        if self.keys is not None:
-            return PreparedKeys(self, self.keys, budget, schema, unit)
-        return super().prepare(budget, schema, unit, rows)
 
 
 def Histogram(  # noqa: N802

@@ -24,57 +24,99 @@ from discreet.unit import Unit
 
 
 @final
-@dataclass(frozen=True)
-class Keys:
-    """Group keys that are discovered, made by `Keys.discover`."""
+class KeyCounts(Query):
+    """How many rows have each frequent value of a column declared as ``dp.Text()``.
 
-    column: str
-    delta: Fraction
-    max_groups: int | None
+    Values that too few people share don't come out; which ones do is decided by noise and a threshold.
 
-    @classmethod
-    def discover(cls, column: str, *, delta: Number, max_groups: int | None = None) -> Keys:
-        """Keys of a `Text` column that enough people share, for ``dp.Count(by=...)``.
+    Parameters
+    ----------
+    column : str
+        A column declared as ``dp.Text()``.
+    delta : number
+        The probability, charged, with which a value of one person alone may be released.
+    max_groups : int, optional
+        In how many different values one person may count; ``max_rows`` of the unit by default.
+    where : condition, optional
 
-        Parameters
-        ----------
-        column : str
-            A column declared as ``dp.Text()``.
-        delta : number
-            The probability, charged, with which a key of one person alone may be released.
-        max_groups : int, optional
-            In how many different keys one person may count; ``max_rows`` of the unit by default.
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.KeyCounts("town", delta=1e-6)
+    KeyCounts('town', delta=1e-06)
 
-        Privacy
-        -------
-        Counts get discrete Laplace noise, and keys whose noisy count is at the threshold or above are
-        released with it. The threshold follows from ε, δ, `max_rows` and `max_groups` alone.
-        Keys are shown because their noise was large, so a release has no standard error; its
-        `noise_interval` holds given that the key was shown. Proof page: ``docs/proofs/discovery.md``.
-        """
-        chosen = probability(delta, "delta")
-        if not 0 < chosen < 1:
+    Privacy
+    -------
+    Counts get discrete Laplace noise, and keys whose noisy count is at the threshold or above are
+    released with it. The threshold follows from ε, δ, `max_rows` and `max_groups` alone.
+    Keys are shown because their noise was large, so a release has no standard error; its
+    `noise_interval` holds given that the key was shown. Proof page: ``docs/proofs/discovery.md``.
+    """
+
+    def __init__(
+        self,
+        column: str,
+        *,
+        delta: Number,
+        max_groups: int | None = None,
+        where: Expression | str | None = None,
+    ) -> None:
+        super().__init__(None, where)
+        self.column = column_name(column, "KeyCounts")
+        self.delta = probability(delta, "delta")
+        if not 0 < self.delta < 1:
             raise ValueError("delta must be greater than 0 and less than 1.")
         if max_groups is not None:
             as_integer(max_groups, "max_groups", minimum=1)
-        return cls(column_name(column, "Keys.discover"), chosen, max_groups)
+        self.max_groups = max_groups
 
-    def check(self, schema: Schema) -> None:
-        """Raise unless the column is free text."""
-        if not isinstance(schema[self.column], Text):
-            raise ValueError(
-                f"Keys.discover: column {self.column!r} must be declared as dp.Text(); the values of "
-                "other columns are known already, so group by its name."
-            )
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
 
     def groups(self, unit: Unit) -> int:
         """In how many keys one person may count."""
         rows = unit.rows_per_person
         return rows if self.max_groups is None else min(self.max_groups, rows)
 
-    def __repr__(self) -> str:
-        more = "" if self.max_groups is None else f", max_groups={self.max_groups}"
-        return f"Keys.discover({self.column!r}, delta={float(self.delta):g}{more})"
+    def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
+        if not isinstance(schema[self.column], Text):
+            raise ValueError(
+                f"KeyCounts: column {self.column!r} must be declared as dp.Text(); the values of "
+                "other columns are known already, so use dp.Histogram."
+            )
+        return self._coded(schema, unit, (Term(1),))
+
+    def _all_codes(self, schema: Schema) -> list[Code]:
+        return []  # text has no code
+
+    def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
+        return True
+
+    def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
+        return self._sensitivity_from_extent(Extent(1, 1, 2, 2), schema, unit)
+
+    def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        return PreparedKeys(self, budget, schema, unit)
+
+    def _options(self) -> list[str]:
+        most = [] if self.max_groups is None else [f"max_groups={self.max_groups}"]
+        return [f"delta={float(self.delta):g}", *most, *super()._options()]
+
+
+@final
+@dataclass(frozen=True)
+class Keys:
+    """The former way to ask for `KeyCounts`; it works for one more version."""
+
+    column: str
+    delta: Number
+    max_groups: int | None
+
+    @classmethod
+    def discover(cls, column: str, *, delta: Number, max_groups: int | None = None) -> Keys:
+        """What ``dp.Count(by=...)`` makes a `KeyCounts` of."""
+        return cls(column, delta, max_groups)
 
 
 class BoundsValue(NamedTuple):
@@ -164,27 +206,24 @@ class PreparedKeys(Prepared):
 
     error_needs_rows = False
 
-    def __init__(
-        self, query: Query, keys: Keys, budget: Budget, schema: Schema, unit: Unit
-    ) -> None:
-        keys.check(schema)
-        self._query, self._keys = query, keys
+    def __init__(self, query: KeyCounts, budget: Budget, schema: Schema, unit: Unit) -> None:
+        self._query = query
         self._coded = query.coded(schema, unit)
-        self._groups = keys.groups(unit)
+        self._groups = query.groups(unit)
         sensitivity = query.sensitivity(schema, unit)
-        mechanism = _laplace(budget, keys.delta, "discovering keys")
+        mechanism = _laplace(budget, query.delta, "discovering keys")
         self._distribution: Distribution = mechanism.distribution(sensitivity)
         self.measure: Measure
         self.event: events.Event
         if isinstance(self._distribution, LaplaceDistribution):
             rows = unit.rows_per_person
             self._threshold = minimum_threshold(
-                self._distribution.scale, keys.delta, rows, self._groups
+                self._distribution.scale, query.delta, rows, self._groups
             )
             self.event = events.KeyThreshold(
                 self._distribution.scale, sensitivity.l1, self._threshold, rows, self._groups
             )
-            self.measure = ApproxDP(mechanism.measure.epsilon, keys.delta)
+            self.measure = ApproxDP(mechanism.measure.epsilon, query.delta)
         elif unit.is_public:
             self._threshold, self.event, self.measure = 1, events.Compose(), mechanism.measure
         else:
@@ -195,7 +234,7 @@ class PreparedKeys(Prepared):
         return
 
     def answer(self, engine: Engine) -> Answer:
-        found = engine.keys(self._coded, self._keys.column, self._groups)
+        found = engine.keys(self._coded, self._query.column, self._groups)
         names = sorted(found)
         noisy = self._distribution.run(np.array([found[name] for name in names], np.int64))
         kept = np.flatnonzero(noisy >= self._threshold)

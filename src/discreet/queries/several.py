@@ -10,7 +10,7 @@ import numpy as np
 from discreet import events
 from discreet.coding import CodedQuery, Engine, Sensitivity
 from discreet.measures import PureDP
-from discreet.mechanisms import AdditiveMechanism, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import Mechanism, NoNoise, mechanism_for
 from discreet.queries.additive import Additive, PreparedSums
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
@@ -63,8 +63,6 @@ class Joint(Several):
     def __init__(self, *queries: Additive) -> None:
         if not queries or not all(isinstance(query, Additive) for query in queries):
             raise TypeError("Joint needs one or more counts, sums or other vectors of sums.")
-        if any(getattr(query, "keys", None) is not None for query in queries):
-            raise TypeError("Joint can't discover keys: ask for them first, and declare them.")
         super().__init__(None, None)
         self.queries = queries
 
@@ -109,11 +107,9 @@ class PreparedJoint(Prepared):
         self._query, self._schema = query, schema
         sensitivity = query.sensitivity(schema, unit)
         mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
-        if not isinstance(mechanism, AdditiveMechanism):
-            raise TypeError(
-                f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise."
-            )
-        self._distribution = mechanism.distribution(sensitivity)
+        coded = query.parts(schema, unit)
+        size = sum(part.groups * len(part.terms) for part in coded)
+        self._distribution = mechanism.for_sums(sensitivity, size)
         self.measure = mechanism.measure
         if isinstance(self._distribution, NoNoise) and sensitivity.l1:
             if not unit.is_public:

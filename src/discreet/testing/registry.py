@@ -75,6 +75,7 @@ DISTRIBUTIONS: tuple[Distribution, ...] = (
     mechanisms.LaplaceDistribution(Fraction(3, 2)),
     mechanisms.GaussianDistribution(Fraction(5, 2)),
     mechanisms.DiscreteGaussianDistribution(Fraction(5, 2)),
+    mechanisms.StaircaseDistribution(Fraction(1, 2), 4, 2),
     mechanisms.NoNoise(),
 )
 
@@ -118,7 +119,7 @@ QUERIES: tuple[Query, ...] = (
 
 #: Queries for what nobody declared, on columns t (text) and u (real, without bounds).
 DISCOVERIES: tuple[Query, ...] = (
-    queries.Count(by=queries.Keys.discover("t", delta="1/1000000")),
+    queries.KeyCounts("t", delta="1/1000000"),
     queries.Bounds("u"),
 )
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.dataset import PrivateDataset
 from discreet.noise import entropy
-from discreet.queries import Count, Query
+from discreet.queries import KeyCounts, Query
 
 
 @contextmanager
@@ -26,22 +26,21 @@ def exact_totals(dataset: PrivateDataset, query: Query) -> npt.NDArray[np.int64]
     Sums have shape (groups, terms); for quantiles each row is a group, a code and its count.
     """
     _check_public(dataset, "exact_totals")
-    coded = query.coded(dataset.schema, dataset.unit)
-    if isinstance(query, Count) and query.keys is not None:
+    if isinstance(query, KeyCounts):
         raise ValueError("query counts keys, which have no totals: use exact_keys.")
+    coded = query.coded(dataset.schema, dataset.unit)
     if coded.tally is not None:
         return np.stack(dataset._engine.tally(coded), axis=1)
     return dataset._engine.totals(coded)
 
 
-def exact_keys(dataset: PrivateDataset, query: Count) -> dict[str, int]:
+def exact_keys(dataset: PrivateDataset, query: KeyCounts) -> dict[str, int]:
     """The counts of all keys before noise and threshold, only for data declared public."""
     _check_public(dataset, "exact_keys")
-    if query.keys is None:
-        raise ValueError("query must be dp.Count(by=dp.Keys.discover(...)).")
-    query.keys.check(dataset.schema)
+    if not isinstance(query, KeyCounts):
+        raise TypeError("query must be a dp.KeyCounts.")
     coded = query.coded(dataset.schema, dataset.unit)
-    return dataset._engine.keys(coded, query.keys.column, query.keys.groups(dataset.unit))
+    return dataset._engine.keys(coded, query.column, query.groups(dataset.unit))
 
 
 def _check_public(dataset: PrivateDataset, name: str) -> None:

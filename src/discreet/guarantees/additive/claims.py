@@ -84,7 +84,10 @@ CLAIMS = (
         functions=(
             "discreet.mechanisms.staircase.Staircase.event",
             "discreet.mechanisms.staircase.Staircase.run",
+            "discreet.mechanisms.staircase.Staircase.for_sums",
             "discreet.mechanisms.staircase.StaircaseDistribution.draw",
+            "discreet.mechanisms.staircase.StaircaseDistribution.event",
+            "discreet.mechanisms.staircase.StaircaseDistribution.run",
         ),
     ),
     Claim(

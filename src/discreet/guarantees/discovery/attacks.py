@@ -24,7 +24,7 @@ from discreet.guarantees.queries.attacks import UNITS, Floats, Integers, told_ap
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import Laplace
-from discreet.queries import Bounds, Count, Keys
+from discreet.queries import Bounds, KeyCounts
 from discreet.schema import Real, Schema
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
@@ -58,7 +58,7 @@ def _towns(people: Sequence[Sequence[str]]) -> dict[str, Any]:
 def discovered_keys() -> Iterator[Part]:
     """Neighbours by what they change: rows of the person in keys that are common, or nobody else's."""
     for unit, groups in ((UNITS[0], 1), (UNITS[1], 1), (Unit(ADD_REMOVE, "who", 3), 2)):
-        query = Count(by=Keys.discover("town", delta="1/50", max_groups=groups))
+        query = KeyCounts("town", delta="1/50", max_groups=groups)
         ledger = Ledger(limit=PureDP(1), unit=unit)
         event = PrivateDataset(_towns([]), TEXTS, ledger=ledger).plan(query, PureDP(1)).event
         assert isinstance(event, KeyThreshold)
@@ -87,7 +87,7 @@ def discovered_keys() -> Iterator[Part]:
                 for counts in pair
             )
             yield exact(p, q, ApproxDP(1, delta), title=f"{what}, {unit}: its distribution")
-    asked = Count(by=Keys.discover("town", delta="1/50"))
+    asked = KeyCounts("town", delta="1/50")
     tables = (_towns([["here"]] * 6), _towns([["here"]] * 6 + [["nowhere"]]))
     yield Case("through the door", _keys_told(asked), tables, ApproxDP(1, "1/50"), 1_500)
     tables = (_towns([["here"]] * 12), _towns([["here"]] * 13))
@@ -99,7 +99,7 @@ def _key(event: KeyThreshold, count: int) -> Floats:
     return key_distribution(float(event.scale), event.threshold, count)
 
 
-def _keys_told(query: Count) -> Callable[..., list[Any]]:
+def _keys_told(query: KeyCounts) -> Callable[..., list[Any]]:
     """Keys with their counts, through the door: which keys come out is what matters.
 
     A ledger holds only 49 such answers, since each has a δ of 1/50.

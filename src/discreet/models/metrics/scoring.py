@@ -20,7 +20,7 @@ from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
-from discreet.mechanisms import AdditiveMechanism, Distribution, Mechanism, NoNoise, mechanism_for
+from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
@@ -179,9 +179,7 @@ def score_distribution(metric: Metric, budget: Measure | Mechanism, unit: Unit) 
     """The noise that a budget asks for."""
     sensitivity = metric.sensitivity(unit)
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
-    if not isinstance(mechanism, AdditiveMechanism):
-        raise TypeError(f"budget: {mechanism!r} does not fit sums; use Laplace or Gaussian noise.")
-    return mechanism.distribution(sensitivity)
+    return mechanism.for_sums(sensitivity, metric.size)
 
 
 def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
