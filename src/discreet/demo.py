@@ -35,6 +35,18 @@ def say(text: str) -> None:
 def main() -> None:
     """Run the tour."""
     rows = patients()
+    schema = describe(rows)
+    first_act(rows, schema)
+    second_act(rows, schema)
+    third_act(rows)
+    fourth_act()
+    say(
+        "That's all. Next: README.md, docs/guides/ for your own data, docs/proofs/ for why to believe it."
+    )
+
+
+def describe(rows: dict[str, Any]) -> dp.Schema:
+    """The table, and what may be known about it."""
     say(
         "1. The table. 442 diabetes patients (ships with scikit-learn): age, sex, body-mass index,\n"
         "   blood pressure, and how far the disease went in a year. Nobody outside may see a row."
@@ -48,7 +60,11 @@ def main() -> None:
         progression=dp.Integer(0, 400),
     ).derive(age_band=dp.Bins("age", [35, 50, 65]))
     print(schema)
+    return schema
 
+
+def first_act(rows: dict[str, Any], schema: dp.Schema) -> None:
+    """A ledger, a plan, answers, and a refusal."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'budget.db'}"
         say(
@@ -101,12 +117,6 @@ def main() -> None:
         say("7. The statement. What was spent, on what, by whom; with an anchor against edits.")
         ledger.verify()
         print(ledger.statement())
-    second_act(rows, schema)
-    third_act(rows)
-    fourth_act()
-    say(
-        "That's all. Next: README.md, docs/guides/ for your own data, docs/proofs/ for why to believe it."
-    )
 
 
 def second_act(rows: dict[str, Any], schema: dp.Schema) -> None:

@@ -19,17 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.coding import (
-    VALUE_BITS,
-    AllOf,
-    AnyOf,
-    Between,
-    Code,
-    Condition,
-    Grid,
-    NoneOf,
-    OneOf,
-)
+from discreet.coding import VALUE_BITS, AllOf, AnyOf, Between, Code, Condition, Grid, NoneOf, OneOf
 from discreet.columns import Numeric, Score
 
 if TYPE_CHECKING:

@@ -11,15 +11,7 @@ import mpmath
 import pytest
 
 from discreet import accounting, events
-from discreet.measures import (
-    ZCDP,
-    ApproxDP,
-    GaussianDP,
-    PrivacyLoss,
-    PureDP,
-    Renyi,
-    convert,
-)
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, PrivacyLoss, PureDP, Renyi, convert
 from discreet.measures.loss import identity
 
 

@@ -11,15 +11,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from contour import (
-    Moment,
-    discrete_normal,
-    exact_delta,
-    normal,
-    number,
-    response,
-    sampled,
-)
+from contour import Moment, discrete_normal, exact_delta, normal, number, response, sampled
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import fft
 

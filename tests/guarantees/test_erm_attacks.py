@@ -13,12 +13,8 @@ from discreet.audit.registry import Case
 from discreet.guarantees.erm import attacks as erm
 from discreet.guarantees.erm.attacks_batches import runs, table
 from discreet.models.erm import FeatureMap, Logistic, MinimisedRisk, SmoothHinge
-from discreet.models.erm.perturbation import (
-    FINAL_SHARE,
-    ObjectivePerturbation,
-    OutputPerturbation,
-    Task,
-)
+from discreet.models.erm.perturbation import FINAL_SHARE, ObjectivePerturbation, OutputPerturbation
+from discreet.models.erm.task import Task
 from discreet.models.linear_model import LogisticRegression
 from discreet.step import CodedRows
 from discreet.testing import fixed_noise

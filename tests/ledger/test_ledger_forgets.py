@@ -17,13 +17,7 @@ from pathlib import Path
 import pytest
 
 from discreet.events import DiscreteLaplace
-from discreet.ledger import (
-    Ledger,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerUnavailable,
-    checkpoints,
-)
+from discreet.ledger import Ledger, LedgerCorrupt, LedgerError, LedgerUnavailable, checkpoints
 from discreet.ledger.dialects import files
 from discreet.measures import PureDP
 

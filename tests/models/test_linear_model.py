@@ -14,12 +14,7 @@ from sklearn import linear_model as others
 import discreet as dp
 from discreet.events import DiscreteLaplace, Gaussian
 from discreet.models.linear_model import LinearRegression, LogisticRegression, Ridge
-from discreet.models.linear_model.solving import (
-    adaptive,
-    centre,
-    functional,
-    noise_eigenvalue,
-)
+from discreet.models.linear_model.solving import adaptive, centre, functional, noise_eigenvalue
 from discreet.testing import fixed_noise
 
 ADULT = Path(__file__).parents[3] / "shared" / "data"

@@ -40,15 +40,7 @@ from discreet.events import (
     SparseVector,
     Staircase,
 )
-from discreet.measures import (
-    ZCDP,
-    ApproxDP,
-    GaussianDP,
-    Measure,
-    PureDP,
-    Renyi,
-    convert,
-)
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi, convert
 from discreet.measures.convert import randomised_response_curve
 from discreet.rational import above, float_above
 

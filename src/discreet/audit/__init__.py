@@ -10,12 +10,7 @@ from typing import Any
 
 from discreet.audit import membership
 from discreet.audit.auditor import audit
-from discreet.audit.bounds import (
-    TwoOutcomes,
-    clopper_pearson,
-    epsilon_floor,
-    rho_floor,
-)
+from discreet.audit.bounds import TwoOutcomes, clopper_pearson, epsilon_floor, rho_floor
 from discreet.audit.exact import cells, exact, gaussian_cells, hockey_stick, statement
 from discreet.audit.one_run import Guesses, OneRunAudit, audit_in_one_run, guess
 from discreet.audit.pairs import Neighbours, neighbouring, through_the_door

@@ -9,18 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import (
-    Code,
-    CodedQuery,
-    Engine,
-    Integers,
-    Tally,
-)
-from discreet.coding.cells import (
-    count_cells,
-    objects_of,
-    texts_of,
-)
+from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.coding.cells import count_cells, objects_of, texts_of
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import count_texts, keep_rows, person_order
 from discreet.coding.plain import plain_column, type_of

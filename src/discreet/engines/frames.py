@@ -12,7 +12,6 @@ import numpy as np
 
 from discreet.coding import (
     EXACT_INTEGER,
-    ORDER_PRIME,
     Category,
     Code,
     CodedQuery,
@@ -23,7 +22,6 @@ from discreet.coding import (
     Leaf,
     PersonLimit,
     Tally,
-    Term,
     base_columns,
     leaves,
     partial_codes,
@@ -34,7 +32,6 @@ from discreet.coding.cells import (
     objects_of,
     persons_of,
     text_of,
-    text_of_bytes,
     texts_of,
 )
 from discreet.coding.chunks import CHUNK, Chunk
@@ -50,12 +47,15 @@ from discreet.engines.natives import (
     adapt,
     add_bytes,
     names_of,
+    read_native,
     refuse_collations,
     split_objects,
     text_expression,
 )
 from discreet.engines.person_rows import Mask, PersonRows
+from discreet.engines.places import is_null, places_of, product_of
 from discreet.engines.products import Products
+from discreet.engines.ranks import id_expression, keep_first_keys, keep_ranked, key_of
 from discreet.engines.statements import fetch, sum_products
 from discreet.matching import check_id_kind, check_kind, check_names, check_unique, list_needed
 from discreet.schema import Schema, order_codes
@@ -73,14 +73,7 @@ class Frames(Engine):
         frame, found = withhold_errors(lambda: adapt(frame))
         frame, self._objects = withhold_errors(lambda: split_objects(frame))
         self._traits = traits or found
-        try:
-            native = nw.from_native(frame)
-        except TypeError:
-            raise TypeError(
-                "data must be a Polars, pandas, PyArrow, DuckDB, Dask, Spark or Ibis table, a numpy array, "
-                "a mapping of names to arrays, the path of CSV or Parquet files, or the URL of a database "
-                f"table, not {type(frame).__name__}."
-            ) from None
+        native = read_native(frame)
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
         self._last: Columns | None = None
@@ -167,17 +160,17 @@ class Frames(Engine):
         else:
             if terms:
                 frame = frame.with_columns(
-                    *(_product(t, names).alias(f"t{i}") for i, t in terms.items())
+                    *(product_of(t, names).alias(f"t{i}") for i, t in terms.items())
                 )
             sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in terms)]
             grouped = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
             columns = self._collect(grouped)
         result = np.zeros((query.groups, len(query.terms)), np.int64)
-        places = _places(query, [columns[key] for key in keys], len(columns["s"]))
+        places = places_of(query, [columns[key] for key in keys], len(columns["s"]))
         for index, term in enumerate(query.terms):
             values = columns[f"s{index}"] if term.codes else columns["s"]
             for place, value in zip(places, values, strict=True):
-                result[place, index] = 0 if _is_null(value) else int(value) * term.weight
+                result[place, index] = 0 if is_null(value) else int(value) * term.weight
         return result
 
     def _fetch_totals(self, query: CodedQuery) -> Integers:
@@ -242,7 +235,7 @@ class Frames(Engine):
         columns = self._collect(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
         counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
-        groups = np.array(_places(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
+        groups = np.array(places_of(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
         order = np.lexsort([codes, groups])
         return Tally(groups[order], codes[order], counts[order])
 
@@ -271,16 +264,15 @@ class Frames(Engine):
     def _keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         if query.keep is not None and not self._traits.ranks:
             chunk, cells = self._fetch(query, (), key=column)
-            texts, places = texts_of(map(_key_of, cells))
+            texts, places = texts_of(map(key_of, cells))
             order, persons = person_order(chunk, query.keep, places >= 0, places)
             return count_texts(texts, places[order], persons, query.keep.max_rows, groups)
         frame, _ = self._code(query, (), key=column)
         if query.keep is not None and groups < query.keep.max_rows:
-            frame = _first_keys(frame, groups)
-        counted = frame.group_by("key").agg(nw.len().alias("s"))
-        found = self._collect(counted)
+            frame = keep_first_keys(frame, groups)
+        found = self._collect(frame.group_by("key").agg(nw.len().alias("s")))
         pairs = zip(found["key"], found["s"], strict=True)
-        return {text: int(count) for key, count in pairs if (text := _key_of(key)) is not None}
+        return {text: int(count) for key, count in pairs if (text := key_of(key)) is not None}
 
     def _code(
         self,
@@ -304,7 +296,7 @@ class Frames(Engine):
         if query.where is not None:
             columns.filter(columns.condition(query.where))
         if query.keep is not None and limited:
-            _keep_rows(columns, query.keep, [] if key is None else ["key"])
+            keep_ranked(columns, query.keep, [] if key is None else ["key"])
         return columns.frame, {code: columns.names[code] for code in needed}
 
     def _columns(
@@ -360,7 +352,7 @@ class Frames(Engine):
             wanted.append(text_expression(lazy, keep.id_column, "id"))
         elif keep is not None:
             id_type = self._types[keep.id_column]
-            wanted.append(_id_expression(nw.col(keep.id_column), id_type).alias("id"))
+            wanted.append(id_expression(nw.col(keep.id_column), id_type).alias("id"))
         if not made:
             return (lazy.select(*wanted) if wanted else lazy), ready
         assert self._eager is not None
@@ -406,64 +398,3 @@ class Frames(Engine):
         if name not in self._objects:
             self._objects[name] = self._eager.get_column(name).to_native()
         return objects_of(plain_column(self._objects[name])[0])
-
-
-def _id_expression(column: nw.Expr, dtype: Any) -> nw.Expr:
-    """An id that is null where there is none. Different ids stay different."""
-    if dtype.is_float():
-        value = column.cast(nw.Float64) + 0.0  # one zero, not two
-        return nw.when(value.is_finite()).then(value)
-    if dtype == nw.Boolean:
-        return column.cast(nw.Int64)
-    return column if dtype.is_numeric() else column.cast(nw.String)
-
-
-def _key_of(cell: Any) -> str | None:
-    """A key that an engine grouped by, as text or as its bytes; None if it is no UTF-8."""
-    return text_of(text_of_bytes(cell) if isinstance(cell, bytes | bytearray) else cell)
-
-
-def _keep_rows(columns: Columns, keep: PersonLimit, last: list[str]) -> None:
-    order = [columns.names[code] for code in keep.order]
-    mix: nw.Expr = nw.lit(0)
-    for name, mixer in zip(order, keep.mixers, strict=True):
-        mix = mix + _remainder((nw.col(name) + 1) * mixer)
-    ties = [columns.names[code] for code in keep.ties]
-    frame = columns.frame.filter(~nw.col("id").is_null())
-    frame = frame.with_columns(_remainder(mix).alias("mix"), nw.lit(1).alias("one"))
-    rank = (
-        nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties, *last])])
-    )
-    columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.max_rows)
-
-
-def _first_keys(frame: nw.LazyFrame[Any], groups: int) -> nw.LazyFrame[Any]:
-    """The rows in the first `groups` different keys of each person, in the order of `rank`."""
-    frame = frame.with_columns(nw.col("rank").min().over("id", "key").alias("first"))
-    new = nw.when(nw.col("rank") == nw.col("first")).then(1).otherwise(0)
-    frame = frame.with_columns(new.alias("new"))
-    number = nw.col("new").cum_sum().over("id", order_by=["first", "rank"])
-    return frame.with_columns(number.alias("number")).filter(nw.col("number") <= groups)
-
-
-def _remainder(value: nw.Expr) -> nw.Expr:
-    """A non-negative integer modulo the prime; pandas has no % for Arrow integers."""
-    return value - value // ORDER_PRIME * ORDER_PRIME
-
-
-def _product(term: Term, names: dict[Code, str]) -> nw.Expr:
-    product = nw.col(names[term.codes[0]])
-    for code in term.codes[1:]:
-        product = product * nw.col(names[code])
-    return product
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or value != value
-
-
-def _places(query: CodedQuery, keys: list[list[Any]], length: int) -> list[int]:
-    places = [0] * length
-    for size, values in zip(query.sizes, keys, strict=True):
-        places = [place * size + int(value) for place, value in zip(places, values, strict=True)]
-    return places

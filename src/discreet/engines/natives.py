@@ -193,3 +193,15 @@ def refuse_collations(frame: Any, names: set[str]) -> None:
                 f"column {field.name!r} has the collation {collation}, under which different texts are "
                 "equal: cast it to STRING COLLATE UTF8_BINARY first."
             )
+
+
+def read_native(frame: Any) -> Any:
+    """A frame as Narwhals sees it; an error that lists all inputs, if it is not one."""
+    try:
+        return nw.from_native(frame)
+    except TypeError:
+        raise TypeError(
+            "data must be a Polars, pandas, PyArrow, DuckDB, Dask, Spark or Ibis table, a numpy array, a "
+            "mapping of names to arrays, the path of CSV or Parquet files, or the URL of a database table, "
+            f"not {type(frame).__name__}."
+        ) from None

@@ -93,6 +93,7 @@ FOUNDATIONS = (
             "discreet.models.parameters",
             "discreet.models.plan",
             "discreet.models.privacy",
+            "discreet.models.reading",
             "discreet.models.rows",
             "discreet.models.shares",
             "discreet.models.targets",

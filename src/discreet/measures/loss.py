@@ -11,11 +11,7 @@ from typing import Any
 from discreet.measures.gaussian import gaussian_delta, gaussian_epsilon
 from discreet.measures.kinds import Measure
 from discreet.measures.loss_atoms import Normal, Part, Response
-from discreet.measures.loss_responses import (
-    MAX_RESPONSES,
-    responses_delta,
-    responses_epsilon,
-)
+from discreet.measures.loss_responses import MAX_RESPONSES, responses_delta, responses_epsilon
 from discreet.measures.loss_sum import TooManyLosses, sum_delta, sum_epsilon
 from discreet.rational import (
     Number,

@@ -16,18 +16,11 @@ from discreet.columns import Base, Real
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts
-from discreet.models.inputs import (
-    Opened,
-    column_array,
-    column_names,
-    open_input,
-    pair,
-    plan_facts,
-    read_cells,
-)
+from discreet.models.inputs import Opened, open_input, plan_facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.privacy import ALONE, FitPrivacy
+from discreet.models.reading import column_array, column_names, pair, read_cells
 from discreet.models.rows import Rows
 from discreet.noise import entropy
 from discreet.rational import as_integer, rational

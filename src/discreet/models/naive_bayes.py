@@ -16,12 +16,7 @@ from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
-from discreet.models.posterior import (
-    class_moments,
-    join_counts,
-    repair_cells,
-    repair_counts,
-)
+from discreet.models.posterior import class_moments, join_counts, repair_cells, repair_counts
 from discreet.models.targets import PrivateClassifier
 from discreet.queries import Marginals, MarginalsValue
 from discreet.rational import non_negative

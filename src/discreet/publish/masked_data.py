@@ -26,15 +26,7 @@ from discreet.models.targets import PrivateClassifier
 from discreet.publish.cells import as_cell
 from discreet.publish.declared import ranges_of, shares_of, start_of
 from discreet.publish.greedy import greedy
-from discreet.publish.mask import (
-    ROWS_PER_CLASS,
-    Filling,
-    Generator,
-    Mask,
-    Noisy,
-    joint,
-    mask,
-)
+from discreet.publish.mask import ROWS_PER_CLASS, Filling, Generator, Mask, Noisy, joint, mask
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import Count
 from discreet.rational import as_integer, positive, rational

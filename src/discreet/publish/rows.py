@@ -20,7 +20,7 @@ from discreet.columns import Categorical, Numeric
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, GeneralizedRandomizedResponse, mechanism_for
 from discreet.mechanisms.local.response import respond
-from discreet.models.inputs import column_array, column_names, read_cells
+from discreet.models.reading import column_array, column_names, read_cells
 from discreet.models.rows import Rows
 from discreet.noise.norm_gamma import check_norm_gamma, norm_gamma
 from discreet.rational import positive, rational

@@ -10,14 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS, Code, CodedQuery, Cuts, Integers, partial_codes
-from discreet.columns import (
-    Bins,
-    Categorical,
-    Numeric,
-    Split,
-    column_name,
-    numeric_column,
-)
+from discreet.columns import Bins, Categorical, Numeric, Split, column_name, numeric_column
 from discreet.queries.choice import Choice
 from discreet.queries.counts import Count
 from discreet.queries.sums import By, Mean

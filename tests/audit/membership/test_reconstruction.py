@@ -8,11 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from discreet import noise
-from discreet.audit.membership import (
-    reconstruct_bits,
-    reconstruct_record,
-    reconstruction_attack,
-)
+from discreet.audit.membership import reconstruct_bits, reconstruct_record, reconstruction_attack
 
 
 @pytest.fixture(scope="module")

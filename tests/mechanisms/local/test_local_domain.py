@@ -13,12 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import testing
-from discreet.mechanisms.local import (
-    Categories,
-    Interval,
-    LocalMechanism,
-    RandomizedResponse,
-)
+from discreet.mechanisms.local import Categories, Interval, LocalMechanism, RandomizedResponse
 from discreet.mechanisms.local.domain import STEPS
 
 

@@ -24,11 +24,7 @@ from discreet.guarantees.fits import (
     whole_plan,
 )
 from discreet.measures import GaussianDP, Measure, PureDP
-from discreet.mechanisms import (
-    Distribution,
-    NoNoise,
-    mechanism_for,
-)
+from discreet.mechanisms import Distribution, NoNoise, mechanism_for
 from discreet.models.cluster import KMeans
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
 from discreet.queries import Additive

@@ -35,9 +35,9 @@ from discreet.models.erm.perturbation import (
     ObjectivePerturbation,
     OutputPerturbation,
     Perturbation,
-    Task,
 )
 from discreet.models.erm.solver import minimise
+from discreet.models.erm.task import Task
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 Floats = npt.NDArray[np.float64]

@@ -16,13 +16,7 @@ from discreet.audit.exact import exact
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.measures import ZCDP, Measure, PureDP
-from discreet.mechanisms import (
-    AboveThreshold,
-    BestOf,
-    PermuteAndFlip,
-    ReportNoisyMax,
-    SparseVector,
-)
+from discreet.mechanisms import AboveThreshold, BestOf, PermuteAndFlip, ReportNoisyMax, SparseVector
 
 Floats = npt.NDArray[np.float64]
 Decisions = tuple[int, ...]

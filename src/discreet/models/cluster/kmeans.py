@@ -19,9 +19,9 @@ from discreet.models.cluster.box import Box, Floats, nearest, spread
 from discreet.models.cluster.lloyd import Lloyd, count_weight
 from discreet.models.cluster.starts import GRID_BITS, Fixed, GridStart, Space, SplitStart, Start
 from discreet.models.facts import Facts
-from discreet.models.inputs import column_array, column_names
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.reading import column_array, column_names
 from discreet.models.rows import Rows
 from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator

@@ -10,13 +10,9 @@ from discreet.models.erm.losses import (
     SmoothHinge,
     Softmax,
 )
-from discreet.models.erm.perturbation import (
-    ObjectivePerturbation,
-    OutputPerturbation,
-    Perturbation,
-    Task,
-)
+from discreet.models.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from discreet.models.erm.step import MinimisedRisk
+from discreet.models.erm.task import Task
 
 __all__ = [
     "FeatureMap",

@@ -14,13 +14,9 @@ from discreet.dataset import PrivateDataset
 from discreet.models.erm.features import MAX_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
-from discreet.models.erm.perturbation import (
-    ObjectivePerturbation,
-    OutputPerturbation,
-    Perturbation,
-    Task,
-)
+from discreet.models.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from discreet.models.erm.step import MinimisedRisk
+from discreet.models.erm.task import Task
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan

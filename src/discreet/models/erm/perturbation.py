@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -15,13 +14,12 @@ import numpy.typing as npt
 from discreet import events, noise
 from discreet.accounting.objective import objective_delta
 from discreet.coding import Sensitivity
-from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.measures import ApproxDP
 from discreet.mechanisms import Distribution, LaplaceDistribution, drawable_scale, mechanism_for
 from discreet.models.erm.features import ONE
-from discreet.models.erm.losses import Loss
-from discreet.models.erm.objective import MAX_ROWS, WEIGHT_STEP, gradient_error
-from discreet.rational import above, float_above, square_root_above
-from discreet.unit import REPLACE_ONE, Unit
+from discreet.models.erm.objective import MAX_ROWS, WEIGHT_STEP
+from discreet.models.erm.task import Task, power_below, shorten
+from discreet.rational import float_above, square_root_above
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,114 +40,6 @@ PLAIN_GRID = Fraction(1, 2**30)
 BALANCE = 5
 #: The number of rows that a default Λ is made for.
 GUESSED_ROWS = 10_000
-
-
-@dataclass(frozen=True)
-class Task:
-    """The public constants of one fit.
-
-    Attributes
-    ----------
-    loss : Loss
-    width : int
-        Features, with the constant one.
-    radius, length : int
-        Bounds on the L2 and L1 norms of a row, in units of 1/ONE.
-    measure : PureDP or ApproxDP
-    unit : Unit
-    alpha : Fraction or None
-        Λ as asked for.
-    rows : int or None
-        A public guess of their number.
-    directions : int or None
-        In about how many directions features vary; all of them by default.
-    """
-
-    loss: Loss
-    width: int
-    radius: int
-    length: int
-    measure: Measure
-    unit: Unit
-    alpha: Fraction | None = None
-    rows: int | None = None
-    directions: int | None = None
-
-    @property
-    def size(self) -> int:
-        """How many weights there are."""
-        return self.loss.outputs * self.width
-
-    @property
-    def epsilon(self) -> Fraction | float:
-        """ε; infinite on public rows without noise."""
-        assert isinstance(self.measure, PureDP | ApproxDP)
-        return self.measure.epsilon
-
-    @property
-    def changed(self) -> int:
-        """In how many rows the sums of two neighbours differ."""
-        return self.unit.rows_per_person * (2 if self.unit.relation is REPLACE_ONE else 1)
-
-    @property
-    def row_squared(self) -> Fraction:
-        """A bound on the squared L2 norm of the gradient of a row."""
-        return self.loss.slope_squared * Fraction(self.radius, ONE) ** 2
-
-    @property
-    def row_length(self) -> Fraction:
-        """A bound on the L1 norm of the gradient of a row."""
-        return self.loss.slope * Fraction(self.length, ONE)
-
-    @cached_property
-    def error(self) -> float:
-        """How far a computed gradient can be from the true one."""
-        return gradient_error(self.loss, self.radius / ONE)
-
-    @cached_property
-    def tolerance(self) -> float:
-        """The norm that the computed gradient must end below: well above rounding errors."""
-        steep = MAX_ROWS * float(self.loss.trace) * (self.radius / ONE) ** 2
-        return 8 * self.error + 8 * steep * math.sqrt(self.size) * float(WEIGHT_STEP)
-
-    @cached_property
-    def most_regulariser(self) -> Fraction:
-        """The largest Λ for which a weight's last digit moves the gradient by less than the tolerance."""
-        return MAX_ROWS * self.loss.trace * Fraction(self.radius, ONE) ** 2
-
-    @cached_property
-    def gradient_bound(self) -> Fraction:
-        """The norm that the true gradient ends below."""
-        return above(self.tolerance + self.error)
-
-    def jacobian(self, regulariser: Fraction) -> Fraction:
-        """A bound on the log-ratio of two neighbours' determinants, rounded up.
-
-        k·r·log(1 + trace·R²/(rΛ)), r the rank: AM-GM on the k·r eigenvalues (``docs/proofs/erm.md``).
-        """
-        loss = self.loss
-        squared = Fraction(self.radius, ONE) ** 2
-        inside = loss.trace * squared / (loss.rank * regulariser)
-        return above(self.unit.rows_per_person * loss.rank * math.log1p(above(float(inside))))
-
-    def minimum_regulariser(self, share: Fraction) -> Fraction:
-        """The least Λ (nearly) whose determinants take at most this `share` of ε."""
-        loss = self.loss
-        assert not isinstance(self.epsilon, float)
-        part = float(share * self.epsilon) / (self.unit.rows_per_person * loss.rank)
-        squared = float(loss.trace) * (self.radius / ONE) ** 2 / loss.rank
-        return _short(Fraction(squared / math.expm1(min(part, 500.0))) * (1 + Fraction(1, 10**9)))
-
-
-def _short(value: Fraction) -> Fraction:
-    """At least `value`, with 24 significant bits."""
-    value = max(value, Fraction(1, 2**60))
-    step = Fraction(2) ** (math.frexp(float(value))[1] - 24)
-    return math.ceil(value / step) * step
-
-
-def _power_below(value: float) -> Fraction:
-    return Fraction(2) ** math.floor(math.log2(value))
 
 
 class Perturbation(ABC):
@@ -236,7 +126,7 @@ class Perturbation(ABC):
 def output_regulariser(task: Task) -> Fraction:
     """Λ for noise on the minimiser, from public constants."""
     if task.alpha is not None:
-        return _short(task.alpha)
+        return shorten(task.alpha)
     if isinstance(task.epsilon, float):
         return PLAIN_REGULARISER
     rows = task.rows or GUESSED_ROWS
@@ -245,15 +135,15 @@ def output_regulariser(task: Task) -> Fraction:
     wide *= math.sqrt(float(task.loss.slope_squared))
     found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
     found *= min(float(task.epsilon), 1e3) ** -0.75
-    return _short(max(Fraction(found), MIN_REGULARISER))
+    return shorten(max(Fraction(found), MIN_REGULARISER))
 
 
 def objective_regulariser(task: Task, rest: Fraction) -> Fraction:
     """Λ for noise in the objective, which has the share `rest` of ε."""
     if isinstance(task.epsilon, float):
-        return PLAIN_REGULARISER if task.alpha is None else _short(task.alpha)
+        return PLAIN_REGULARISER if task.alpha is None else shorten(task.alpha)
     if task.alpha is not None:  # raised rather than refused, so that there is no cliff
-        return _short(max(task.alpha, task.minimum_regulariser(JACOBIAN_SHARE * rest)))
+        return shorten(max(task.alpha, task.minimum_regulariser(JACOBIAN_SHARE * rest)))
     share = GAUSSIAN_SHARE if isinstance(task.measure, ApproxDP) else JACOBIAN_SHARE
     return max(task.minimum_regulariser(share * rest), MIN_REGULARISER)
 
@@ -295,7 +185,7 @@ class OutputPerturbation(Perturbation):
 
     @cached_property
     def grid(self) -> Fraction:
-        return _power_below(float(self._distance) / (16 * math.sqrt(self.task.size)))
+        return power_below(float(self._distance) / (16 * math.sqrt(self.task.size)))
 
     @cached_property
     def moved(self) -> Sensitivity:
@@ -358,7 +248,7 @@ class ObjectivePerturbation(Perturbation):
         flat = (
             rows * task.loss.trace / task.loss.outputs * squared / (task.directions or task.width)
         )
-        return _short(min(task.size * variance / (BALANCE * flat), Fraction(rows, 16)))
+        return shorten(min(task.size * variance / (BALANCE * flat), Fraction(rows, 16)))
 
     def _regulariser(self) -> Fraction:
         return objective_regulariser(self.task, 1 - FINAL_SHARE)
@@ -370,7 +260,7 @@ class ObjectivePerturbation(Perturbation):
         jacobian = task.jacobian(self.regulariser)
         moved = task.changed * task.row_length
         # b's rounding moves the minimum no farther than the tolerance does
-        self._step = _power_below(task.tolerance / math.sqrt(task.size))
+        self._step = power_below(task.tolerance / math.sqrt(task.size))
         self.inner: events.LaplaceObjective | events.GaussianObjective = events.LaplaceObjective(
             self._drawable(moved / (whole - jacobian)), moved, jacobian
         )
@@ -381,7 +271,7 @@ class ObjectivePerturbation(Perturbation):
         distance = 2 * (
             self._far + self._step * square_root_above(Fraction(task.size)) / self.regulariser
         )
-        self._grid = _power_below(float(distance) / (4 * math.sqrt(task.size)))
+        self._grid = power_below(float(distance) / (4 * math.sqrt(task.size)))
         self.moved = _sensitivity(distance, self._grid, task.size)
         self._distribution = LaplaceDistribution(
             drawable_scale(self.moved.l1 / (task.epsilon * FINAL_SHARE))
@@ -418,7 +308,7 @@ class ObjectivePerturbation(Perturbation):
         def enough(sigma: Fraction) -> bool:
             return objective_delta(self._gaussian(sigma, epsilon, jacobian)) <= delta
 
-        high = _short(square_root_above(self.task.row_squared) + Fraction(1, 2**20))
+        high = shorten(square_root_above(self.task.row_squared) + Fraction(1, 2**20))
         for _ in range(64):
             if enough(high):
                 break
@@ -429,7 +319,7 @@ class ObjectivePerturbation(Perturbation):
         while enough(low):
             low, high = low / 2, low
         while high - low > high / 10**7:
-            middle = _short((low + high) / 2)
+            middle = shorten((low + high) / 2)
             if middle >= high:
                 break
             low, high = (low, middle) if enough(middle) else (middle, high)
