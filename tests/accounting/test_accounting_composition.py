@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import mpmath
@@ -22,11 +21,7 @@ from discreet.measures import (
 )
 from discreet.measures.loss import identity
 
-
-@pytest.fixture(autouse=True)
-def many_digits() -> Iterator[None]:
-    with mpmath.workdps(40):
-        yield
+pytestmark = pytest.mark.usefixtures("many_digits")
 
 
 def number(value: Fraction | float) -> mpmath.mpf:

@@ -121,7 +121,7 @@ def test_every_additive_law_has_a_claim():
     for distribution in testing.DISTRIBUTIONS:
         if isinstance(distribution, mechanisms.NoNoise):
             continue
-        assert f"{type(law).__module__}.{type(law).__name__}.run" in told
+        assert f"{type(distribution).__module__}.{type(distribution).__name__}.run" in told
 
 
 def test_links_in_the_documents_lead_somewhere():
