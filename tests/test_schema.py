@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.schema import UnknownColumn
+from profiles import max_examples
 
 WEIRD = dp.Schema(
     {
@@ -48,7 +49,7 @@ def test_weird_names_and_values_survive_a_file(tmp_path: Path) -> None:
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@max_examples(150)
 @given(
     st.dictionaries(text, st.floats(-1e200, 1e200), min_size=1, max_size=4),
     st.lists(text, min_size=1, max_size=5, unique=True),

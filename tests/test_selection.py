@@ -18,16 +18,13 @@ from discreet.coding import MIX_PRIME, Between, Part
 from discreet.engines.arrays import Arrays
 from discreet.schema import order_codes
 from discreet.selection import Selection
+from small_tables import draw_table
 
 SCHEMA = dp.Schema(x=dp.Real(0, 10), c=dp.Categorical("a", "b"))
+COLUMNS = {"x": (0, 10), "c": ["a", "b"]}
 COUNT = events.DiscreteLaplace(2, 1)
 HALF = dp.PureDP("1/2")
 SPLIT = Between(Part(order_codes(SCHEMA), 16), 0, 3)
-
-
-def table(n=300, seed=0):
-    draw = np.random.default_rng(seed)
-    return {"x": draw.uniform(0, 10, n), "c": draw.choice(["a", "b"], n).astype(object)}
 
 
 def plan_of(*settings, weights=None, split=None, shape="1", gamma="1/3"):
@@ -38,7 +35,7 @@ def plan_of(*settings, weights=None, split=None, shape="1", gamma="1/3"):
 
 def dataset(limit=100, unit=dp.ADD_REMOVE, rows=None):
     ledger = dp.Ledger(limit=dp.PureDP(limit), unit=dp.Unit(unit) if rows is None else unit)
-    return dp.PrivateDataset(rows or table(), SCHEMA, ledger=ledger)
+    return dp.PrivateDataset(rows or draw_table(300, **COLUMNS), SCHEMA, ledger=ledger)
 
 
 def select(data, plan, run):
@@ -175,7 +172,7 @@ def _dealt(rows, letter):
 
 @pytest.mark.parametrize("form", ["arrays", "polars", "duckdb"])
 def test_a_split_deals_every_row_to_one_part(form):
-    rows = table(2000)
+    rows = draw_table(2000, **COLUMNS)
     if form == "polars":
         source = pl.DataFrame(rows)
     elif form == "duckdb":

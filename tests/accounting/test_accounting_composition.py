@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import mpmath
@@ -14,11 +13,7 @@ from discreet import accounting, events
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PrivacyLoss, PureDP, Renyi, convert
 from discreet.measures.loss import identity
 
-
-@pytest.fixture(autouse=True)
-def many_digits() -> Iterator[None]:
-    with mpmath.workdps(40):
-        yield
+pytestmark = pytest.mark.usefixtures("many_digits")
 
 
 def number(value: Fraction | float) -> mpmath.mpf:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import dp_accounting
@@ -27,10 +26,7 @@ ANALYTIC_SIGMA = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def many_digits() -> Iterator[None]:
-    with mpmath.workdps(40):
-        yield
+pytestmark = pytest.mark.usefixtures("many_digits")
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "sigma"), ANALYTIC_SIGMA)

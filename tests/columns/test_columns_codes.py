@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 import discreet as dp
@@ -16,13 +16,14 @@ from discreet.coding import PRODUCT_BITS, VALUE_BITS
 from discreet.coding.chunks import Chunk
 from discreet.engines.arrays import Arrays
 from payment import check_own_words
+from profiles import max_examples
 
 
 def codes(schema: dp.Schema, name: str, **columns: list[Any]) -> list[int]:
     return Chunk(Arrays(columns)._columns).code(schema.code(name)).tolist()
 
 
-@settings(max_examples=500)
+@max_examples(500)
 @given(
     st.floats(-1e200, 1e200), st.floats(1e-200, 1e200), st.sampled_from([VALUE_BITS, PRODUCT_BITS])
 )
@@ -38,7 +39,7 @@ def test_grids_reach_from_zero_to_the_top(lower: float, width: float, bits: int)
         assert 0 <= grid.of(value) <= 2**bits
 
 
-@settings(max_examples=300)
+@max_examples(300)
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.floats(0, 1))
 def test_grids_are_nested_and_near(lower: float, width: float, share: float) -> None:
     column = dp.Real(lower, lower + width)
@@ -50,7 +51,7 @@ def test_grids_are_nested_and_near(lower: float, width: float, share: float) -> 
     assert abs(middle - Fraction(x)) <= step * (Fraction(1, 2) + Fraction(1, 2**10))
 
 
-@settings(max_examples=300)
+@max_examples(300)
 @given(st.floats(-1e200, 1e200), st.floats(0, 1e200))
 def test_summands_keep_zero_and_their_range(lower: float, width: float) -> None:
     try:
@@ -134,7 +135,7 @@ def test_nearest_gives_ties_to_the_first_centre() -> None:
     assert outside.labels("near") == (0, 1)
 
 
-@settings(max_examples=100, deadline=None)
+@max_examples(100)
 @given(
     st.lists(st.tuples(st.floats(0, 10), st.floats(-5, 5)), min_size=1, max_size=6),
     st.integers(0, 10**6),

@@ -12,22 +12,16 @@ import pytest
 import discreet as dp
 from discreet import events, mechanisms, testing
 from discreet.engines.arrays import Arrays
+from small_tables import draw_table
 
 SCHEMA = dp.Schema(x=dp.Real(0, 10), y=dp.Integer(0, 4), c=dp.Categorical("a", "b"))
-
-
-def table(n=200, seed=0):
-    rng = np.random.default_rng(seed)
-    return {
-        "x": rng.uniform(0, 10, n),
-        "y": rng.integers(0, 5, n),
-        "c": rng.choice(["a", "b"], n).astype(object),
-    }
+COLUMNS = {"x": (0, 10), "y": range(5), "c": ["a", "b"]}
+ROWS = draw_table(200, **COLUMNS)
 
 
 def dataset(limit=None, **options):
     ledger = dp.Ledger(limit=limit or dp.PureDP(10))
-    return dp.PrivateDataset(table(), SCHEMA, ledger=ledger, **options)
+    return dp.PrivateDataset(ROWS, SCHEMA, ledger=ledger, **options)
 
 
 HOWS = [
@@ -57,7 +51,7 @@ def test_a_release_fits_a_limit_of_exactly_its_measure_and_no_second_one(query, 
         return
     measure = budget if isinstance(budget, dp.measures.Measure) else budget.measure
     ledger = dp.Ledger(limit=measure)
-    data = dp.PrivateDataset(table(), SCHEMA, ledger=ledger)
+    data = dp.PrivateDataset(ROWS, SCHEMA, ledger=ledger)
     release = data.release(query, budget)
     assert release.is_private
     assert release.entry.event == release.event
@@ -136,7 +130,9 @@ def test_an_error_that_depends_on_rows_asks_for_them():
 
 def test_replace_one_takes_the_number_of_rows_as_public():
     unit = dp.Unit(dp.REPLACE_ONE)
-    data = dp.PrivateDataset(table(50), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(2), unit=unit))
+    data = dp.PrivateDataset(
+        draw_table(50, **COLUMNS), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(2), unit=unit)
+    )
     count = data.release(dp.Count(), dp.PureDP(1))
     assert count.value == 50
     assert count.measure == dp.PureDP(0)
@@ -150,7 +146,7 @@ def test_a_declared_number_of_rows_is_never_compared_with_the_data():
     unit = dp.Unit(dp.REPLACE_ONE)
     ledger = dp.Ledger(limit=dp.PureDP(9), unit=unit)
     for n in (0, 1, 50):
-        data = dp.PrivateDataset(table(n), SCHEMA, ledger=ledger, rows=1000)
+        data = dp.PrivateDataset(draw_table(n, **COLUMNS), SCHEMA, ledger=ledger, rows=1000)
         assert data.release(dp.Count(), dp.PureDP(1)).value == 1000
         data.release(dp.Mean("x"), dp.PureDP(1))
 
@@ -218,16 +214,16 @@ def test_several_quantiles_are_a_repeated_event_in_a_plan_too():
 
 
 def test_public_rows_are_marked_and_cost_nothing():
-    data = dp.PrivateDataset(table(), SCHEMA, unit=dp.PUBLIC)
+    data = dp.PrivateDataset(ROWS, SCHEMA, unit=dp.PUBLIC)
     release = data.release(dp.Count(), dp.PureDP(1))
     assert not release.is_private
     assert "NOT PRIVATE" in repr(release)
     assert release.entry is None
     exact = data.release(dp.Mean("x"), dp.PureDP(math.inf))
-    assert exact.value == pytest.approx(table()["x"].mean(), abs=1e-5)
+    assert exact.value == pytest.approx(ROWS["x"].mean(), abs=1e-5)
     assert exact.stderr == 0.0
     median = data.release(dp.Median("y"), dp.PureDP(math.inf)).value
-    assert median == np.median(table()["y"])
+    assert median == np.median(ROWS["y"])
     assert testing.exact_totals(data, dp.Count()).tolist() == [[200]]
 
 
@@ -244,8 +240,8 @@ def test_no_noise_is_refused_on_private_rows(query, budget):
 )
 def test_an_enormous_budget_is_answered_not_refused_after_the_charge(query, budget):
     ledger = dp.Ledger(limit=budget)
-    release = dp.PrivateDataset(table(), SCHEMA, ledger=ledger).release(query, budget)
-    exact = dp.PrivateDataset(table(), SCHEMA, unit=dp.PUBLIC).release(query, dp.PureDP(math.inf))
+    release = dp.PrivateDataset(ROWS, SCHEMA, ledger=ledger).release(query, budget)
+    exact = dp.PrivateDataset(ROWS, SCHEMA, unit=dp.PUBLIC).release(query, dp.PureDP(math.inf))
     assert release.value == pytest.approx(
         exact.value, rel=0.02
     )  # a median may be any value in a gap
@@ -282,7 +278,9 @@ def test_repr_and_errors_show_no_row():
 @pytest.mark.parametrize("query", testing.QUERIES, ids=repr)
 def test_no_row_and_one_row_answer_in_the_usual_shape(query, n):
     usual = dataset().release(query, dp.PureDP(1)).value
-    small = dp.PrivateDataset(table(n), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1)))
+    small = dp.PrivateDataset(
+        draw_table(n, **COLUMNS), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1))
+    )
     value = small.release(query, dp.PureDP(1)).value
     for a, b in zip(parts(value), parts(usual), strict=True):
         assert np.shape(a) == np.shape(b)
@@ -298,11 +296,11 @@ def parts(value):
 
 
 BAD = [
-    (lambda: dp.PrivateDataset(table(), SCHEMA), ValueError, "ledger"),
-    (lambda: dp.PrivateDataset(table(), SCHEMA, unit=dp.ADD_REMOVE), ValueError, "ledger"),
-    (lambda: dp.PrivateDataset(table(), SCHEMA, unit="row"), TypeError, "unit"),
-    (lambda: dp.PrivateDataset(table(), {"x": 1}, unit=dp.PUBLIC), TypeError, "schema"),
-    (lambda: dp.PrivateDataset(table(), SCHEMA, ledger=5), TypeError, "ledger"),
+    (lambda: dp.PrivateDataset(ROWS, SCHEMA), ValueError, "ledger"),
+    (lambda: dp.PrivateDataset(ROWS, SCHEMA, unit=dp.ADD_REMOVE), ValueError, "ledger"),
+    (lambda: dp.PrivateDataset(ROWS, SCHEMA, unit="row"), TypeError, "unit"),
+    (lambda: dp.PrivateDataset(ROWS, {"x": 1}, unit=dp.PUBLIC), TypeError, "schema"),
+    (lambda: dp.PrivateDataset(ROWS, SCHEMA, ledger=5), TypeError, "ledger"),
     (lambda: dp.PrivateDataset(5, SCHEMA, unit=dp.PUBLIC), TypeError, "data"),
     (lambda: dataset(rows=5), ValueError, "rows"),
     (lambda: dataset(unit=dp.REPLACE_ONE), ValueError, "unit"),
@@ -313,7 +311,7 @@ BAD = [
     ),
     (
         lambda: dp.PrivateDataset(
-            table(), SCHEMA, unit=dp.PUBLIC, ledger=dp.Ledger(limit=dp.PureDP(1))
+            ROWS, SCHEMA, unit=dp.PUBLIC, ledger=dp.Ledger(limit=dp.PureDP(1))
         ),
         ValueError,
         "ledger",

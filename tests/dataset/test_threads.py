@@ -24,10 +24,12 @@ from discreet.engines.turns import DUCKDB_RELATIONS, Turn, share_turn
 from discreet.engines.wrappers import RowCache
 from discreet.ledger import PaidPlan
 from discreet.selection import Selection
+from small_tables import draw_table
 
 SCHEMA = dp.Schema(x=dp.Real(0, 1), n=dp.Integer(0, 9), c=dp.Categorical("a", "b", "c")).derive(
     half=dp.Bins("x", [0.5]), near=dp.Nearest(["x", "n"], [(0.1, 1), (0.9, 8)])
 )
+ROWS = draw_table(80, seed=2, x=(-0.2, 1.2), n=range(-2, 12), c=["a", "b", "c", "other"])
 #: So little noise that a draw other than 0 has a chance of 2e^-1000.
 SURE = dp.PureDP(1000)
 EVENT = events.DiscreteLaplace("1/1000", 1)
@@ -38,17 +40,8 @@ QUERIES = [
 ]
 
 
-def table(rows: int = 80) -> dict[str, Any]:
-    draw = np.random.default_rng(2)
-    return {
-        "x": draw.uniform(-0.2, 1.2, rows),
-        "n": draw.integers(-2, 12, rows),
-        "c": draw.choice(np.array(["a", "b", "c", "other"], dtype=object), rows),
-    }
-
-
 def dataset(source: Any = None) -> dp.PrivateDataset:
-    source = table() if source is None else source
+    source = ROWS if source is None else source
     return dp.PrivateDataset(source, SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10**9)))
 
 
@@ -121,7 +114,7 @@ MANY = pytest.param(32, 100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]
 def test_each_thread_of_a_prepaid_door_has_the_answer_to_its_own_query(
     form: str, threads: int, releases: int
 ) -> None:
-    source: Any = table()
+    source: Any = ROWS
     if form != "arrays":
         source = pl.DataFrame(source, strict=False)
         source = source.lazy() if form == "polars lazy" else source
@@ -150,7 +143,7 @@ def test_kept_codes_serve_the_query_that_they_were_made_for(
 ) -> None:
     """Also while other threads make room for their own."""
     monkeypatch.setattr("discreet.engines.code_cache.MAX_CODES", 3)
-    engine = Arrays(table())
+    engine = Arrays(ROWS)
     kept = CodeCache(engine)
     coded = [query.coded(SCHEMA, dp.Unit()) for query in QUERIES]
     wanted = [engine.totals(query).tolist() for query in coded]
@@ -166,7 +159,7 @@ def test_kept_codes_serve_the_query_that_they_were_made_for(
 
 def test_columns_kept_for_a_lazy_frame_are_those_of_the_query() -> None:
     """Even if another thread asks something else just while they are looked up."""
-    engine = Frames(pl.DataFrame(table(), strict=False).lazy())
+    engine = Frames(pl.DataFrame(ROWS, strict=False).lazy())
     first, second = (dp.Count(by=name).coded(SCHEMA, dp.Unit()) for name in ("c", "half"))
     wanted, others = engine.totals(first).tolist(), [second]
 
@@ -191,7 +184,7 @@ def test_threads_of_one_run_read_rows_once(monkeypatch: pytest.MonkeyPatch) -> N
         return honest(self, *arguments)
 
     monkeypatch.setattr(Arrays, "rows", slow)
-    kept = RowCache(Arrays(table()))
+    kept = RowCache(Arrays(ROWS))
     query = dp.Count().coded(SCHEMA, dp.Unit())
     asked = [(SCHEMA.code("x"),), (SCHEMA.code("n"),)]
     wanted = [honest(kept._engine, query, codes).tolist() for codes in asked]  # type: ignore[arg-type]
@@ -204,7 +197,7 @@ def test_threads_of_one_run_read_rows_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert failed == []
     assert all(found)
     reads.clear()
-    same = RowCache(Arrays(table()))
+    same = RowCache(Arrays(ROWS))
     in_threads(6, lambda _: same.rows(query, asked[0]))
     assert len(reads) == 1
 
@@ -240,7 +233,7 @@ def in_child(act: Callable[[], bool]) -> int:
 
 def parquet(folder: Path) -> Path:
     path = folder / "table.parquet"
-    pl.DataFrame(table(), strict=False).write_parquet(path)
+    pl.DataFrame(ROWS, strict=False).write_parquet(path)
     return path
 
 

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.coding.clipping import LARGEST_CODE, clip_rows
+from profiles import max_examples
 
 
-@settings(max_examples=300, deadline=None)
+@max_examples(300)
 @given(
     st.integers(1, 1000),
     st.integers(0, 2**31 - 1) | st.integers(0, 50) | st.sampled_from([2**20, 2**20 - 1]),

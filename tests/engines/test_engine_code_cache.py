@@ -14,6 +14,7 @@ from discreet.engines.arrays import Arrays
 from discreet.engines.code_cache import CHUNK, CodeCache, with_cache
 from discreet.engines.frames import Frames
 from discreet.queries import Cells, CentredSums, ClassResiduals, Marginals, NumberResiduals
+from small_tables import draw_table
 
 SCHEMA = dp.Schema(
     x=dp.Real(0, 1), n=dp.Integer(0, 9), c=dp.Categorical("a", "b", "c"), y=dp.Categorical(0, 1)
@@ -37,22 +38,19 @@ QUERIES = [
 ]
 
 
-def table(rows: int) -> dict[str, Any]:
-    draw = np.random.default_rng(rows)
-    x = draw.random(rows) * 1.4 - 0.2
-    x[::7] = np.nan
-    letters = draw.choice(np.array(["a", "b", "c", "other"], dtype=object), rows)
-    return {
-        "x": x,
-        "n": draw.integers(-3, 14, rows),
-        "c": letters,
-        "y": draw.integers(0, 3, rows),
-        "id": draw.integers(0, max(1, rows // 3), rows),
-    }
+def numbers_and_gaps(rows: int) -> dict[str, Any]:
+    letters, ids = ["a", "b", "c", "other"], range(max(1, rows // 3))
+    numbers: dict[str, Any] = {"x": (-0.2, 1.2), "c": letters, "n": range(-3, 14), "y": range(3)}
+    table = draw_table(rows, seed=rows, **numbers, id=ids)
+    table["x"][::7] = np.nan
+    return table
 
 
 def engines(rows: int) -> list[Engine]:
-    return [Arrays(table(rows)), Frames(pl.DataFrame(table(rows), strict=False))]
+    return [
+        Arrays(numbers_and_gaps(rows)),
+        Frames(pl.DataFrame(numbers_and_gaps(rows), strict=False)),
+    ]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 500])
@@ -67,7 +65,7 @@ def test_the_same_integers(rows: int) -> None:
 
 def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.engines.code_cache.MAX_CODES", 2)
-    engine = Arrays(table(200))
+    engine = Arrays(numbers_and_gaps(200))
     kept = CodeCache(engine)
     for start in range(12):  # equal numbers of objects, none of them the same for long
         cells = Cells({"part": dp.Bins("n", [1 + start % 8])})
@@ -78,13 +76,15 @@ def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPat
 
 
 def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Arrays(table(100))
+    engine = Arrays(numbers_and_gaps(100))
     assert isinstance(with_cache(engine, 3), CodeCache)
     assert isinstance(with_cache(engine, 0), CodeCache)
     assert with_cache(engine, 2) is engine
     assert with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
     assert not isinstance(with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9), CodeCache)
-    assert not isinstance(with_cache(Frames(pl.LazyFrame(table(9), strict=False)), 9), CodeCache)
+    assert not isinstance(
+        with_cache(Frames(pl.LazyFrame(numbers_and_gaps(9), strict=False)), 9), CodeCache
+    )
     monkeypatch.setattr("discreet.engines.code_cache.MAX_KEPT", 100)
     kept, coded = CodeCache(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
     assert np.array_equal(kept.totals(coded), engine.totals(coded))
@@ -102,7 +102,7 @@ def test_rows_are_read_once() -> None:
         def totals(self, query: CodedQuery) -> Any:
             raise AssertionError("the codes are kept")
 
-    kept = CodeCache(Counted(table(100)))
+    kept = CodeCache(Counted(numbers_and_gaps(100)))
     for _ in range(5):
         kept.totals(QUERIES[-2].coded(SCHEMA, dp.Unit()))
     assert len(read) == 1

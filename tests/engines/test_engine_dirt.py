@@ -20,12 +20,13 @@ import pandas as pd
 import polars as pl
 import pytest
 import tables
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.engines.base import EngineFailed
 from discreet.testing import exact_totals
+from profiles import max_examples
 
 SCHEMA = dp.Schema(
     x=dp.Real(-1, 1e6),
@@ -185,7 +186,7 @@ def test_files_are_read_by_the_rule(tmp_path: Path) -> None:
         assert exact_totals(dataset, query).tolist() == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@max_examples(150)
 @given(st.binary(max_size=200))
 def test_files_of_any_bytes(tmp_path_factory: Any, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "bytes.csv"

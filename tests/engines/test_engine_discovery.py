@@ -20,7 +20,7 @@ SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
 KINDS = {"town": "text", "x": "real", "n": "whole", "who": "whole"}
 
 
-def rows(count: int = 300) -> dict[str, list[Any]]:
+def towns_and_gaps(count: int = 300) -> dict[str, list[Any]]:
     rng = np.random.default_rng(0)
     special = {0: None, 1: math.nan, 2: math.inf, 3: -math.inf, 4: 5e-324, 5: 1e300}
     return {
@@ -49,7 +49,7 @@ def found(source: Any) -> list[Any]:
 
 @pytest.mark.parametrize("form", ["arrow", "dask", "parquet", "duckdb"])
 def test_discoveries_count_the_same(form: str, tmp_path: Path) -> None:
-    table = rows()
+    table = towns_and_gaps()
     sources = {
         "arrow": lambda: tables.arrow(table, KINDS),
         "dask": lambda: tables.dask_frame(table, KINDS),
@@ -60,7 +60,7 @@ def test_discoveries_count_the_same(form: str, tmp_path: Path) -> None:
 
 
 def test_discoveries_count_the_same_in_postgresql(postgres_server: Any) -> None:
-    table = rows()
+    table = towns_and_gaps()
     url = tables.postgres_url(table, KINDS, postgres_server, "discoveries")
     assert found(url) == found(table)
 

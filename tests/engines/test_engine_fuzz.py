@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz
+import fuzz_models
 import numpy as np
 import pytest
 import tables
@@ -24,9 +25,9 @@ def in_process(seed: int, pairs: int, folder: Path) -> list[Any]:
     found: list[Any] = []
     for pair in range(pairs):
         if pair % ESTIMATOR == ESTIMATOR - 1:
-            found += fuzz.estimator_differences(draw)
+            found += fuzz_models.estimator_differences(draw)
         elif pair % MECHANISM == 1:
-            found += fuzz.mechanism_differences(draw)
+            found += fuzz_models.mechanism_differences(draw)
         else:
             name = draw.choice(OTHERS if pair % SLOWER == 0 else QUICK)
             found += fuzz.differences(draw, name, fuzz.FORMS[name], folder)

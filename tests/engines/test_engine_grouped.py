@@ -18,6 +18,7 @@ from discreet.engines import arrays, grouped, tallies
 from discreet.engines.arrays import Arrays
 from discreet.queries import Marginals
 from discreet.testing import exact_totals
+from small_tables import as_columns, as_rows
 
 GRID = Grid("x", -1.0, 1.0, 0.0, -1.0, 2.0**13, 0.0)
 FINE = Grid("y", 0.0, 1.0, 0.5, 0.0, 2.0**20, 0.0)
@@ -109,7 +110,7 @@ MARGINALS = [
 
 def wanted_totals(query: Marginals, table: tables.Table) -> list[list[int]]:
     """The vector by the text of `Marginals`, in plain Python."""
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     labels = query.labels(SCHEMA)
     bits = query.bits(SCHEMA)
     width = len(query.terms(SCHEMA))
@@ -158,7 +159,7 @@ def place_of(name: str, row: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("name", ["dirty", "empty"])
 def test_marginals_on_engines_of_this_process(name: str, tmp_path: Path) -> None:
-    table = matrix._table(matrix.DATA[name])
+    table = as_columns(matrix.DATA[name], matrix.KINDS)
     forms = {
         **tables.forms(table, matrix.KINDS, tmp_path),
         "dask": tables.dask_frame(table, matrix.KINDS),
@@ -174,7 +175,7 @@ def test_marginals_of_persons(tmp_path: Path) -> None:
     """Ids limit rows in the same way on every engine."""
     draw = random.Random(4)
     rows = draw.sample(matrix.DATA["dirty"], 150)
-    table = matrix._table([(*row[:-1], draw.randrange(30)) for row in rows])
+    table = as_columns([(*row[:-1], draw.randrange(30)) for row in rows], matrix.KINDS)
     unit = dp.Unit(dp.PUBLIC, "person", 2)
     for query in MARGINALS:
         found = {

@@ -13,6 +13,7 @@ import tables
 
 import discreet as dp
 from discreet.testing import exact_totals
+from small_tables import as_columns, as_rows
 
 SCHEMA = dp.Schema(
     x=dp.Real(-10, 50),
@@ -35,12 +36,6 @@ KINDS = {
     "flag": "flag", "rating": "real", "person": "whole",
 }  # fmt: skip
 NAN, INF = math.nan, math.inf
-
-
-def _table(rows: list[tuple[Any, ...]]) -> tables.Table:
-    names = list(KINDS)
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
-
 
 GOOD = (3.25, 2.5, 4, 17, "F", "b", True, 3.5, 1)
 
@@ -152,9 +147,9 @@ CASES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
 
 @pytest.fixture(scope="module", params=TABLES)
 def data(request: Any, tmp_path_factory: Any) -> tuple[list[oracle.Row], dict[str, Any]]:
-    table = _table(DATA[request.param])
+    table = as_columns(DATA[request.param], KINDS)
     folder: Path = tmp_path_factory.mktemp("table")
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     return rows, tables.forms(table, KINDS, folder)
 
 

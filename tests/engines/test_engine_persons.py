@@ -15,12 +15,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import tables
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
+from profiles import max_examples
+from small_tables import as_rows
 
 SCHEMA = dp.Schema(x=dp.Real(0, 1), wide=dp.Integer(-(2**30), 2**30), s=dp.Categorical("a", "b"))
 UNIT = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
@@ -64,7 +66,7 @@ PERSONS: dict[str, tuple[str, list[Any]]] = {
 def test_ids_of_every_type(kind: str, tmp_path: Path) -> None:
     column, persons = PERSONS[kind]
     table = sample(len(kind), persons)
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     queries = QUERIES if kind == "text" else QUERIES[len(kind) % 2 :: 2]
     kinds = {"x": "real", "wide": "whole", "s": "text", "person": column}
     for query, test, uses in queries:
@@ -78,7 +80,7 @@ def test_ids_of_every_type(kind: str, tmp_path: Path) -> None:
 def test_ids_of_objects_and_decimals() -> None:
     mixed = [1, 1.0, True, "1", "a", None, math.nan, [1], (1,), 10**400, 10**30, 10**30 + 1, pd.NA]
     table = sample(7, mixed)
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     for query, test, uses in QUERIES:
         wanted = oracle.totals(query, SCHEMA, rows, test, uses, "person", 2)
         for form, build in tables.LOOSE.items():
@@ -86,7 +88,7 @@ def test_ids_of_objects_and_decimals() -> None:
     # different decimals that are one double are different persons
     persons = [decimal.Decimal(10**30), decimal.Decimal(10**30 + 1)]
     table = sample(8, persons)
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     for row in rows:
         row["person"] = str(row["person"])
     column = pa.array(table["person"], pa.decimal128(38, 0))
@@ -107,7 +109,7 @@ def test_ids_of_a_type_that_has_no_names_are_refused() -> None:
         dp.PrivateDataset(table, SCHEMA, unit=dp.Unit(dp.PUBLIC, "nobody", 1))
 
 
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
 def test_what_is_kept_depends_on_that_person_alone(seed: int, most: int, condition: bool) -> None:
     """Totals add up over persons, whoever else is in the table and however rows are ordered."""

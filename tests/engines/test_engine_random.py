@@ -9,11 +9,13 @@ from typing import Any
 import oracle
 import pytest
 import tables
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.testing import exact_totals
+from profiles import max_examples
+from small_tables import as_rows
 
 KINDS = {"x": "real", "n": "whole", "s": "text"}
 SIZES = st.floats(1e-250, 1e250) | st.sampled_from([1.0, 0.1, 3.0, 1e-270, 1e270, 2.0**-500])
@@ -67,7 +69,7 @@ QUERIES = [
 
 
 def compare(schema: dp.Schema, table: tables.Table, builders: Any, queries: list[Any]) -> None:
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     for query in queries:
         wanted = oracle.totals(query, schema, rows)
         for form, build in builders.items():
@@ -75,7 +77,7 @@ def compare(schema: dp.Schema, table: tables.Table, builders: Any, queries: list
             assert exact_totals(dataset, query).tolist() == wanted, (form, query)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@max_examples(150, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_numpy_lists_and_files(tmp_path_factory: Any, case: tuple[dp.Schema, tables.Table]) -> None:
     folder: Path = tmp_path_factory.getbasetemp()
@@ -91,7 +93,7 @@ FRAMES = ["polars", "pandas", "pandas nullable", "pandas arrow", "pyarrow", "duc
 
 
 @pytest.mark.parametrize("form", FRAMES)
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@max_examples(10, suppress_health_check=list(HealthCheck))
 @given(cases(), st.integers(0, 3))
 def test_frames(form: str, case: tuple[dp.Schema, tables.Table], first: int) -> None:
     builders = {form: lambda table: tables.TYPED[form](table, KINDS)}
@@ -100,7 +102,7 @@ def test_frames(form: str, case: tuple[dp.Schema, tables.Table], first: int) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FRAMES)
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@max_examples(300, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_frames_at_length(form: str, case: tuple[dp.Schema, tables.Table]) -> None:
     builders = {form: lambda table: tables.TYPED[form](table, KINDS)}

@@ -14,19 +14,16 @@ import test_engine_matrix as matrix
 
 import discreet as dp
 from discreet.testing import exact_totals
+from small_tables import as_columns, as_rows
 
 #: Queries that are asked about persons: each kind of sum, filter and group once.
 PERSONS = ["histogram", "sum of score", "mean where", "moments", "gram by", "quantile by"]
 PERSON = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
 
 
-def rows_of(table: tables.Table) -> list[oracle.Row]:
-    return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
-
-
 def check(source: Any, table: tables.Table, cases: list[str], persons: list[str]) -> None:
     """Every case equals the oracle, and those about persons with ids too."""
-    rows = rows_of(table)
+    rows = as_rows(table)
     dataset = dp.PrivateDataset(source, matrix.SCHEMA, unit=dp.PUBLIC)
     for case in cases:
         query, predicate, uses = matrix.CASES[case]
@@ -39,8 +36,8 @@ def check(source: Any, table: tables.Table, cases: list[str], persons: list[str]
         assert exact_totals(dataset, query).tolist() == wanted, case
 
 
-DIRTY = matrix._table(matrix.DATA["dirty"])
-EMPTY = matrix._table([])
+DIRTY = as_columns(matrix.DATA["dirty"], matrix.KINDS)
+EMPTY = as_columns([], matrix.KINDS)
 ALL = list(matrix.CASES)
 OTHERS = [name for name in matrix.DATA if name not in ("dirty", "empty")]
 
@@ -56,7 +53,7 @@ def test_dask_without_rows() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_dask_at_length(name: str) -> None:
-    table = matrix._table(matrix.DATA[name])
+    table = as_columns(matrix.DATA[name], matrix.KINDS)
     check(tables.dask_frame(table, matrix.KINDS), table, ALL, ALL)
 
 
@@ -68,7 +65,7 @@ def test_postgres(postgres_server: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_postgres_at_length(postgres_server: Any, name: str) -> None:
-    table = matrix._table(matrix.DATA[name])
+    table = as_columns(matrix.DATA[name], matrix.KINDS)
     check(tables.postgres_url(table, matrix.KINDS, postgres_server), table, ALL, ALL)
 
 
@@ -94,7 +91,7 @@ def test_spark(spark: Any) -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("name", OTHERS)
 def test_spark_at_length(spark: Any, name: str) -> None:
-    table = matrix._table(matrix.DATA[name])
+    table = as_columns(matrix.DATA[name], matrix.KINDS)
     check(tables.spark_frame(table, matrix.KINDS, spark), table, ALL, PERSONS)
 
 
@@ -182,6 +179,6 @@ def test_dask_types(convert: bool) -> None:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_discoveries_in_spark(spark: Any) -> None:
-    table = discovery.rows(120)
+    table = discovery.towns_and_gaps(120)
     frame = tables.spark_frame(table, discovery.KINDS, spark)
     assert discovery.found(frame) == discovery.found(table)

@@ -25,9 +25,10 @@ from discreet.engines import delimited, kept
 from discreet.engines.base import EngineFailed
 from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
+from small_tables import as_columns, as_rows
 
 PERSON = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
-DIRTY = matrix._table(matrix.DATA["dirty"])
+DIRTY = as_columns(matrix.DATA["dirty"], matrix.KINDS)
 CASES = ["histogram", "sum of score", "mean where", "moments", "gram by", "quantile by"]
 
 
@@ -141,7 +142,7 @@ def test_rows_of_persons_are_kept_while_a_csv_file_streams(
         "person": [draw.choice(["", *(f"p{i}" for i in range(40))]) for _ in range(400)],
     }
     schema = dp.Schema(x=dp.Real(0, 1), s=dp.Categorical("a", "b"))
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    rows = as_rows(table)
     rows = [{**row, "person": row["person"] or None} for row in rows]
     monkeypatch.setattr(delimited, "CHUNK", 7)
     monkeypatch.setattr(kept, "CHUNK", 7)

@@ -16,6 +16,7 @@ import tables
 
 import discreet as dp
 from discreet.testing import exact_totals
+from small_tables import draw_table
 
 KINDS = {"x": "real", "c": "text", "n": "whole", "id": "whole"}
 SCHEMA = dp.Schema(x=dp.Real(0, 1), c=dp.Categorical("a", "b", "c"), n=dp.Integer(0, 9))
@@ -36,14 +37,10 @@ SUMS: list[dp.Query] = [
 ]
 
 
-def table(rows: int = 60) -> tables.Table:
-    draw = np.random.default_rng(4)
-    return {
-        "x": draw.uniform(-0.1, 1.1, rows).tolist(),
-        "c": draw.choice(["a", "b", "c", "d"], rows).tolist(),
-        "n": draw.integers(-1, 11, rows).tolist(),
-        "id": draw.integers(0, rows // 2, rows).tolist(),
-    }
+def plain_cells(rows: int = 60) -> tables.Table:
+    ids, letters = range(rows // 2), ["a", "b", "c", "d"]
+    drawn = draw_table(rows, seed=4, x=(-0.1, 1.1), c=letters, n=range(-1, 11), id=ids)
+    return {name: cells.tolist() for name, cells in drawn.items()}
 
 
 def in_threads(threads: int, act: Callable[[int], Any]) -> list[Any]:
@@ -77,7 +74,7 @@ def check(source: Any, threads: int, releases: int) -> None:
     ledgers = [dp.Ledger(limit=dp.PureDP(10**9), unit=each) for each in (unit, PERSONS)]
     private = [dp.PrivateDataset(source, SCHEMA, ledger=ledger) for ledger in ledgers]
     public = dp.PrivateDataset(source, SCHEMA, unit=dp.PUBLIC)
-    rows = tables.arrays(table(), KINDS)
+    rows = tables.arrays(plain_cells(), KINDS)
     alone = [
         dp.PrivateDataset(rows, SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10**6), unit=each))
         for each in (unit, PERSONS)
@@ -111,7 +108,7 @@ SHARING = ["polars lazy", "duckdb", "parquet", "duckdb url", "dataset", "csv"]
 
 
 def form(name: str, folder: Path) -> Any:
-    rows = table()
+    rows = plain_cells()
     if name == "dask":
         return tables.dask_frame(rows, KINDS)
     if name == "dataset":
@@ -141,13 +138,13 @@ def ibis_table(server: Any) -> Iterator[Any]:
     import ibis
     import psycopg
 
-    tables.postgres_url(table(), KINDS, server)
+    tables.postgres_url(plain_cells(), KINDS, server)
     with psycopg.connect(server.url(), autocommit=True) as connection:
         yield ibis.postgres.from_connection(connection).table("rows")
 
 
 def test_threads_share_a_table_of_postgres(postgres_server: Any) -> None:
-    check(tables.postgres_url(table(), KINDS, postgres_server), 2, 2)
+    check(tables.postgres_url(plain_cells(), KINDS, postgres_server), 2, 2)
     with ibis_table(postgres_server) as shared:
         check(shared, 3, 2)
 
@@ -155,7 +152,7 @@ def test_threads_share_a_table_of_postgres(postgres_server: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_many_threads_share_a_table_of_postgres(postgres_server: Any) -> None:
-    check(tables.postgres_url(table(), KINDS, postgres_server), 32, 100)
+    check(tables.postgres_url(plain_cells(), KINDS, postgres_server), 32, 100)
 
 
 @pytest.mark.slow
@@ -178,4 +175,4 @@ def spark() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_many_threads_share_a_table_of_spark(spark: Any) -> None:
-    check(tables.spark_frame(table(), KINDS, spark), 32, 3)
+    check(tables.spark_frame(plain_cells(), KINDS, spark), 32, 3)

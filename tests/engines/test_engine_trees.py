@@ -11,12 +11,13 @@ import numpy as np
 import oracle
 import pytest
 import tables
-from test_engine_matrix import DATA, KINDS, SCHEMA, _table
+from test_engine_matrix import DATA, KINDS, SCHEMA
 
 import discreet as dp
 from discreet.queries import BestSplit, WithColumns
 from discreet.schema import Parts, Tree
 from discreet.testing import exact_totals
+from small_tables import as_columns, as_rows
 
 SPLITS = [
     ("x", 12.5), ("town", ["b", "日本"]), ("n", 3.5),
@@ -64,8 +65,8 @@ def wanted(rows: list[oracle.Row]) -> list[list[int]]:
 
 @pytest.mark.parametrize("name", ["dirty", "empty", "one row"])
 def test_engines_find_the_same_leaves_and_parts(name: str, tmp_path: Path) -> None:
-    table = _table(DATA[name])
-    rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+    table = as_columns(DATA[name], KINDS)
+    rows = as_rows(table)
     expected = wanted(rows)
     for form, source in tables.forms(table, KINDS, tmp_path).items():
         dataset = dp.PrivateDataset(source, SCHEMA, unit=dp.Unit(dp.PUBLIC))
@@ -73,7 +74,7 @@ def test_engines_find_the_same_leaves_and_parts(name: str, tmp_path: Path) -> No
 
 
 def test_engines_keep_the_same_rows_of_each_person_in_leaves(tmp_path: Path) -> None:
-    table = _table(DATA["dirty"])
+    table = as_columns(DATA["dirty"], KINDS)
     unit = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
     found = {
         form: exact_totals(dp.PrivateDataset(source, SCHEMA, unit=unit), QUERY).tolist()
@@ -89,7 +90,7 @@ def integers(source: Any) -> Any:
 
 
 def test_postgres_finds_the_same_leaves_and_parts(postgres_server: Any) -> None:
-    table = _table(DATA["dirty"])
+    table = as_columns(DATA["dirty"], KINDS)
     url = tables.postgres_url(table, KINDS, postgres_server, "trees")
     assert integers(url) == integers(tables.arrays(table, KINDS))
 
@@ -100,7 +101,7 @@ def test_postgres_finds_the_same_leaves_and_parts(postgres_server: Any) -> None:
 def test_spark_finds_the_same_leaves_and_parts() -> None:
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17; install a Java runtime to run this test")
-    table = _table(DATA["dirty"])
+    table = as_columns(DATA["dirty"], KINDS)
     session = tables.spark_session()
     try:
         found = integers(tables.spark_frame(table, KINDS, session))
@@ -110,7 +111,7 @@ def test_spark_finds_the_same_leaves_and_parts() -> None:
 
 
 def test_dask_finds_the_same_leaves_and_parts() -> None:
-    table = _table(DATA["dirty"])
+    table = as_columns(DATA["dirty"], KINDS)
     assert integers(tables.dask_frame(table, KINDS)) == integers(tables.arrays(table, KINDS))
 
 
@@ -175,7 +176,7 @@ def test_trees_and_parts_survive_a_file(tmp_path: Path) -> None:
 def test_splits_count_rows_without_a_value_with_the_others_on_every_engine(
     postgres_server: Any,
 ) -> None:
-    table = _table(DATA["dirty"])
+    table = as_columns(DATA["dirty"], KINDS)
     query = BestSplit("flag", {"x": [12.5], "town": [], "sex": []}, by="leaf", derive=COLUMNS)
     parts = query.parts(SCHEMA, dp.Unit(dp.PUBLIC))
     sources = {form: tables.TYPED[form](table, KINDS) for form in ("numpy", "polars", "duckdb")}

@@ -1,22 +1,19 @@
-"""Laws of all events: composition, noise, JSON, and that no route understates the exact divergence."""
+"""Laws of all events: composition, noise, and that no route understates the exact divergence."""
 
 from __future__ import annotations
 
-import gc
-import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import accounting, events
 from discreet.accounting.thresholds import minimum_threshold
-from discreet.events import Event, event_from_dict, walk
+from discreet.events import Event
 from discreet.measures import (
     ZCDP,
     ApproxDP,
@@ -27,7 +24,7 @@ from discreet.measures import (
     Renyi,
     convert,
 )
-from discreet.measures.loss import identity
+from profiles import max_examples
 
 Distribution = list[mpmath.mpf]
 ORDERS = (1.5, 2.0, 8.0, 64.0, math.inf)
@@ -146,45 +143,10 @@ def test_every_event_is_covered() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_json_round_trip(name: str) -> None:
-    @settings(max_examples=40)
-    @given(EVENTS[name])
-    def distribution(event: Event) -> None:
-        data = json.loads(json.dumps(event.to_dict(), allow_nan=False))
-        back = event_from_dict(data)
-        assert back == event
-        assert hash(back) == hash(event)
-        assert repr(back) == repr(event)
-        assert json.dumps(back.to_dict()) == json.dumps(event.to_dict())
-
-    distribution()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_understood_whole_is_refused(name: str) -> None:
-    @settings(max_examples=5)
-    @given(EVENTS[name])
-    def distribution(event: Event) -> None:
-        data = event.to_dict()
-        for version in (0, 2, None, "1"):
-            with pytest.raises(ValueError, match="version"):
-                event_from_dict({**data, "version": version})
-        with pytest.raises(ValueError, match="fields"):
-            event_from_dict({**data, "surplus": 1})
-        for key in set(data) - {"event", "version"}:
-            with pytest.raises(ValueError, match="fields"):
-                event_from_dict({k: v for k, v in data.items() if k != key})
-        with pytest.raises(ValueError, match="Mystery"):
-            event_from_dict({**data, "event": "Mystery"})
-
-    distribution()
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_repeating_costs_as_often(name: str) -> None:
     compared: set[type[Measure]] = set()
 
-    @settings(max_examples=25)
+    @max_examples(25)
     @given(EVENTS[name], st.integers(0, 7))
     def distribution(event: Event, count: int) -> None:
         repeated, listed = events.Repeat(event, count), events.Compose(*[event] * count)
@@ -212,7 +174,7 @@ def test_repeating_costs_as_often(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_order_does_not_matter(name: str) -> None:
-    @settings(max_examples=20)
+    @max_examples(20)
     @given(EVENTS[name], LEAF, LEAF)
     def distribution(first: Event, second: Event, third: Event) -> None:
         forwards, backwards = (
@@ -238,7 +200,7 @@ def test_order_does_not_matter(name: str) -> None:
 def test_adding_events_never_costs_less(name: str) -> None:
     compared: set[type[Measure]] = set()
 
-    @settings(max_examples=20)
+    @max_examples(20)
     @given(EVENTS[name], LEAF)
     def distribution(event: Event, more: Event) -> None:
         both = events.Compose(event, more)
@@ -283,7 +245,7 @@ FAMILIES: dict[str, Callable[[Fraction], Event]] = {
 def test_more_noise_never_costs_more(name: str) -> None:
     make = FAMILIES[name]
 
-    @settings(max_examples=25)
+    @max_examples(25)
     @given(
         st.fractions("1/4", 40, max_denominator=20),
         st.fractions("101/100", 10, max_denominator=100),
@@ -309,7 +271,7 @@ def test_more_noise_never_costs_more(name: str) -> None:
 def test_sampling_never_costs_more(name: str) -> None:
     compared: set[Event] = set()
 
-    @settings(max_examples=15)
+    @max_examples(15)
     @given(EVENTS[name], st.sampled_from(["1e-3", "0.3"]))
     def distribution(event: Event, chance: str) -> None:
         for kind in (PureDP, Renyi):
@@ -391,98 +353,3 @@ def test_no_route_understates_the_exact_divergence(name: str, twice: bool) -> No
             exact = mpmath.fsum(max(mpmath.mpf(0), a - factor * b) for a, b in pairs)
             assert exact <= mpmath.mpf(delta)
         assert found[-1] <= min(found)
-
-
-def test_walk_sees_every_event() -> None:
-    inner = events.Gaussian(1)
-    event = events.Compose(
-        events.Repeat(inner, 2), events.Parallel([events.Poisson("0.5", inner)]), events.Assumed(inner, "w"),
-        events.RepeatAndSelect(inner, 1, "0.5"),
-    )  # fmt: skip
-    assert [part for part in walk(event) if part == inner] == [inner] * 4
-    assert sum(1 for _ in walk(event)) == 10
-
-
-BAD = [
-    (lambda: events.DiscreteLaplace(0), ValueError, "scale"),
-    (lambda: events.DiscreteLaplace(math.nan), ValueError, "scale"),
-    (lambda: events.DiscreteLaplace(1, -1), ValueError, "sensitivity"),
-    (lambda: events.DiscreteLaplace(1, 1.5), TypeError, "sensitivity"),
-    (lambda: events.Gaussian(0), ValueError, "sigma"),
-    (lambda: events.Gaussian(None), TypeError, "sigma"),
-    (lambda: events.Gaussian(1, -1), ValueError, "sensitivity_squared"),
-    (lambda: events.Gaussian(1, sensitivity=-1), ValueError, "sensitivity"),
-    (lambda: events.Gaussian(1, 1, sensitivity=1), ValueError, "sensitivity"),
-    (lambda: events.DiscreteGaussian(-1), ValueError, "sigma"),
-    (lambda: events.DiscreteGaussian(1, "0.5"), ValueError, "sensitivity_squared"),
-    (lambda: events.Exponential(-1), ValueError, "epsilon"),
-    (lambda: events.Exponential(math.inf), ValueError, "epsilon"),
-    (lambda: events.RandomizedResponse(-1), ValueError, "epsilon"),
-    (lambda: events.RandomizedResponse(1, 1), ValueError, "k must"),
-    (lambda: events.PartialResponse(-1, 1), ValueError, "epsilon"),
-    (lambda: events.PartialResponse(1, 2), ValueError, "share"),
-    (lambda: events.PermuteAndFlip(0), ValueError, "scale"),
-    (lambda: events.PermuteAndFlip(1, monotone=1), TypeError, "monotone"),
-    (lambda: events.NoisyMax(1, -1), ValueError, "sensitivity"),
-    (lambda: events.SparseVector(1, 0), ValueError, "answer_scale"),
-    (lambda: events.SparseVector(1, 1, 0), ValueError, "cutoff"),
-    (lambda: events.Staircase(0, 1, 1, 1), ValueError, "epsilon"),
-    (lambda: events.Staircase(1, 2, 3, 1), ValueError, "step"),
-    (lambda: events.External(1.0, "n"), TypeError, "cost"),
-    (lambda: events.External(identity(), "n"), TypeError, "cost"),
-    (lambda: events.External(PureDP(1), " "), ValueError, "note"),
-    (lambda: events.Assumed(events.Gaussian(1), ""), ValueError, "why"),
-    (lambda: events.Assumed("x", "w"), TypeError, "event"),
-    (lambda: events.Poisson(1.5, events.Gaussian(1)), ValueError, "probability"),
-    (lambda: events.Poisson(0.5, 1), TypeError, "event"),
-    (lambda: events.Repeat(events.Gaussian(1), -1), ValueError, "count"),
-    (lambda: events.Repeat(events.Gaussian(1), 2.0), TypeError, "count"),
-    (lambda: events.Repeat(None, 2), TypeError, "event"),
-    (lambda: events.Compose(1), TypeError, "events"),
-    (lambda: events.Parallel(events.Gaussian(1)), TypeError, "events"),
-    (lambda: events.Parallel([1]), TypeError, "events"),
-    (lambda: events.Parallel([], 0), ValueError, "reach"),
-    (lambda: events.OneOf([]), ValueError, "events"),
-    (lambda: events.OneOf([1]), TypeError, "events"),
-    (lambda: events.RepeatAndSelect(events.Gaussian(1), -1, 0.5), ValueError, "shape"),
-    (lambda: events.RepeatAndSelect(events.Gaussian(1), 1, 1), ValueError, "gamma"),
-    (lambda: events.RepeatAndSelect(1, 1, 0.5), TypeError, "event"),
-    (lambda: event_from_dict([]), TypeError, "data"),
-    (lambda: event_from_dict({"event": "Gaussian"}), ValueError, "version"),
-]
-
-
-@pytest.mark.parametrize("case", range(len(BAD)))
-def test_bad_arguments_are_named(case: int) -> None:
-    call, error, name = BAD[case]
-    with pytest.raises(error, match=name):
-        call()
-
-
-@pytest.fixture
-def forget() -> Iterator[None]:
-    """Let classes of a test be forgotten, by the registry and by `Event.__subclasses__`."""
-    known = dict(Event.kinds)
-    yield
-    Event.kinds.clear()
-    Event.kinds.update(known)
-    gc.collect()
-
-
-@pytest.mark.usefixtures("forget")
-def test_an_event_is_known_by_name_from_its_definition_on() -> None:
-    with pytest.raises(ValueError, match="no event is called 'Whispered'"):
-        event_from_dict({"event": "Whispered", "version": 1})
-
-    @dataclass(frozen=True)
-    class Whispered(Event):
-        """An event of somebody else's."""
-
-    assert isinstance(event_from_dict({"event": "Whispered", "version": 1}), Whispered)
-
-
-@pytest.mark.usefixtures("forget")
-def test_an_event_cannot_take_the_name_of_another() -> None:
-    with pytest.raises(TypeError, match="two events are called Gaussian"):
-        type("Gaussian", (Event,), {"__module__": "elsewhere"})
-    assert Event.kinds["Gaussian"] is events.Gaussian

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from ledger_files import path_of
 
 from discreet.events import DiscreteLaplace
 from discreet.ledger import Ledger, LedgerCorrupt, LedgerUnavailable
@@ -21,10 +22,6 @@ from discreet.measures import PureDP
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 _names = itertools.count()
-
-
-def _path(url: str) -> Path:
-    return Path(url.removeprefix("sqlite:///"))
 
 
 @pytest.fixture
@@ -70,7 +67,7 @@ def test_a_backup_replaces_nothing(filled: Ledger, tmp_path: Path) -> None:
 
 
 def test_a_damaged_ledger_is_not_backed_up(filled: Ledger, tmp_path: Path) -> None:
-    with sqlite3.connect(_path(filled.url)) as connection:
+    with sqlite3.connect(path_of(filled.url)) as connection:
         connection.execute("UPDATE discreet_balances SET totals = replace(totals, '1', '0')")
     connection.close()
     with pytest.raises(LedgerCorrupt):
@@ -179,13 +176,13 @@ def test_a_reader_notices_damage_and_another_ledger(filled: Ledger, tmp_path: Pa
     auditor = Ledger(filled.url, read_only=True)
     auditor.verify()
     filled._store.disconnect()
-    with sqlite3.connect(_path(filled.url)) as connection:
+    with sqlite3.connect(path_of(filled.url)) as connection:
         connection.execute("UPDATE discreet_entries SET body = replace(body, '1/10', '1/99')")
     connection.close()
     with pytest.raises(LedgerCorrupt, match="was changed"):
         auditor.verify()
     Ledger(f"sqlite:///{tmp_path}/other.db", limit=PureDP(1))
-    os.replace(tmp_path / "other.db", _path(filled.url))
+    os.replace(tmp_path / "other.db", path_of(filled.url))
     with pytest.raises(LedgerUnavailable, match="replaced"):
         auditor.head  # noqa: B018
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from ledger_files import path_of
 from sqlalchemy import Connection, text
 
 from discreet.events import DiscreteLaplace
@@ -16,10 +17,6 @@ from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi
 from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
 
 PAIR = ApproxDP(1, 1e-6)
-
-
-def _path(url: str) -> Path:
-    return Path(url.removeprefix("sqlite:///"))
 
 
 def test_opening_again_needs_only_the_url(url: str) -> None:
@@ -117,7 +114,7 @@ def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch) -> None:
 def test_bad_arguments_are_named_and_leave_nothing(url, arguments, error, words) -> None:
     with pytest.raises(error, match=words):
         Ledger(url, **arguments)
-    assert not _path(url).exists()
+    assert not path_of(url).exists()
     with pytest.raises(error, match=words):
         Ledger(**arguments)
 
@@ -176,16 +173,16 @@ def test_a_directory_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_sqlite(url: str) -> None:
-    _path(url).write_bytes(b"name,age\n" * 1000)
+    path_of(url).write_bytes(b"name,age\n" * 1000)
     for limit in (PAIR, None):
         with pytest.raises(LedgerUnavailable) as error:
             Ledger(url, limit=limit)
         assert "not a database" in _sentence(error)
-    assert _path(url).read_bytes() == b"name,age\n" * 1000
+    assert path_of(url).read_bytes() == b"name,age\n" * 1000
 
 
 def test_somebody_elses_database(url: str) -> None:
-    other = sqlite3.connect(_path(url))
+    other = sqlite3.connect(path_of(url))
     other.execute("CREATE TABLE orders (id INTEGER)")
     other.commit()
     with pytest.raises(LedgerUnavailable) as error:
@@ -200,7 +197,7 @@ def test_a_file_that_cannot_be_written(url: str, monkeypatch: pytest.MonkeyPatch
     Ledger(url, limit=PAIR)
     allowed = os.access
     monkeypatch.setattr(
-        os, "access", lambda path, mode: Path(path) != _path(url) and allowed(path, mode)
+        os, "access", lambda path, mode: Path(path) != path_of(url) and allowed(path, mode)
     )
     with pytest.raises(LedgerUnavailable) as error:
         Ledger(url)
@@ -239,7 +236,7 @@ def test_a_crash_while_creating_leaves_no_half_ledger(url: str, monkeypatch) -> 
 
 def test_a_ledger_without_first_entry(url: str) -> None:
     Ledger(url, limit=PAIR)
-    other = sqlite3.connect(_path(url))
+    other = sqlite3.connect(path_of(url))
     other.execute("DELETE FROM discreet_entries")
     other.commit()
     other.close()
@@ -260,7 +257,7 @@ def test_the_file_is_durable_and_logged_ahead(url: str) -> None:
 
 def test_writers_take_the_lock_when_they_begin(url: str) -> None:
     ledger = Ledger(url, limit=PAIR)
-    other = sqlite3.connect(_path(url), timeout=0, isolation_level=None)
+    other = sqlite3.connect(path_of(url), timeout=0, isolation_level=None)
     with ledger._store.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("BEGIN IMMEDIATE")
     with ledger._store.reading():

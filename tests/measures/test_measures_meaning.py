@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -20,6 +20,7 @@ from discreet.measures.meaning import (
     posterior_odds_bounds,
     trade_off,
 )
+from profiles import max_examples
 
 GRID = np.linspace(0, 1, 201)
 
@@ -148,7 +149,7 @@ def test_a_curve_that_claims_too_little_is_noticed():
     assert advantage(half) < float(np.sum(abs(p - q))) / 2
 
 
-@settings(max_examples=100)
+@max_examples(100)
 @given(st.floats(0.01, 5), st.floats(0.001, 0.999))
 def test_posteriors_stay_within_their_bounds(epsilon, prior):
     """Every answer of every channel between 3 values with ratios at the ends of what ε allows."""

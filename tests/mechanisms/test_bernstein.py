@@ -169,7 +169,7 @@ def test_extreme_values_do_not_raise():
 REGRESSION = PriestleyChao("-1.2", "1.5")
 
 
-def rows():
+def points_at_edges():
     edges = [0.0, 0.017, 0.5, 0.52, 1.0, -3.0, math.nan, math.inf]
     heights = [-9.0, -1.2, 0.0, 0.4, 1.5, 7.0, math.nan, -math.inf]
     return np.array([(x, y) for x in edges for y in heights]).T
@@ -182,7 +182,7 @@ def test_no_two_rows_are_farther_apart_than_the_sensitivity(regression):
     """Brute force over pairs of rows, NaN and infinite ones included; and the bound isn't far off."""
     nodes = lattice(25)[:, 0]
     sensitivity = regression.sensitivity(nodes)
-    coded = regression.contributions(*rows(), nodes)
+    coded = regression.contributions(*points_at_edges(), nodes)
     gaps = coded[:, None, :] - coded[None, :, :]
     l1, l2 = np.abs(gaps).sum(axis=2).max(), (gaps**2).sum(axis=2).max()
     assert 0.3 * sensitivity.l1 < l1 <= sensitivity.l1

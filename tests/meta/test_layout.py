@@ -74,6 +74,11 @@ def test_test_files_have_different_names():
     assert len(set(names)) == len(names)
 
 
+def test_no_file_of_tests_is_longer_than_400_lines():
+    lengths = {file.name: len(file.read_text().splitlines()) for file in TESTS.rglob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
 def named_paths(text: str) -> set[str]:
     """Paths of tests in a text, of files and of folders."""
     found = re.findall(r"(?<![\w/*])tests/[\w/]*(?:\.py)?(?![*\w])", text)

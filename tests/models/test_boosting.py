@@ -29,7 +29,7 @@ SCHEMA = dp.Schema(
 )
 
 
-def people(rows: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
+def bumps_and_steps(rows: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
     """Shapes of different kinds: a bump over age, a skewed wage, one town apart."""
     draw = np.random.default_rng(seed)
     age = draw.integers(18, 91, rows)
@@ -45,8 +45,8 @@ def auc(model: Any, x: Any, y: Any) -> float:
 
 
 def test_shapes_are_found_and_noise_costs_little() -> None:
-    x, y = people(20_000)
-    new, expected = people(5_000, seed=1)
+    x, y = bumps_and_steps(20_000)
+    new, expected = bumps_and_steps(5_000, seed=1)
     plain = AdditiveBoostingClassifier(epsilon=math.inf, unit=dp.PUBLIC, schema=SCHEMA, rounds=12)
     best = auc(plain.fit(x, y), new, expected)
     assert best > 0.85
@@ -63,10 +63,10 @@ def test_shapes_are_found_and_noise_costs_little() -> None:
 
 
 def test_probabilities_are_calibrated() -> None:
-    x, y = people(30_000)
+    x, y = bumps_and_steps(30_000)
     with fixed_noise(2):
         model = AdditiveBoostingClassifier(epsilon=2, delta=1e-6, schema=SCHEMA).fit(x, y)
-    new, expected = people(20_000, seed=3)
+    new, expected = bumps_and_steps(20_000, seed=3)
     shares = model.predict_proba(new)[:, 1]
     for low in (0.1, 0.3, 0.5, 0.7, 0.85):
         here = (shares >= low) & (shares < low + 0.15)
@@ -115,7 +115,7 @@ def test_a_number() -> None:
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_the_errors_are_those_of_the_noise(delta: float) -> None:
     """Shapes of repeated fits spread about as far as they say."""
-    x, y = people(6_000)
+    x, y = bumps_and_steps(6_000)
     kept: list[Any] = []
     with fixed_noise(5):
         for _ in range(40):
@@ -137,14 +137,14 @@ def test_a_plan_tells_the_noise() -> None:
     more = AdditiveBoostingClassifier(epsilon=4, delta=1e-6, schema=SCHEMA).plan(rows=20_000)
     assert all(more.noise[name] < plan.noise[name] for name in plan.noise)
     with fixed_noise(6):
-        fitted = model.fit(*people(20_000))
+        fitted = model.fit(*bumps_and_steps(20_000))
     large = fitted.term_counts_[2] > 5_000
     assert fitted.term_errors_[2][large].max() < plan.noise["term_scores_"]
     assert fitted.privacy_.event == plan.event
 
 
 def test_the_plan_knows_no_rows() -> None:
-    few, many = people(10), people(3_000, seed=7)
+    few, many = bumps_and_steps(10), bumps_and_steps(3_000, seed=7)
     for kind, options in (
         (AdditiveBoostingClassifier, {"schema": SCHEMA}),
         (AdditiveBoostingClassifier, {"schema": SCHEMA, "delta": 1e-6, "unit": dp.REPLACE_ONE}),
@@ -154,14 +154,14 @@ def test_the_plan_knows_no_rows() -> None:
 
 
 def test_no_rounds() -> None:
-    x, y = people(20_000)
+    x, y = bumps_and_steps(20_000)
     with fixed_noise(8):
         model = AdditiveBoostingClassifier(epsilon=1, schema=SCHEMA, rounds=0).fit(x, y)
     assert auc(model, x, y) > 0.8  # the first shapes alone rank rows well
 
 
 def test_values_that_are_not_declared_add_nothing() -> None:
-    x, y = people(5_000)
+    x, y = bumps_and_steps(5_000)
     with fixed_noise(9):
         model = AdditiveBoostingClassifier(epsilon=1, schema=SCHEMA).fit(x, y)
     row = {"age": np.array([40]), "wage": np.array([2e4]), "town": np.array(["a"], dtype=object)}
@@ -200,7 +200,7 @@ def test_pairs_are_found_where_they_matter() -> None:
 
 @pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE])
 def test_pairs_of_categories_and_of_three_classes(relation: Any) -> None:
-    x, y = people(2_000)
+    x, y = bumps_and_steps(2_000)
     schema = SCHEMA.replace(y=dp.Categorical("no", "yes", "never"))
     for delta in (0, 1e-6):
         model = AdditiveBoostingClassifier(
@@ -230,7 +230,7 @@ def test_joined_cells_hold_enough_rows() -> None:
 
 @pytest.mark.parametrize("kind", [AdditiveBoostingClassifier, AdditiveBoostingRegressor])
 def test_json_keeps_the_model(kind: Any, tmp_path: Path) -> None:
-    x, y = people(2_000)
+    x, y = bumps_and_steps(2_000)
     schema = SCHEMA
     if kind is AdditiveBoostingRegressor:
         schema, y = SCHEMA.replace(y=dp.Real(0, 1)), (y == "yes").astype(float)  # type: ignore[arg-type]
@@ -265,7 +265,7 @@ def test_plots_show_shapes_and_bands(tmp_path: Path) -> None:
     from matplotlib import pyplot
 
     with fixed_noise(11):
-        model = AdditiveBoostingClassifier(epsilon=1, schema=SCHEMA).fit(*people(5_000))
+        model = AdditiveBoostingClassifier(epsilon=1, schema=SCHEMA).fit(*bumps_and_steps(5_000))
     for feature in model.term_names_:
         ax = model.plot(feature)
         at = model.term_names_.index(feature)
@@ -280,7 +280,7 @@ def test_plots_show_shapes_and_bands(tmp_path: Path) -> None:
     pyplot.close("all")
     with fixed_noise(14):
         paired = AdditiveBoostingClassifier(epsilon=1, schema=SCHEMA, interactions=1, rounds=1)
-        name = paired.fit(*people(2_000)).pairs_[0].name
+        name = paired.fit(*bumps_and_steps(2_000)).pairs_[0].name
     assert paired.plot(name).images
     pyplot.close("all")
     with pytest.raises(ValueError, match="feature must be one of age, wage, town"):

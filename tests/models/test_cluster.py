@@ -25,7 +25,7 @@ from discreet.testing import exact_totals, fixed_noise
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult_train.csv.gz"
 
 
-def blobs(rows: int, dimensions: int, clusters: int = 4, seed: int = 1) -> Any:
+def blobs_apart(rows: int, dimensions: int, clusters: int = 4, seed: int = 1) -> Any:
     draw = np.random.default_rng(seed)
     centres = spread(clusters, dimensions, draw) * 0.4 + 0.5
     where = draw.integers(0, clusters, rows)
@@ -48,13 +48,13 @@ def ratio(x: Any, seeds: int = 5, **options: Any) -> float:
     ("init", "dimensions"), [("grid", 2), ("grid", 6), ("split", 6), ("auto", 15)]
 )
 def test_four_clusters_are_found(init: str, dimensions: int, delta: float) -> None:
-    x = blobs(8000 if dimensions < 12 else 25_000, dimensions)
+    x = blobs_apart(8000 if dimensions < 12 else 25_000, dimensions)
     assert ratio(x, init=init, delta=delta, epsilon=1) < 1.15
     assert ratio(x, init=init, delta=delta, epsilon=0.001) > 1.5  # noise alone finds nothing
 
 
 def test_public_points_are_found_out_of() -> None:
-    x = blobs(8000, 2)
+    x = blobs_apart(8000, 2)
     assert ratio(x, init="spread", epsilon=1) < 1.6
     good = [[0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]]
     assert ratio(x, init=good, epsilon=1) < 2
@@ -103,7 +103,7 @@ def test_a_start_alone_may_be_all() -> None:
     plan = planned(rounds=0, epsilon=2)
     assert len(plan.event.events) == 1
     assert accounting.cost(plan.event, dp.PureDP) == dp.PureDP(2)
-    model = KMeans(4, rounds=0, bounds=(0, 1), epsilon=5).fit(blobs(2000, 2))
+    model = KMeans(4, rounds=0, bounds=(0, 1), epsilon=5).fit(blobs_apart(2000, 2))
     assert model.n_iter_ == 0
     assert (model.cluster_sizes_ == 0).all()
 
@@ -167,7 +167,7 @@ def test_cells_have_their_rows_about_their_middles() -> None:
 
 def test_predictions_follow_the_engine() -> None:
     """The label of a row is the cell that the fit itself would count it in."""
-    x = blobs(500, 3)
+    x = blobs_apart(500, 3)
     model = KMeans(4, bounds=(0, 1), epsilon=2).fit(x)
     schema = dp.Schema({f"x{j}": dp.Real(0, 1) for j in range(3)})
     query = space_of(schema, 4).sums(2 * model.cluster_centers_ - 1)
@@ -180,7 +180,7 @@ def test_predictions_follow_the_engine() -> None:
 
 def test_bounds_set_the_units() -> None:
     """Columns in other units give the same clusters: distances are between scaled columns."""
-    x = blobs(3000, 2)
+    x = blobs_apart(3000, 2)
     wide = x * [1000, 0.01] + [5, -3]
     bounds = ([5, -3], [1005, -2.99])
     with fixed_noise(3):
@@ -236,7 +236,7 @@ def test_more_clusters_than_cells() -> None:
 
 
 def test_labels_are_for_public_rows_alone() -> None:
-    x = blobs(200, 2)
+    x = blobs_apart(200, 2)
     private = KMeans(4, bounds=(0, 1)).fit(x)
     assert not hasattr(private, "labels_")
     assert not hasattr(
@@ -289,7 +289,7 @@ def test_a_grid_has_few_columns() -> None:
 
 
 def test_public_seeds_decide_public_parts() -> None:
-    x = blobs(1000, 2)
+    x = blobs_apart(1000, 2)
     with fixed_noise(5):
         one = KMeans(4, bounds=(0, 1), random_state=3).fit(x)
     with fixed_noise(5):
@@ -300,7 +300,7 @@ def test_public_seeds_decide_public_parts() -> None:
 
 @pytest.mark.parametrize("dimensions", [2, 15])
 def test_the_elbow_is_where_it_is(dimensions: int) -> None:
-    x = blobs(8000, dimensions)
+    x = blobs_apart(8000, dimensions)
     ledger = dp.Ledger(limit=dp.PureDP(2))
     with fixed_noise(1):
         found = elbow(KMeans(epsilon=2, bounds=(0, 1), ledger=ledger), x, range(1, 9))
@@ -313,7 +313,7 @@ def test_the_elbow_is_where_it_is(dimensions: int) -> None:
 
 
 def test_more_numbers_cost_nothing_more() -> None:
-    x = blobs(500, 2)
+    x = blobs_apart(500, 2)
     few = elbow(KMeans(bounds=(0, 1), delta=1e-6), x, [1, 8])
     many = elbow(KMeans(bounds=(0, 1), delta=1e-6), x, range(1, 9))
     assert few.event == many.event
@@ -339,7 +339,7 @@ def _closest(points: Any) -> float:
 
 def test_weighted_centres_against_repeated_points() -> None:
     draw = np.random.default_rng(0)
-    points = blobs(40, 2) * 2 - 1
+    points = blobs_apart(40, 2) * 2 - 1
     weights = draw.integers(1, 9, 40).astype(float)
     found = cluster_weighted(points, weights, 4, np.random.default_rng(1))
     inertia = (nearest(points, found)[1] * weights).sum()

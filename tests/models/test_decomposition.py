@@ -15,24 +15,14 @@ import discreet as dp
 from discreet import accounting, events
 from discreet.models.decomposition import PCA, fix_signs
 from discreet.testing import fixed_noise
+from small_tables import CLOUD_BOUNDS, draw_cloud
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult_train.csv.gz"
 
 
-def rows(count: int = 4000, seed: int = 0) -> Any:
-    """Three columns in different units, with a dominant direction."""
-    draw = np.random.default_rng(seed)
-    t = draw.normal(0, 1, count)
-    x = np.column_stack([t, 0.5 * t + draw.normal(0, 0.3, count), draw.normal(0, 0.2, count)])
-    return np.clip(x, -3, 3) * [10, 1, 0.1] + [5, 0, 1]
-
-
-BOUNDS = ([-25, -3, 0.7], [35, 3, 1.3])
-
-
 def test_without_noise_it_is_the_plain_one() -> None:
-    x = rows()
-    ours = PCA(unit=dp.PUBLIC, epsilon=math.inf, bounds=BOUNDS).fit(x)
+    x = draw_cloud()
+    ours = PCA(unit=dp.PUBLIC, epsilon=math.inf, bounds=CLOUD_BOUNDS).fit(x)
     plain = decomposition.PCA().fit(x)
     assert abs((ours.components_ * plain.components_).sum(axis=1)) == pytest.approx(1, abs=1e-6)
     shares = plain.explained_variance_ * (len(x) - 1) / len(x)
@@ -51,17 +41,17 @@ def test_signs_are_canonical() -> None:
     assert (fix_signs(vectors)[1] == -vectors[1]).all()  # the first of equals decides
     assert (fix_signs(-vectors) == fix_signs(vectors)).all()
     for _ in range(5):
-        found = PCA(bounds=BOUNDS, epsilon=1).fit(rows()).components_
+        found = PCA(bounds=CLOUD_BOUNDS, epsilon=1).fit(draw_cloud()).components_
         assert (found[np.arange(3), abs(found).argmax(axis=1)] > 0).all()
         assert found @ found.T == pytest.approx(np.eye(3), abs=1e-9)
 
 
 def test_there_and_back() -> None:
-    x = rows(50)
+    x = draw_cloud(50)
     for whiten in (False, True):
-        model = PCA(bounds=BOUNDS, epsilon=1, whiten=whiten).fit(rows())
+        model = PCA(bounds=CLOUD_BOUNDS, epsilon=1, whiten=whiten).fit(draw_cloud())
         assert model.inverse_transform(model.transform(x)) == pytest.approx(x, abs=1e-8)
-    thin = PCA(1, bounds=BOUNDS, epsilon=5).fit(rows())
+    thin = PCA(1, bounds=CLOUD_BOUNDS, epsilon=5).fit(draw_cloud())
     assert thin.transform(x).shape == (50, 1)
     back = thin.inverse_transform(thin.transform(x))
     assert ((back - x) ** 2).sum() < 0.1 * ((x - x.mean(axis=0)) ** 2).sum()
@@ -70,8 +60,8 @@ def test_there_and_back() -> None:
 
 
 def test_whitened_columns_have_variance_one() -> None:
-    x = rows()
-    model = PCA(2, bounds=BOUNDS, epsilon=1e4, whiten=True).fit(x)
+    x = draw_cloud()
+    model = PCA(2, bounds=CLOUD_BOUNDS, epsilon=1e4, whiten=True).fit(x)
     assert model.transform(x).var(axis=0) == pytest.approx(1, rel=0.02)
 
 
@@ -86,7 +76,7 @@ def test_whitened_columns_have_variance_one() -> None:
     ],
 )
 def test_methods_are_noises(options: dict[str, Any], kind: type) -> None:
-    plan = PCA(bounds=BOUNDS, epsilon=2, **options).plan(rows=1000)
+    plan = PCA(bounds=CLOUD_BOUNDS, epsilon=2, **options).plan(rows=1000)
     assert type(plan.event) is kind
     assert accounting.satisfies(plan.event, dp.ApproxDP(2, options.get("delta", 0)))
     assert not accounting.satisfies(plan.event, dp.ApproxDP(1.99, options.get("delta", 0)))
@@ -94,11 +84,11 @@ def test_methods_are_noises(options: dict[str, Any], kind: type) -> None:
 
 def test_sensitivities_of_the_two_norms() -> None:
     """1 + d + d(d+1)/2 coordinates of one size: L1 their number, squared L2 too."""
-    pure = PCA(bounds=BOUNDS, epsilon=1).plan().event
+    pure = PCA(bounds=CLOUD_BOUNDS, epsilon=1).plan().event
     assert pure.sensitivity == 10 * 2**30
-    gauss = PCA(bounds=BOUNDS, epsilon=1, delta=1e-6).plan().event
+    gauss = PCA(bounds=CLOUD_BOUNDS, epsilon=1, delta=1e-6).plan().event
     assert gauss.sensitivity_squared == 10 * 2**60
-    replaced = PCA(bounds=BOUNDS, epsilon=1, unit=dp.REPLACE_ONE).plan(rows=100).event
+    replaced = PCA(bounds=CLOUD_BOUNDS, epsilon=1, unit=dp.REPLACE_ONE).plan(rows=100).event
     assert replaced.sensitivity == (2 * 3 + 3 + 2 * 3) * 2**30  # the count is public
 
 
@@ -115,15 +105,15 @@ def test_many_columns_and_little_budget_get_a_coarser_grid() -> None:
 
 
 def test_captured_variance_beside_noise() -> None:
-    x = rows(20_000)
-    covariance = np.cov(((x - BOUNDS[0]) / np.subtract(*BOUNDS[::-1])).T)
+    x = draw_cloud(20_000)
+    covariance = np.cov(((x - CLOUD_BOUNDS[0]) / np.subtract(*CLOUD_BOUNDS[::-1])).T)
     best = np.linalg.eigvalsh(covariance)[-1]
 
     def captured(epsilon: float, **options: Any) -> float:
         found = []
         for seed in range(10):
             with fixed_noise(seed):
-                scaled = (x - BOUNDS[0]) / np.subtract(*BOUNDS[::-1])
+                scaled = (x - CLOUD_BOUNDS[0]) / np.subtract(*CLOUD_BOUNDS[::-1])
                 (along,) = PCA(1, bounds=(0, 1), epsilon=epsilon, **options).fit(scaled).components_
             found.append(along @ covariance @ along / best)
         return float(np.mean(found))
@@ -168,8 +158,8 @@ def test_hardly_any_rows() -> None:
 
 
 def test_output_names() -> None:
-    frame = pd.DataFrame(rows(100), columns=["a", "b", "c"])
-    model = PCA(2, bounds=BOUNDS).set_output(transform="pandas").fit(frame)
+    frame = pd.DataFrame(draw_cloud(100), columns=["a", "b", "c"])
+    model = PCA(2, bounds=CLOUD_BOUNDS).set_output(transform="pandas").fit(frame)
     assert list(model.transform(frame).columns) == ["pca0", "pca1"]
     assert model.fit_transform(frame).shape == (100, 2)
 
@@ -186,4 +176,4 @@ def test_output_names() -> None:
 )
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        PCA(bounds=BOUNDS, **options).fit(rows(5))
+        PCA(bounds=CLOUD_BOUNDS, **options).fit(draw_cloud(5))

@@ -24,6 +24,7 @@ from discreet.models.decomposition.directions import (
 )
 from discreet.step import CodedRows
 from discreet.testing import fixed_noise
+from small_tables import CLOUD_BOUNDS, draw_cloud
 
 UNITS = {
     "add": dp.Unit(dp.ADD_REMOVE),
@@ -37,24 +38,14 @@ def exponential(count: int | None = None, **options: Any) -> PCA:
     return PCA(count, **{"method": "exponential", "accept_assumed": True, **options})
 
 
-def rows(count: int = 4000, seed: int = 0) -> Any:
-    draw = np.random.default_rng(seed)
-    t = draw.normal(0, 1, count)
-    x = np.column_stack([t, 0.5 * t + draw.normal(0, 0.3, count), draw.normal(0, 0.2, count)])
-    return np.clip(x, -3, 3) * [10, 1, 0.1] + [5, 0, 1]
-
-
-BOUNDS = ([-25, -3, 0.7], [35, 3, 1.3])
-
-
 def box(d: int, centre: Any = None, norm: float = 0.5) -> Ball:
     middle = np.full(d, 0.5) if centre is None else np.asarray(centre, float)
     return Ball((dp.Real(0, 1),) * d, middle, norm)
 
 
 def test_without_noise_it_is_the_plain_one() -> None:
-    x = rows()
-    free = {"unit": dp.PUBLIC, "epsilon": math.inf, "bounds": BOUNDS}
+    x = draw_cloud()
+    free = {"unit": dp.PUBLIC, "epsilon": math.inf, "bounds": CLOUD_BOUNDS}
     ours = exponential(norm=100, **free).fit(x)
     plain = decomposition.PCA().fit(x)
     assert abs((ours.components_ * plain.components_).sum(axis=1)) == pytest.approx(1, abs=1e-4)
@@ -72,7 +63,7 @@ def test_without_noise_it_is_the_plain_one() -> None:
 @pytest.mark.parametrize(("count", "draws"), [(1, 1), (2, 2), (3, 2), (None, 2)])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_what_a_fit_costs(count: int | None, draws: int, delta: float) -> None:
-    plan = exponential(count, epsilon=2, delta=delta, bounds=BOUNDS).plan(rows=1000)
+    plan = exponential(count, epsilon=2, delta=delta, bounds=CLOUD_BOUNDS).plan(rows=1000)
     mean, directions, squares = plan.event.events
     assert type(mean) is type(squares) is events.DiscreteLaplace
     each = events.Exponential(Fraction(16, 10) / draws)
@@ -100,22 +91,22 @@ def test_columns_without_width_come_last() -> None:
 
 
 def test_consent_is_asked_for() -> None:
-    x = rows(50)
+    x = draw_cloud(50)
     with pytest.raises(ValueError, match="pass accept_assumed=True, give a ledger"):
-        PCA(1, method="exponential", bounds=BOUNDS).fit(x)
+        PCA(1, method="exponential", bounds=CLOUD_BOUNDS).fit(x)
     closed = dp.Ledger(limit=dp.PureDP(1))
     for consent in (False, True):  # the ledger's own terms count, not the estimator's wish
         with pytest.raises(ValueError, match=r"isn't proved \(unit vectors are drawn"):
-            exponential(1, bounds=BOUNDS, ledger=closed, accept_assumed=consent).fit(x)
+            exponential(1, bounds=CLOUD_BOUNDS, ledger=closed, accept_assumed=consent).fit(x)
     assert len(closed.entries()) == 1  # nothing was charged
     ledger = dp.Ledger(limit=dp.PureDP(1), accept_assumed=True)
-    model = PCA(1, method="exponential", bounds=BOUNDS, ledger=ledger).fit(x)
+    model = PCA(1, method="exponential", bounds=CLOUD_BOUNDS, ledger=ledger).fit(x)
     assert len(ledger.statement().assumed) == 1
     assert f"assumed, not proved: {WHY}" in model.privacy_.certificate
     assert model.privacy_.claims == ("pca-exponential",)
     with pytest.raises(TypeError, match="accept_assumed must be True or False"):
-        PCA(1, bounds=BOUNDS, accept_assumed="yes").fit(x)
-    proved = PCA(1, bounds=BOUNDS).fit(x)
+        PCA(1, bounds=CLOUD_BOUNDS, accept_assumed="yes").fit(x)
+    proved = PCA(1, bounds=CLOUD_BOUNDS).fit(x)
     assert "assumed" not in proved.privacy_.certificate
     assert proved.privacy_.claims == ("pca",)
 
@@ -123,11 +114,11 @@ def test_consent_is_asked_for() -> None:
 def test_public_arguments_are_checked() -> None:
     for norm in (0, -1):
         with pytest.raises(ValueError, match="norm must be"):
-            exponential(1, bounds=BOUNDS, norm=norm).plan()
+            exponential(1, bounds=CLOUD_BOUNDS, norm=norm).plan()
     with pytest.raises(ValueError, match="norm must lie between"):
-        exponential(1, bounds=BOUNDS, norm="1e-400").plan()
+        exponential(1, bounds=CLOUD_BOUNDS, norm="1e-400").plan()
     with pytest.raises(ValueError, match="'analyze_gauss' or 'exponential', got 'exact'"):
-        PCA(1, bounds=BOUNDS, method="exact").plan()
+        PCA(1, bounds=CLOUD_BOUNDS, method="exact").plan()
     step = PrincipalDirections(("x",), box(1), 1, math.inf, dp.Unit())
     with pytest.raises(ValueError, match=r"only with unit=dp.PUBLIC"):
         step.event(dp.Schema(x=dp.Real(0, 1)), dp.Unit())
@@ -225,7 +216,10 @@ def test_directions_are_orthonormal_and_drawn_in_the_complement() -> None:
 
 
 def test_signs_are_canonical_and_components_random() -> None:
-    found = [exponential(bounds=BOUNDS, epsilon=0.1).fit(rows(100)).components_ for _ in range(4)]
+    found = [
+        exponential(bounds=CLOUD_BOUNDS, epsilon=0.1).fit(draw_cloud(100)).components_
+        for _ in range(4)
+    ]
     for components in found:
         largest = abs(components).argmax(axis=1)
         assert (components[np.arange(3), largest] > 0).all()
@@ -280,9 +274,9 @@ def test_columns_of_any_width(width: float) -> None:
 
 
 def test_fits_read_the_same_rows_for_persons() -> None:
-    x = rows(60)
+    x = draw_cloud(60)
     unit = dp.Unit(dp.REPLACE_ONE, id_column="who", max_rows=2)
-    model = exponential(1, bounds=BOUNDS, unit=unit).fit(x, groups=np.arange(60) // 3)
+    model = exponential(1, bounds=CLOUD_BOUNDS, unit=unit).fit(x, groups=np.arange(60) // 3)
     assert model.privacy_.unit == unit
     assert model.transform(x).shape == (60, 1)
-    assert exponential(1, bounds=BOUNDS, whiten=True).fit(x).transform(x).shape == (60, 1)
+    assert exponential(1, bounds=CLOUD_BOUNDS, whiten=True).fit(x).transform(x).shape == (60, 1)

@@ -23,7 +23,7 @@ FREE: dict[str, Any] = {"epsilon": math.inf, "unit": dp.PUBLIC}
 NOISED: dict[str, Any] = {"epsilon": 1, "unit": dp.PUBLIC}
 
 
-def rows(count: int = 4000, seed: int = 0) -> tuple[Any, Any]:
+def noisy_plane(count: int = 4000, seed: int = 0) -> tuple[Any, Any]:
     draw = np.random.default_rng(seed)
     x = draw.uniform([-1, 10, 0], [3, 12, 100], (count, 3))
     y = 5 + x @ [0.8, -1.5, 0.03] + draw.normal(0, 0.3, count)
@@ -34,7 +34,7 @@ BOUNDS = ([-1, 10, 0], [3, 12, 100])
 
 
 def test_without_noise_it_is_least_squares() -> None:
-    x, y = rows()
+    x, y = noisy_plane()
     ours = LinearRegression(**FREE).fit(x, y)
     theirs = others.LinearRegression().fit(x, y)
     assert np.allclose(ours.coef_, theirs.coef_, rtol=2e-3)
@@ -48,7 +48,7 @@ def test_without_noise_it_is_least_squares() -> None:
 @pytest.mark.parametrize("alpha", [0.0, 3.0, 1e4])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_without_noise_ridge_is_that_of_scikit_learn(alpha: float, intercept: bool) -> None:
-    x, y = rows()
+    x, y = noisy_plane()
     ours = Ridge(alpha=alpha, fit_intercept=intercept, **FREE).fit(x, y)
     theirs = others.Ridge(alpha=alpha, fit_intercept=intercept).fit(x, y)
     assert np.allclose(ours.coef_, theirs.coef_, rtol=5e-3)
@@ -56,13 +56,13 @@ def test_without_noise_ridge_is_that_of_scikit_learn(alpha: float, intercept: bo
 
 
 def test_without_noise_the_functional_mechanism_is_least_squares() -> None:
-    x, y = rows()
+    x, y = noisy_plane()
     ours = LinearRegression(method="functional", **FREE).fit(x, y)
     assert np.allclose(ours.coef_, others.LinearRegression().fit(x, y).coef_, rtol=2e-3)
 
 
 def test_collinear_and_constant_columns() -> None:
-    x, y = rows()
+    x, y = noisy_plane()
     wide = np.column_stack([x, x[:, 0], np.full(len(x), 7.0)])
     for method in ("sufficient_statistics", "functional"):
         ours = LinearRegression(method=method, **FREE).fit(wide, y)
@@ -73,7 +73,7 @@ def test_collinear_and_constant_columns() -> None:
 
 
 def test_predictions_stay_within_the_declared_bounds() -> None:
-    x, y = rows()
+    x, y = noisy_plane()
     ours = LinearRegression(unit=dp.PUBLIC, epsilon=math.inf, bounds=BOUNDS, target_bounds=(-9, -8))
     found = ours.fit(x, y).predict(x)
     assert found.min() >= -9
@@ -100,7 +100,7 @@ def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
 
 def test_the_ridge_is_that_of_adassp() -> None:
     """No more than lifts the least eigenvalue to the bound on the noise, and none where it is there."""
-    x, y = rows(300)
+    x, y = noisy_plane(300)
     options: dict[str, Any] = {"bounds": BOUNDS, "target_bounds": (-20, 10)}
     with fixed_noise(3):
         poor = LinearRegression(epsilon=0.5, **options).fit(x, y)
@@ -112,7 +112,7 @@ def test_the_ridge_is_that_of_adassp() -> None:
     left = about[:-1, :-1] + poor.ridge_ * np.eye(3)
     slopes = poor.coef_ * (np.subtract(*BOUNDS[::-1]) / 2) / 15
     assert np.allclose(left @ slopes, about[:-1, -1])
-    x, y = rows(200_000)
+    x, y = noisy_plane(200_000)
     with fixed_noise(3):
         rich = LinearRegression(epsilon=1, **options).fit(x, y)
     assert rich.ridge_ == 0
@@ -181,7 +181,7 @@ def test_intervals_that_forget_the_noise_do_not_cover() -> None:
 
 
 def test_no_interval_where_none_is_known() -> None:
-    x, y = rows(50)
+    x, y = noisy_plane(50)
     options: dict[str, Any] = {"bounds": BOUNDS, "target_bounds": (-20, 10)}
     for model in (
         LinearRegression(epsilon=0.01, **options),
@@ -208,7 +208,7 @@ def test_expected_noise_is_that_of_features_spread_evenly() -> None:
 
 
 def test_arguments() -> None:
-    x, y = rows(20)
+    x, y = noisy_plane(20)
     options: dict[str, Any] = {"bounds": BOUNDS, "target_bounds": (-20, 10)}
     with pytest.raises(ValueError, match="method must be one of"):
         LinearRegression(method="exact", **options).fit(x, y)
@@ -229,7 +229,7 @@ def test_arguments() -> None:
             LogisticRegression(method=method, bounds=BOUNDS, classes=[0, 1]).fit(x, y > 0)
 
 
-def blobs(classes: int, count: int = 20_000) -> tuple[Any, Any]:
+def blobs_anywhere(classes: int, count: int = 20_000) -> tuple[Any, Any]:
     draw = np.random.default_rng(classes)
     centres = draw.uniform(-0.6, 0.6, (classes, 2))
     label = draw.integers(0, classes, count)
@@ -238,7 +238,7 @@ def blobs(classes: int, count: int = 20_000) -> tuple[Any, Any]:
 
 def test_logistic_regression_without_noise_solves_the_expansion() -> None:
     """Σvvᵀ·w = 2Σsv: twice the regression of ±1."""
-    x, label = blobs(2)
+    x, label = blobs_anywhere(2)
     ours = LogisticRegression(method="functional", **FREE).fit(x, label)
     theirs = others.LinearRegression().fit(x, 2 * label - 1)
     assert np.allclose(ours.coef_[0], 2 * theirs.coef_, rtol=2e-3)
@@ -249,7 +249,7 @@ def test_logistic_regression_without_noise_solves_the_expansion() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
 def test_logistic_regression_learns(classes: int) -> None:
-    x, label = blobs(classes)
+    x, label = blobs_anywhere(classes)
     reference = others.LogisticRegression().fit(x, label).score(x, label)
     scores = []
     for seed in range(5):
@@ -263,7 +263,7 @@ def test_logistic_regression_learns(classes: int) -> None:
 
 
 def test_the_order_of_declared_classes_does_not_matter() -> None:
-    x, label = blobs(2)
+    x, label = blobs_anywhere(2)
     names = np.array(["no", "yes"], object)[label]
     models = []
     for values in (("no", "yes"), ("yes", "no")):
@@ -279,7 +279,7 @@ def test_the_order_of_declared_classes_does_not_matter() -> None:
 
 
 def test_rows_of_no_declared_class_are_left_out() -> None:
-    x, label = blobs(3)
+    x, label = blobs_anywhere(3)
     declared = LogisticRegression(method="functional", classes=[0, 1], bounds=(-1, 1), **FREE)
     only = label < 2
     assert np.allclose(declared.fit(x, label).coef_, declared.fit(x[only], label[only]).coef_)

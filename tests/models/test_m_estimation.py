@@ -38,7 +38,7 @@ SCHEMA = dp.Schema(
 FREE: dict[str, Any] = {"unit": dp.PUBLIC, "epsilon": math.inf}
 
 
-def rows(count: int = 500, seed: int = 0) -> dict[str, Any]:
+def three_answers(count: int = 500, seed: int = 0) -> dict[str, Any]:
     draw = np.random.default_rng(seed)
     x, k = draw.uniform(-1, 3, count), draw.integers(2, 9, count)
     y = np.where(x + k > 6, "yes", np.where(draw.random(count) < 0.2, "maybe", "no"))
@@ -52,7 +52,7 @@ def two_blobs(count: int = 4000, seed: int = 0) -> tuple[Any, Any]:
 
 
 def test_cells_are_those_of_an_oracle() -> None:
-    table = rows()
+    table = three_answers()
     model = HistogramMEstimator(schema=SCHEMA, bins={"x": 4, "k": [4, 7.5]}, **FREE).fit(table)
     assert list(model.classes_) == ["maybe", "no", "yes"]  # sorted, unlike in the schema
     weights = model.weights_.reshape(4, 3, 3, 3)
@@ -70,7 +70,7 @@ def test_cells_are_those_of_an_oracle() -> None:
 
 
 def test_means_of_the_target_are_those_of_the_rows() -> None:
-    table = rows()
+    table = three_answers()
     schema = dp.Schema(x=dp.Real(-1, 3), c=dp.Categorical("u", "v", "w"), t=dp.Real(0, 10))
     t = table["k"] + table["x"] / 10
     model = HistogramMEstimator(DecisionTreeRegressor(), schema=schema, bins=2, **FREE)
@@ -255,7 +255,7 @@ def test_cuts_of_columns() -> None:
 def test_bad_arguments(options: dict[str, Any], message: str) -> None:
     ledger = dp.Ledger(limit=dp.PureDP(1))
     with pytest.raises((TypeError, ValueError), match=message):
-        HistogramMEstimator(schema=SCHEMA, ledger=ledger, **options).fit(rows(5))
+        HistogramMEstimator(schema=SCHEMA, ledger=ledger, **options).fit(three_answers(5))
     assert len(ledger.entries()) == 1  # nothing was charged
 
 
@@ -319,7 +319,7 @@ def test_the_same_cells_serve_other_estimators_for_nothing() -> None:
 
 
 def test_unknown_categories_are_left_out_and_predicted() -> None:
-    table = rows(200)
+    table = three_answers(200)
     table["c"] = table["c"].astype(object)
     table["c"][:50] = "elsewhere"
     table["y"][50:60] = "never heard of"

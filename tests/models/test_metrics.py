@@ -12,9 +12,6 @@ import pandas as pd
 import pytest
 from examples import features, schema_for, table_for
 from sklearn import metrics as others
-from sklearn.linear_model import LogisticRegression as PlainLogistic
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 import discreet as dp
 from discreet import mechanisms
@@ -31,7 +28,7 @@ EXACT = dp.PureDP(math.inf)
 SCHEMA = dp.Schema(x=dp.Real(0, 1), z=dp.Integer(0, 9), y=dp.Categorical("no", "yes"))
 
 
-def rows(n: int = 4000, seed: int = 0) -> dict[str, Any]:
+def logistic_answers(n: int = 4000, seed: int = 0) -> dict[str, Any]:
     draw = np.random.default_rng(seed)
     x, z = draw.random(n), draw.integers(0, 10, n)
     share = 1 / (1 + np.exp(-6 * (x - 0.5) - 0.3 * (z - 4.5)))
@@ -41,7 +38,7 @@ def rows(n: int = 4000, seed: int = 0) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    data = dp.PrivateDataset(rows(), SCHEMA, unit=dp.PUBLIC)
+    data = dp.PrivateDataset(logistic_answers(), SCHEMA, unit=dp.PUBLIC)
     return LogisticRegression(epsilon=math.inf).fit(data)
 
 
@@ -50,7 +47,7 @@ def public(table: Any, schema: dp.Schema = SCHEMA) -> dp.PrivateDataset:
 
 
 def test_without_noise_they_are_the_usual_ones(model: Any) -> None:
-    table = rows(seed=1)
+    table = logistic_answers(seed=1)
     frame = pd.DataFrame(table)[["x", "z"]]
     shares = model.predict_proba(frame)
     truth = table["y"].astype(str)
@@ -103,7 +100,7 @@ def test_one_person_moves_the_sums_by_the_sensitivity_at_most(
 
 @pytest.mark.parametrize("name", ["accuracy", "log_loss", "auc"])
 def test_intervals_cover_as_often_as_they_say(model: Any, name: str) -> None:
-    table = rows(800, seed=2)
+    table = logistic_answers(800, seed=2)
     truth = private_score(model, public(table), name, EXACT).value
     ledger = dp.Ledger(limit=dp.PureDP(10**6))
     data = dp.PrivateDataset(table, SCHEMA, ledger=ledger)
@@ -122,11 +119,11 @@ def test_intervals_cover_as_often_as_they_say(model: Any, name: str) -> None:
 
 def test_samples_of_rows_lie_in_the_whole_interval(model: Any) -> None:
     """Accuracy on many rows, against intervals from few."""
-    truth = private_score(model, public(rows(60_000, seed=9)), "accuracy", EXACT).value
+    truth = private_score(model, public(logistic_answers(60_000, seed=9)), "accuracy", EXACT).value
     inside, ledger = 0, dp.Ledger(limit=dp.PureDP(1000))
     with fixed_noise(3):
         for seed in range(100):
-            data = dp.PrivateDataset(rows(500, seed=100 + seed), SCHEMA, ledger=ledger)
+            data = dp.PrivateDataset(logistic_answers(500, seed=100 + seed), SCHEMA, ledger=ledger)
             low, high, *_ = private_score(model, data, "accuracy", dp.PureDP(1)).interval(0.9)
             inside += low <= truth <= high
     assert 80 <= inside <= 99
@@ -134,7 +131,7 @@ def test_samples_of_rows_lie_in_the_whole_interval(model: Any) -> None:
 
 def test_a_score_is_charged_once_before_a_row_is_read(model: Any) -> None:
     ledger = dp.Ledger(limit=dp.PureDP("1/2"))
-    data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
+    data = dp.PrivateDataset(logistic_answers(), SCHEMA, ledger=ledger)
     score = private_score(model, data, "accuracy", dp.PureDP("1/2"))
     assert score.is_private
     assert score.entry.event == score.event
@@ -144,7 +141,9 @@ def test_a_score_is_charged_once_before_a_row_is_read(model: Any) -> None:
     with pytest.raises(dp.BudgetExceeded):
         private_score(model, data, "accuracy", dp.PureDP("1/10"))
     gaussian = mechanisms.Gaussian(1, 1e-6)
-    pair = dp.PrivateDataset(rows(), SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(1, 1e-6)))
+    pair = dp.PrivateDataset(
+        logistic_answers(), SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(1, 1e-6))
+    )
     assert private_score(model, pair, "log_loss", gaussian).measure == dp.ApproxDP(1, 1e-6)
 
 
@@ -163,108 +162,17 @@ def test_no_row_makes_a_score_raise(model: Any) -> None:
 
 
 def test_rows_of_no_declared_class_are_left_out(model: Any) -> None:
-    table = rows(500)
+    table = logistic_answers(500)
     more = {name: [*cells, cells[0]] for name, cells in table.items()}
     more["y"][-1] = "maybe"
     whole = private_score(model, public(table), "accuracy", EXACT)
     assert private_score(model, public(more), "accuracy", EXACT).value == whole.value
 
 
-def test_any_model_of_scikit_learn() -> None:
-    table = rows()
-    x = np.column_stack([table["x"], table["z"]])
-    plain = PlainLogistic().fit(x, table["y"].astype(str))
-    found = private_score(plain, public(table), "accuracy", EXACT)
-    assert found.value == pytest.approx(plain.score(x, table["y"].astype(str)), abs=2e-3)
-
-
-def test_no_row_makes_a_foreign_model_raise() -> None:
-    """An encoder that refuses unknown categories is not shown any."""
-    schema = dp.Schema(a=dp.Categorical("u", "v"), y=dp.Categorical(0, 1))
-    plain = make_pipeline(OneHotEncoder(), PlainLogistic())
-    plain.fit(np.array([["u"], ["v"]] * 5, dtype=object), [0, 1] * 5)
-    table = {"a": ["u", "v", "w", None], "y": [0, 0, 1, 1]}
-    assert private_score(plain, public(table, schema), "accuracy", EXACT).value == 0.5
-    own = MixedNB(epsilon=math.inf).fit(public({"a": ["u", "v"], "y": [0, 1]}, schema))
-    assert private_score(own, public(table, schema), "accuracy", EXACT)._totals.sum() == 4
-
-
-@pytest.mark.parametrize("rows_", [0, 3])
-def test_a_model_fails_whatever_the_rows(rows_: int) -> None:
-    class Short:
-        classes_ = np.array(["no", "yes"])
-
-        def predict(self, X: Any) -> Any:
-            return np.array(["no"])
-
-    class Three(Short):
-        classes_ = np.array(["maybe", "no", "yes"])
-
-        def predict_proba(self, X: Any) -> Any:
-            return np.full((len(X), 3), 1 / 3)
-
-    with pytest.raises(ValueError, match="one answer for each row"):
-        private_score(Short(), public(rows(rows_)), "accuracy", EXACT)
-    with pytest.raises(ValueError, match="two classes"):
-        private_score(Three(), public(rows(rows_)), "auc", EXACT)
-    assert private_score(Three(), public(rows(rows_)), "log_loss", EXACT).value >= 0
-
-
-class Odd:
-    """A model whose answers have a shape, or raise, as told."""
-
-    classes_ = np.array(["no", "yes"])
-
-    def __init__(self, shape: tuple[int, ...] | None) -> None:
-        self.shape = shape
-
-    def predict(self, X: Any) -> Any:
-        if self.shape is None:
-            raise RuntimeError("not made for these rows")
-        return np.full((len(X), *self.shape), "no", object)
-
-    def predict_proba(self, X: Any) -> Any:
-        return np.full(self.predict(X).shape, 0.25)
-
-
-def test_a_column_of_predictions_is_a_list_of_them() -> None:
-    table = rows(500)
-    wanted = private_score(Odd(()), public(table), "accuracy", EXACT).value
-    assert wanted == np.mean(table["y"] == "no")
-    assert private_score(Odd((1,)), public(table), "accuracy", EXACT).value == wanted
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "auc"])
-@pytest.mark.parametrize("shape", [None, (), (1,), (2,), (3,), (0,), (2, 2)], ids=str)
-def test_a_model_without_an_answer_is_refused_before_the_charge(
-    metric: str, shape: tuple[int, ...] | None
-) -> None:
-    ledger = dp.Ledger(limit=dp.PureDP(1))
-    data = dp.PrivateDataset(rows(50), SCHEMA, ledger=ledger)
-    good = {"accuracy": [(), (1,)], "log_loss": [(2,)], "auc": [(), (1,), (2,)]}[metric]
-    if shape in good:
-        assert math.isfinite(private_score(Odd(shape), data, metric, dp.PureDP(1)).value)
-        assert ledger.spent() == dp.PureDP(1)
-    else:
-        with pytest.raises(ValueError, match="model has no answer"):
-            private_score(Odd(shape), data, metric, dp.PureDP(1))
-        assert ledger.spent() == dp.PureDP(0)
-
-
-def test_an_error_that_no_double_holds_is_refused_before_the_charge() -> None:
-    schema = dp.Schema(x=dp.Real(0, 1), y=dp.Real(-1e200, 1e200))
-    ledger = dp.Ledger(limit=dp.PureDP(1))
-    data = dp.PrivateDataset({"x": [0.5], "y": [1.0]}, schema, ledger=ledger)
-    for metric in ("mean_squared_error", "mean_absolute_error"):
-        with pytest.raises(ValueError, match="use other units"):
-            private_score(Odd(()), data, metric, dp.PureDP(1))
-    assert ledger.spent() == dp.PureDP(0)
-
-
 def test_bad_arguments_are_named(model: Any) -> None:
-    data = public(rows(50))
+    data = public(logistic_answers(50))
     cases: list[tuple[Any, str]] = [
-        (lambda: private_score(model, rows(5), "accuracy", EXACT), "data must be"),  # type: ignore
+        (lambda: private_score(model, logistic_answers(5), "accuracy", EXACT), "data must be"),  # type: ignore
         (lambda: private_score(model, data, "f1", EXACT), "metric must be one of"),
         (lambda: private_score(model, data, "accuracy", 1), "budget must be"),  # type: ignore
         (lambda: private_score(model, data, "mean_squared_error", EXACT), "needs a target"),
@@ -279,7 +187,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
     for call, message in cases:
         with pytest.raises((TypeError, ValueError, KeyError), match=message):
             call()
-    private = dp.PrivateDataset(rows(5), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1)))
+    private = dp.PrivateDataset(logistic_answers(5), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1)))
     with pytest.raises(ValueError, match="PUBLIC only"):
         private_score(model, private, "accuracy", EXACT)
     three = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1, 2))
@@ -292,7 +200,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
 def test_engines_agree(model: Any) -> None:
     import duckdb
 
-    table = rows(300)
+    table = logistic_answers(300)
     frame = pd.DataFrame(table)
     found = []
     for source in (table, frame, duckdb.sql("select * from frame")):
@@ -303,7 +211,7 @@ def test_engines_agree(model: Any) -> None:
 
 
 def test_persons_count_with_max_rows(model: Any) -> None:
-    table = rows(60)
+    table = logistic_answers(60)
     unit = dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=2)
     table["who"] = np.arange(60) // 6
     data = dp.PrivateDataset(table, SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit))
@@ -344,7 +252,7 @@ class RoundsByPlace:
 
 def test_one_row_more_moves_the_sums_of_its_own_alone() -> None:
     """Even if the model rounds by place: rows stand where their codes put them."""
-    table = rows(40, seed=5)
+    table = logistic_answers(40, seed=5)
     table["x"][5], table["z"][5], table["y"][5] = table["x"][4], table["z"][4], table["y"][4]
     metric, model = METRICS["accuracy"](), RoundsByPlace()
     step = ScoredRows(metric, model, ("x", "z"), "y", mechanisms.NoNoise())

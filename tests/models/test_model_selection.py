@@ -1,4 +1,4 @@
-"""Search over settings: what it costs, what it may tell, what it finds."""
+"""Search over settings: what it may tell, what it finds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import warnings
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,24 +18,12 @@ from sklearn.model_selection import GridSearchCV
 
 import discreet as dp
 from discreet import accounting, events, testing
-from discreet.accounting.counts import PAIR
-from discreet.audit.exact import exact, hockey_stick
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.model_selection.attacks import (
-    best_distribution,
-    exact_searches,
-    generating,
-    revealing,
-    searched,
-    told_runs,
-)
-from discreet.measures import ORDERS, Renyi
 from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import LogLoss
 from discreet.models.model_selection import PrivateSearch
 from discreet.models.model_selection.budget import gamma_of, mean_runs
 from discreet.models.model_selection.search import hash_share
-from discreet.models.naive_bayes import GaussianNB
 from discreet.models.svm import LinearSVC, LinearSVR
 from discreet.progress import is_wanted
 from discreet.selection import Selection
@@ -45,7 +32,7 @@ SCHEMA = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), y=dp.Categorical(0, 1))
 TWENTY = {"alpha": [1, 10, 100, 1000, 10_000], "norm": [0.5, 1.0, 1.5, 2.5]}
 
 
-def table(n: int = 1500, seed: int = 0) -> dict[str, Any]:
+def noisy_threshold(n: int = 1500, seed: int = 0) -> dict[str, Any]:
     draw = np.random.default_rng(seed)
     a, b = draw.random(n), draw.random(n)
     return {"a": a, "b": b, "y": (a + 0.2 * draw.normal(size=n) > 0.4).astype(int)}
@@ -57,179 +44,7 @@ def searching(settings: Any = None, **options: Any) -> PrivateSearch:
 
 
 def fitted(n: int = 1500, settings: Any = None, **options: Any) -> PrivateSearch:
-    return searching(settings, **options).fit(pd.DataFrame(table(n)))
-
-
-# --- the theorem, against distributions that are summed up
-
-
-def test_the_distribution_of_the_best_against_a_plain_simulation() -> None:
-    """The sum that the attack compares is the distribution of what the door does."""
-    run = searched(True, 0.25, 0.5, (3, 1))
-    distribution = best_distribution(run, 1.0, 0.25)
-    draw = np.random.default_rng(0)
-    counts = np.zeros(len(distribution))
-    trials = 20_000
-    for runs in draw.geometric(0.25, trials):
-        some = draw.choice(len(distribution), runs, p=run[0] / run[0].sum())
-        counts[some[np.argmax(run[1][some])]] += 1
-    assert distribution.sum() == pytest.approx(1)
-    assert np.abs(counts / trials - distribution).sum() < 0.06
-    other = best_distribution(run, 1.0, 0.6)
-    assert np.abs(counts / trials - other).sum() > 0.12
-
-
-def test_generating_functions_are_those_of_the_distribution() -> None:
-    for shape in (0.0, 0.5, 1.0, 3.0):
-        k = np.arange(1, 4000)
-        logs = k * math.log1p(-0.02)
-        logs[1:] += np.cumsum(np.log((k[1:] - 1 + shape) / k[1:]))
-        mass = np.exp(logs - np.logaddexp.reduce(logs))
-        for x in (0.3, 0.9, 0.999):
-            assert generating(shape, 0.02, x) == pytest.approx(float((mass * x**k).sum()), rel=1e-9)
-
-
-def test_searches_cost_at_most_what_the_theorem_says() -> None:
-    results = list(exact_searches())
-    assert len(results) == 32
-    assert not [result.title for result in results if result.is_violated]
-    pure = [r.floor / r.claimed for r in results if "PureDP" in r.title]
-    assert max(pure) > 0.6  # the bound is not far away
-
-
-@pytest.mark.parametrize("shape", [0, 1])
-def test_telling_the_number_of_runs_costs_more(shape: int) -> None:
-    """The theorem is about the best outcome alone."""
-    fit, score, gamma = 0.25, 0.5, 0.05
-    runs = [searched(present, fit, score, (3, 1)) for present in (False, True)]
-    claim = dp.PureDP((2 + shape) * Fraction(3, 4))
-    alone = exact(*(best_distribution(run, shape, gamma) for run in runs), claim)
-    told = exact(*(told_runs(run, shape, gamma) for run in runs), claim)
-    assert not alone.is_violated
-    assert told.is_violated
-    assert told.floor > 2 * alone.floor
-
-
-@pytest.mark.parametrize("shape", [0, 1])
-def test_telling_all_scores_costs_more(shape: int) -> None:
-    """K scores are K releases: with ten of them the loss is ten times that of one."""
-    noised = [searched(present, 0.25, 0.5, (3, 1)) for present in (False, True)]
-    one = max(float(np.log(a / b).max()) for a, b in ((noised[0][0], noised[1][0]),))
-    most = [run**10 for run, _ in noised]
-    claim = dp.PureDP((2 + shape) * Fraction(3, 4))
-    assert one * 10 > claim.epsilon
-    assert exact(*most, claim).is_violated
-
-
-@pytest.mark.parametrize("shape", ["0", "1/2", "1", "3"])
-def test_a_delta_grows_with_the_number_of_runs(shape: str) -> None:
-    gamma, delta = Fraction(1, 20), Fraction(1, 1000)
-    run = events.External(dp.ApproxDP("1/2", delta), "a run")
-    pair = PAIR.total(events.RepeatAndSelect(run, shape, gamma))
-    mean = mean_runs(Fraction(shape), gamma)
-    assert pair.epsilon == (2 + Fraction(shape)) / 2
-    assert float(pair.delta) == pytest.approx(mean / 1000, rel=1e-9)
-    distributions = [
-        best_distribution(revealing(p, 0.5, 1e-3), float(Fraction(shape)), 0.05)
-        for p in (False, True)
-    ]
-    found = max(
-        hockey_stick(*pair_, float(pair.epsilon)) for pair_ in (distributions, distributions[::-1])
-    )
-    assert found <= pair.delta
-    assert found > 0.8 * pair.delta  # δ alone would be false by this factor
-    assert found > 3 * delta
-
-
-def test_one_of_several_events_costs_the_dearest() -> None:
-    """In each measure; by Rényi curves that cross, order by order."""
-    small, large = events.Gaussian(3), events.Gaussian(2)
-    cost = accounting.cost
-    for kind in (dp.ZCDP, dp.GaussianDP):
-        assert cost(events.OneOf([small, large]), kind) == cost(large, kind)
-    assert cost(events.OneOf([small, small]), dp.ApproxDP, delta="1e-6") == cost(
-        small, dp.ApproxDP, delta="1e-6"
-    )
-    laplace = events.DiscreteLaplace(2)
-    assert cost(events.OneOf([laplace, events.Exponential("1/3")]), dp.PureDP) == dp.PureDP("1/2")
-    weak = events.Gaussian(4)
-    curves = [cost(event, Renyi).curve for event in (weak, laplace)]
-    assert len({curves[0][order] > curves[1][order] for order in curves[0]}) == 2  # they cross
-    both = cost(events.OneOf([weak, laplace]), Renyi).curve
-    for order, value in both.items():
-        assert value == pytest.approx(max(curve[order] for curve in curves), rel=1e-12)
-    pairs = [events.External(dp.ApproxDP(e, d), "x") for e, d in (("1/2", 1e-3), ("1/4", 1e-2))]
-    assert PAIR.total(events.OneOf(pairs)) == dp.ApproxDP("1/2", 1e-2)
-    with pytest.raises(accounting.NoBound):
-        cost(events.OneOf([laplace, large]), dp.PureDP)
-
-
-def theorem(curve: dict[float, float], shape: Fraction, gamma: Fraction, order: float) -> Any:
-    """Papernot & Steinke 2022, Theorem 2, in forty digits, for one order and the best λ̂ on a list."""
-    eta, g = (mpmath.mpf(x.numerator) / x.denominator for x in (shape, gamma))
-    mean = (1 - g) / (g * mpmath.log(1 / g)) if eta == 0 else eta * (1 - g) / (g * (1 - g**eta))
-    extra = min(
-        (1 + eta) * ((1 - mpmath.mpf(1) / hat) * value + mpmath.log(1 / g) / hat)
-        for hat, value in curve.items()
-        if hat < math.inf
-    )
-    return curve[order] + extra + mpmath.log(mean) / (order - 1)
-
-
-@pytest.mark.parametrize("shape", [Fraction(0), Fraction(1)])
-def test_twenty_settings_cost_what_the_theorem_says(shape: Fraction) -> None:
-    """The charge, recomputed from the paper: pure, and by Rényi curves."""
-    search = searching(TWENTY, epsilon=1, shape=shape)
-    event = search.plan().event
-    assert isinstance(event, events.RepeatAndSelect)
-    runs = event.event.events  # type: ignore[attr-defined]
-    assert len(runs) == 20
-    worst = max(accounting.cost(run, dp.PureDP).epsilon for run in runs)
-    assert (2 + shape) * worst <= 1
-    assert (2 + shape) * worst > Fraction(99, 100)
-    with mpmath.workdps(40):
-        functional = PrivateSearch(
-            LogisticRegression(method="functional"),
-            [{}, {"estimator": GaussianNB()}],
-            epsilon=1,
-            delta=1e-6,
-            schema=SCHEMA,
-            shape=shape,
-        )
-        event = functional.plan().event
-        runs = event.event.events  # type: ignore[attr-defined]
-        curves = [dict(accounting.cost(run, Renyi).curve) for run in runs]
-        largest = {order: max(c[order] for c in curves) for order in ORDERS}
-        charged = accounting.cost(event, Renyi).curve
-        for order in (2.0, 8.0, 32.0):
-            bound = theorem(largest, event.shape, event.gamma, order)
-            assert charged[order] <= bound * (1 + mpmath.mpf("1e-9"))
-
-
-def test_the_charge_is_the_budget_however_many_runs() -> None:
-    for runs in (2, 9):
-        for delta in (0, 1e-6):
-            limit = dp.ApproxDP(1, delta) if delta else dp.PureDP(1)
-            ledger = dp.Ledger(limit=limit)
-            search = searching(epsilon=1, delta=delta, runs=runs, ledger=ledger)
-            with testing.fixed_noise(1):
-                search.fit(pd.DataFrame(table(60)))
-            charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
-            assert len(charges) == 1
-            assert accounting.satisfies(charges[0].event, limit)
-            assert search.budget_.expected_runs == pytest.approx(runs, rel=1e-6)
-            with pytest.raises(dp.BudgetExceeded):
-                search.fit(pd.DataFrame(table(60)))
-
-
-def test_what_it_would_cost_otherwise() -> None:
-    search = fitted(settings=TWENTY, epsilon=1, runs=4)
-    assert search.budget_.total == dp.PureDP(1)
-    assert search.budget_.one_run.epsilon <= Fraction(1, 3)  # type: ignore[attr-defined]
-    assert search.budget_.every_setting.epsilon > 6  # type: ignore[attr-defined]
-    assert search.budget_.settings == 20
-    parts = search.budget_.fit, search.budget_.score
-    assert sum(part.epsilon for part in parts) == Fraction(1, 3)  # type: ignore[attr-defined]
+    return searching(settings, **options).fit(pd.DataFrame(noisy_threshold(n)))
 
 
 # --- splits, units, settings
@@ -243,7 +58,7 @@ def test_parts_of_a_split_do_not_add_up(delta: float) -> None:
     run = apart.privacy_.event.event  # type: ignore[attr-defined]
     assert all(isinstance(part, events.Parallel) for part in run.events)
     unit = dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=2)
-    frame = pd.DataFrame(table(300))
+    frame = pd.DataFrame(noisy_threshold(300))
     ids = searching(delta=delta, validation=0.25, unit=unit)
     ids.fit(frame, groups=np.arange(300) // 3)
     run = ids.privacy_.event.event  # type: ignore[attr-defined]
@@ -254,7 +69,7 @@ def test_parts_of_a_split_do_not_add_up(delta: float) -> None:
 
 def test_every_setting_once_without_noise() -> None:
     """On public rows with an infinite budget it is a plain search."""
-    frame = pd.DataFrame(table(600))
+    frame = pd.DataFrame(noisy_threshold(600))
     settings = [{"alpha": 1e7}, {"alpha": 1}, {"alpha": 1e5}]
     search = searching(settings, unit=dp.PUBLIC, epsilon=math.inf).fit(frame)
     scores = []
@@ -268,7 +83,7 @@ def test_every_setting_once_without_noise() -> None:
 
 def test_rows_that_validate_do_not_train() -> None:
     """Without noise: the model of one part, scored on the other."""
-    cells = table(800)
+    cells = noisy_threshold(800)
     search = searching([{"alpha": 1}], unit=dp.PUBLIC, epsilon=math.inf, validation=0.3)
     search.fit(pd.DataFrame(cells))
     inside = Arrays(cells).chunk().holds(hash_share(SCHEMA, Fraction(3, 10)))
@@ -285,7 +100,7 @@ def test_rows_that_validate_do_not_train() -> None:
 def test_parts_are_the_same_on_every_engine(unit: dp.Unit) -> None:
     import duckdb
 
-    frame = pd.DataFrame({**table(100), "who": np.arange(100) // 4})
+    frame = pd.DataFrame({**noisy_threshold(100), "who": np.arange(100) // 4})
     found = []
     for source in ({name: frame[name].to_numpy() for name in frame}, frame, duckdb.from_df(frame)):
         ledger = dp.Ledger(limit=dp.PureDP(1), unit=unit)
@@ -297,7 +112,7 @@ def test_parts_are_the_same_on_every_engine(unit: dp.Unit) -> None:
 
 
 def test_the_order_of_columns_is_that_of_the_frame() -> None:
-    frame = pd.DataFrame(table(500))[["b", "y", "a"]]
+    frame = pd.DataFrame(noisy_threshold(500))[["b", "y", "a"]]
     search = searching([{"alpha": 1}], epsilon=50).fit(frame, target="y")
     assert list(search.feature_names_in_) == ["b", "a"]
     assert search.score(frame[["b", "a"]], frame["y"]) > 0.8
@@ -321,7 +136,7 @@ def test_the_best_model_carries_the_price_of_the_search() -> None:
     assert search.privacy_.claims[0] == "private-search"
     assert "objective-perturbation" in search.privacy_.claims
     again = pickle.loads(pickle.dumps(search))
-    frame = pd.DataFrame(table(30))[["a", "b"]]
+    frame = pd.DataFrame(noisy_threshold(30))[["a", "b"]]
     assert np.array_equal(again.predict(frame), search.best_estimator_.predict(frame))
     assert np.array_equal(search.predict_proba(frame), again.best_estimator_.predict_proba(frame))
     kept = {name for name in vars(search) if name.endswith("_") or name.startswith("_")}
@@ -352,7 +167,7 @@ def test_runs_leave_no_trace_of_their_number(monkeypatch: pytest.MonkeyPatch) ->
     assert not any(shown for *_, shown in runs)
     assert is_wanted()
     with pytest.raises(UserWarning, match="a run"):  # a single fit may warn
-        LogisticRegression(schema=SCHEMA).fit(pd.DataFrame(table(20)))
+        LogisticRegression(schema=SCHEMA).fit(pd.DataFrame(noisy_threshold(20)))
 
 
 def test_methods_are_those_of_the_estimator() -> None:
@@ -360,7 +175,7 @@ def test_methods_are_those_of_the_estimator() -> None:
     svm = PrivateSearch(LinearSVC(), {"alpha": [1, 100]}, schema=SCHEMA)
     assert not hasattr(svm, "predict_proba")
     assert is_classifier(svm)
-    frame = pd.DataFrame(table(300))
+    frame = pd.DataFrame(noisy_threshold(300))
     assert svm.fit(frame).decision_function(frame[["a", "b"]]).shape == (300,)
     with pytest.raises(ValueError, match="needs probabilities"):
         svm.set_params(scoring="log_loss").fit(frame)
@@ -401,15 +216,15 @@ def test_few_rows_and_one_class(rows: int, validation: Any) -> None:
     for unit in (dp.ADD_REMOVE, dp.REPLACE_ONE):
         if validation and unit is dp.REPLACE_ONE:
             continue
-        cells = table(rows)
+        cells = noisy_threshold(rows)
         cells["y"] = np.zeros(rows, int)
         search = searching(validation=validation, unit=unit).fit(pd.DataFrame(cells))
-        assert set(search.predict(pd.DataFrame(table(5))[["a", "b"]])) <= {0, 1}
+        assert set(search.predict(pd.DataFrame(noisy_threshold(5))[["a", "b"]])) <= {0, 1}
         assert 0 <= search.best_score_ <= 1
 
 
 def test_bad_arguments_are_named() -> None:
-    frame = pd.DataFrame(table(50))
+    frame = pd.DataFrame(noisy_threshold(50))
     logistic = LogisticRegression()
     cases: list[tuple[Any, str]] = [
         (PrivateSearch(None, {}, schema=SCHEMA), "estimator must be"),
@@ -447,7 +262,7 @@ def test_a_search_in_a_search() -> None:
     """The inner one's plan is an event like any other."""
     inner = PrivateSearch(LogisticRegression(), {"alpha": [1, 10]}, runs=1.5)
     outer = PrivateSearch(inner, {"shape": [0, 1]}, epsilon=9, schema=SCHEMA, runs=1.5)
-    outer.fit(pd.DataFrame(table(300)))
+    outer.fit(pd.DataFrame(noisy_threshold(300)))
     assert accounting.satisfies(outer.privacy_.event, dp.PureDP(9))
     assert outer.best_estimator_.best_params_["alpha"] in (1, 10)
 
@@ -467,7 +282,7 @@ def test_plans_are_made_of_public_facts() -> None:
 
 def test_each_fit_of_scikit_learns_search_is_paid() -> None:
     """Settings × folds, and one more for the refit; its scores are exact and not covered."""
-    cells = table(120)
+    cells = noisy_threshold(120)
     x, y = np.column_stack([cells["a"], cells["b"]]), cells["y"]
     ledger = dp.Ledger(limit=dp.PureDP(7))
     base = LogisticRegression(

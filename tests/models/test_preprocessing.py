@@ -21,13 +21,13 @@ from discreet.testing import fixed_noise
 BOUNDS = ([0, -50], [10, 50])
 
 
-def rows(count: int = 5000) -> Any:
+def skewed_and_wide(count: int = 5000) -> Any:
     draw = np.random.default_rng(0)
     return np.clip(np.column_stack([draw.gamma(2, 1, count), draw.normal(3, 9, count)]), *BOUNDS)
 
 
 def test_scaling_without_noise_is_the_plain_one() -> None:
-    x = rows()
+    x = skewed_and_wide()
     ours = StandardScaler(unit=dp.PUBLIC, epsilon=math.inf, bounds=BOUNDS).fit(x)
     plain = preprocessing.StandardScaler().fit(x)
     assert ours.mean_ == pytest.approx(plain.mean_, abs=1e-3)
@@ -38,7 +38,7 @@ def test_scaling_without_noise_is_the_plain_one() -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_scaling_is_as_noisy_as_planned(delta: float) -> None:
-    x = rows(2000)
+    x = skewed_and_wide(2000)
     options: dict[str, Any] = {"bounds": BOUNDS, "epsilon": 0.5, "delta": delta, "unit": dp.PUBLIC}
     stated = StandardScaler(**options).plan(rows=2000).noise
     with fixed_noise(0):
@@ -56,7 +56,7 @@ def _exact(x: Any) -> Any:
 
 
 def test_scaling_in_part() -> None:
-    x = rows()
+    x = skewed_and_wide()
     centred = StandardScaler(with_std=False, bounds=BOUNDS, epsilon=1e4).fit(x)
     assert centred.transform(x) == pytest.approx(x - centred.mean_)
     assert centred.inverse_transform(centred.transform(x)) == pytest.approx(x)
@@ -96,7 +96,7 @@ def test_hardly_any_rows(kind: Any) -> None:
 
 
 def test_bins_without_noise_hold_equal_shares() -> None:
-    x = rows()
+    x = skewed_and_wide()
     model = QuantileBinner(4, unit=dp.PUBLIC, epsilon=math.inf, bounds=BOUNDS).fit(x)
     assert model.bin_edges_.shape == (2, 5)
     assert model.bin_edges_[:, [0, -1]].tolist() == [[0, 10], [-50, 50]]
@@ -108,7 +108,7 @@ def test_bins_without_noise_hold_equal_shares() -> None:
 
 
 def test_private_bins_are_near_and_in_order() -> None:
-    x = rows()
+    x = skewed_and_wide()
     with fixed_noise(4):
         model = QuantileBinner(4, epsilon=1, bounds=BOUNDS).fit(x)
     assert (np.diff(model.bin_edges_, axis=1) >= 0).all()
@@ -153,14 +153,14 @@ def test_the_quantiles_cost_what_is_charged() -> None:
 
 
 def test_in_a_pipeline_with_names() -> None:
-    frame = pd.DataFrame(rows(200), columns=["a", "b"])
+    frame = pd.DataFrame(skewed_and_wide(200), columns=["a", "b"])
     scaler = StandardScaler(bounds=BOUNDS, epsilon=5).set_output(transform="pandas")
     assert list(scaler.fit_transform(frame).columns) == ["a", "b"]
     pipe = make_pipeline(QuantileBinner(3, bounds=BOUNDS), KMeans(2, bounds=(0, 2)))
-    assert set(pipe.fit_predict(rows(200))) <= {0, 1}
+    assert set(pipe.fit_predict(skewed_and_wide(200))) <= {0, 1}
 
 
 @pytest.mark.parametrize("bins", [1, 0, 2.5, "many"])
 def test_bad_arguments(bins: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="n_bins must be"):
-        QuantileBinner(bins, bounds=BOUNDS).fit(rows(5))
+        QuantileBinner(bins, bounds=BOUNDS).fit(skewed_and_wide(5))

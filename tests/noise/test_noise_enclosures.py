@@ -9,11 +9,12 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.noise import gaussian, laplace
 from discreet.noise.enclosures import erfc_of_root, exp_minus, pi
+from profiles import max_examples
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def test_erfc_of_root() -> None:
 
 
 @given(st.integers(0, 2**400), st.integers(1, 2**400), st.integers(1, 200), st.sampled_from([0, 1]))
-@settings(max_examples=200, deadline=None)
+@max_examples(200)
 def test_any_rational(numerator: int, denominator: int, bits: int, which: int) -> None:
     z = arb(numerator) / denominator
     if which:

@@ -20,7 +20,9 @@ from discreet.publish.stationary import Goal, balance
 from discreet.publish.true_labels import TrueLabels
 
 
-def table(classes: int, width: int, rows: int = 600, seed: int = 0) -> tuple[Any, Any]:
+def classes_by_direction(
+    classes: int, width: int, rows: int = 600, seed: int = 0
+) -> tuple[Any, Any]:
     draw = np.random.default_rng(seed)
     x = draw.uniform(-1, 1, (rows, width))
     scores = x @ draw.normal(0, 3, (width, classes)) + draw.gumbel(size=(rows, classes))
@@ -28,7 +30,7 @@ def table(classes: int, width: int, rows: int = 600, seed: int = 0) -> tuple[Any
 
 
 def made(classes: int = 2, width: int = 3, rows: int = 600, **options: Any) -> Any:
-    x, y = table(classes, width, rows)
+    x, y = classes_by_direction(classes, width, rows)
     common = {"epsilon": 2, "bounds": (-1, 1), "classes": list(range(classes)), "random_state": 0}
     return MaskedData(**{**common, **options}).fit(x, y)
 
@@ -73,7 +75,7 @@ def test_scikit_learn_finds_the_private_weights(classes: int, width: int, epsilo
     assert cosine(masked.classifier().fit(*masked.masked_), masked) >= 0.9999
     plain = LogisticRegression(C=masked.C_, max_iter=10_000, tol=1e-8).fit(*masked.masked_)
     assert cosine(plain, masked) >= 0.9999
-    x, _ = table(classes, width, seed=7)
+    x, _ = classes_by_direction(classes, width, seed=7)
     assert np.mean(plain.predict(x) == masked.predict(x)) > 0.995
 
 
@@ -84,7 +86,7 @@ def test_the_gradient_of_other_rows_does_not_vanish() -> None:
     labels = masked.y_.copy()
     labels[0] = 1 - labels[0]
     assert gradient(masked.X_, labels, *scaled, masked.C_) > 1e-4
-    assert gradient(*table(2, 3), *scaled, masked.C_) > 1e-3
+    assert gradient(*classes_by_direction(2, 3), *scaled, masked.C_) > 1e-3
 
 
 def test_columns_keep_their_units() -> None:
@@ -148,7 +150,7 @@ def test_edges_give_finite_rows(x: Any, y: Any, options: dict[str, Any], method:
 
 def test_the_number_of_rows_is_public() -> None:
     for rows in (0, 60, 2500):
-        x, y = table(2, 2, rows)
+        x, y = classes_by_direction(2, 2, rows)
         options: dict[str, Any] = {"epsilon": 1, "bounds": (-1, 1), "classes": [0, 1]}
         assert len(MaskedData(**options).fit(x, y).X_) == 1000
         told = MaskedData(**options, unit=dp.REPLACE_ONE).fit(x, y)
@@ -158,7 +160,7 @@ def test_the_number_of_rows_is_public() -> None:
 
 
 def test_true_labels_are_published_of_public_rows_alone() -> None:
-    x, y = table(2, 2, 300)
+    x, y = classes_by_direction(2, 2, 300)
     for unit in (dp.ADD_REMOVE, dp.REPLACE_ONE):
         ledger = dp.Ledger(limit=dp.PureDP(1), unit=dp.Unit(unit))
         masked = MaskedData(bounds=(-1, 1), classes=[0, 1], labels="true", ledger=ledger)
@@ -182,7 +184,7 @@ def test_labels_follow_public_shares_or_noisy_counts() -> None:
     assert abs(given.y_.mean() - 0.75) < 0.01
     assert given.gradient_ < 1e-10
     assert abs(made(labels=[0.25, 0.75], samples=400).y_.mean() - 0.75) < 0.01
-    x, _ = table(2, 3)
+    x, _ = classes_by_direction(2, 3)
     few = (np.arange(600) % 10 == 0).astype(int)
     options: dict[str, Any] = {"bounds": (-1, 1), "classes": [0, 1], "samples": 400}
     noisy = MaskedData(epsilon=4, labels="noisy", **options).fit(x, few)
@@ -237,7 +239,7 @@ def test_other_rows_of_the_same_weights() -> None:
 
 
 def test_files_and_frames(tmp_path: Any) -> None:
-    x, y = table(2, 2)
+    x, y = classes_by_direction(2, 2)
     schema = dp.Schema(a=dp.Real(-1, 1), b=dp.Integer(-1, 1), ill=dp.Categorical(0, 1))
     data = dp.PrivateDataset(
         {"a": x[:, 0], "b": x[:, 1], "ill": y}, schema, ledger=dp.Ledger(limit=dp.PureDP(1))
@@ -255,7 +257,7 @@ def test_files_and_frames(tmp_path: Any) -> None:
 
 
 def test_public_mistakes_raise_before_anything_is_charged() -> None:
-    x, y = table(2, 2)
+    x, y = classes_by_direction(2, 2)
     for options, words in (
         ({"method": "fast"}, "method must be"),
         ({"perturbation": "functional"}, "perturbation must be"),
@@ -272,7 +274,7 @@ def test_public_mistakes_raise_before_anything_is_charged() -> None:
 
 def test_masks_depend_on_the_data_through_weights_alone() -> None:
     """With the same noise, other rows give other masks only if they give other weights."""
-    x, y = table(2, 2, 200)
+    x, y = classes_by_direction(2, 2, 200)
     options: dict[str, Any] = {"bounds": (-1, 1), "classes": [0, 1], "random_state": 0}
     with testing.fixed_noise(5):
         one = MaskedData(**options).fit(x, y)
@@ -361,7 +363,7 @@ def test_no_exported_cell_begins_with_a_formula(text: Any, cell: Any) -> None:
 
 
 def test_names_and_labels_are_exported_as_text(tmp_path: Any) -> None:
-    x, y = table(2, 2)
+    x, y = classes_by_direction(2, 2)
     labels = np.array(["=HYPERLINK(A1)", "@no"])
     schema = dp.Schema(
         **{"=a": dp.Real(-1, 1), "b": dp.Real(-1, 1), "+y": dp.Categorical(*labels.tolist())}

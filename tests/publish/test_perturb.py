@@ -17,6 +17,7 @@ from discreet.publish import RowPerturbation, perturb
 from discreet.publish.perturb import PerturbedRows
 from discreet.publish.rows import ONE
 from discreet.step import CodedRows
+from small_tables import draw_table
 
 SCHEMA = dp.Schema(
     a=dp.Real(0, 10),
@@ -26,18 +27,14 @@ SCHEMA = dp.Schema(
     only=dp.Categorical("one"),
     ill=dp.Categorical(0, 1),
 )
-
-
-def table(rows: int, seed: int = 0) -> dict[str, Any]:
-    draw = np.random.default_rng(seed)
-    return {
-        "a": draw.uniform(0, 10, rows),
-        "b": draw.integers(-5, 6, rows),
-        "g": draw.choice(list("xyz"), rows),
-        "same": np.full(rows, 3.0),
-        "only": np.full(rows, "one"),
-        "ill": draw.integers(0, 2, rows),
-    }
+COLUMNS = {
+    "a": (0, 10),
+    "b": range(-5, 6),
+    "g": ["x", "y", "z"],
+    "same": 3.0,
+    "only": "one",
+    "ill": range(2),
+}
 
 
 @pytest.mark.parametrize("epsilon", ["1/10000", "1/10", 1, 7, 1000])
@@ -116,7 +113,7 @@ def test_norm_gamma_radii_and_directions() -> None:
 
 def test_categories_lie_as_often_as_they_should() -> None:
     channel = RowPerturbation(SCHEMA, epsilon=3, target="ill")
-    truth = table(20_000)
+    truth = draw_table(20_000, **COLUMNS)
     with testing.fixed_noise(6):
         told = channel.randomize(truth)
     for name in ("g", "ill"):
@@ -149,7 +146,7 @@ def test_cells_of_any_kind_are_told_alike() -> None:
 
 def dataset(rows: int, unit: Any, limit: Any = None, **options: Any) -> Any:
     ledger = dp.Ledger(limit=limit or dp.PureDP(1), unit=unit, **options)
-    return dp.PrivateDataset(table(rows), SCHEMA, ledger=ledger)
+    return dp.PrivateDataset(draw_table(rows, **COLUMNS), SCHEMA, ledger=ledger)
 
 
 def test_a_table_is_charged_and_published() -> None:
@@ -183,7 +180,7 @@ def test_rows_are_refused_where_their_number_is_private(unit: Any) -> None:
 def test_as_many_rows_as_declared_whatever_there_is() -> None:
     for there, declared in ((5, 9), (9, 5), (0, 4)):
         ledger = dp.Ledger(limit=dp.PureDP(1), unit=dp.Unit(dp.REPLACE_ONE))
-        data = dp.PrivateDataset(table(there), SCHEMA, ledger=ledger, rows=declared)
+        data = dp.PrivateDataset(draw_table(there, **COLUMNS), SCHEMA, ledger=ledger, rows=declared)
         told = perturb(data, epsilon=1)
         assert {len(column) for column in told.values()} == {declared}
 
@@ -229,7 +226,7 @@ def test_a_step_is_for_its_own_schema() -> None:
 
 
 def test_public_rows_are_free() -> None:
-    data = dp.PrivateDataset(table(9), SCHEMA, unit=dp.PUBLIC)
+    data = dp.PrivateDataset(draw_table(9, **COLUMNS), SCHEMA, unit=dp.PUBLIC)
     assert len(perturb(data, epsilon=1)["a"]) == 9
 
 
@@ -253,4 +250,4 @@ def test_public_mistakes_raise() -> None:
     with pytest.raises(ValueError, match="must have 6 columns"):
         channel.randomize(np.zeros((3, 5)))
     with pytest.raises(TypeError, match=r"must be a dp.PrivateDataset"):
-        perturb(table(3), epsilon=1)  # type: ignore[arg-type]
+        perturb(draw_table(3, **COLUMNS), epsilon=1)  # type: ignore[arg-type]

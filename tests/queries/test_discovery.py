@@ -19,7 +19,7 @@ from discreet import events, queries, testing
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
 
 
-def rows(count=3000, seed=0):
+def towns_of_many_sizes(count=3000, seed=0):
     rng = np.random.default_rng(seed)
     towns = np.array([f"town {k}" for k in rng.zipf(1.6, count)], object)
     towns[::37] = None
@@ -73,7 +73,7 @@ def slow_keys(table, most, groups, where):
 
 @pytest.mark.parametrize("where", [None, "n >= 5"])
 def test_every_engine_counts_the_same_keys(tmp_path, where):
-    table = rows()
+    table = towns_of_many_sizes()
     query = dp.KeyCounts("town", delta=1e-6, where=where)
     wanted = slow_keys(table, 1, 1, lambda n: where is None or n >= 5)
     for name, form in forms(table, tmp_path):
@@ -83,7 +83,7 @@ def test_every_engine_counts_the_same_keys(tmp_path, where):
 
 @pytest.mark.parametrize("groups", [None, 1, 2])
 def test_every_engine_limits_rows_and_keys_of_a_person_alike(tmp_path, groups):
-    table = rows()
+    table = towns_of_many_sizes()
     unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=4)
     query = dp.KeyCounts("town", delta=1e-6, max_groups=groups)
     found = {
@@ -131,7 +131,7 @@ def test_one_person_counts_in_few_rows_and_keys(people, most, groups):
 
 
 def test_bounds_count_the_same_on_every_engine(tmp_path):
-    table = rows()
+    table = towns_of_many_sizes()
     query = dp.Bounds("x", where="n < 8")
     wanted = None
     for name, form in forms(table, tmp_path):
@@ -165,7 +165,7 @@ def test_bounds_of_other_number_types(dtype):
 
 def test_discovered_keys_are_charged_noised_and_thresholded():
     ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-6))
-    data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
+    data = dp.PrivateDataset(towns_of_many_sizes(), SCHEMA, ledger=ledger)
     query = dp.KeyCounts("town", delta=1e-6)
     plan = data.plan(query, dp.PureDP(1))
     release = data.release(query, dp.PureDP(1))
@@ -181,14 +181,14 @@ def test_discovered_keys_are_charged_noised_and_thresholded():
     with pytest.raises(dp.BudgetExceeded):
         data.release(query, dp.PureDP(1))  # no delta is left
     known = SCHEMA.replace(town=dp.Categorical(*release.labels))
-    assert dp.PrivateDataset(rows(), known, ledger=ledger).release(
+    assert dp.PrivateDataset(towns_of_many_sizes(), known, ledger=ledger).release(
         dp.Count(by="town"), dp.PureDP(1)
     ).value.shape == (len(release.labels),)
 
 
 def test_the_delta_of_keys_comes_from_the_reserve_of_a_concentrated_ledger():
     ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-5), composition="zcdp", delta_reserve=2e-6)
-    data = dp.PrivateDataset(rows(), SCHEMA, ledger=ledger)
+    data = dp.PrivateDataset(towns_of_many_sizes(), SCHEMA, ledger=ledger)
     query = dp.KeyCounts("town", delta=1e-6)
     data.release(query, dp.PureDP("1/4"))
     data.release(query, dp.PureDP("1/4"))
@@ -197,7 +197,7 @@ def test_the_delta_of_keys_comes_from_the_reserve_of_a_concentrated_ledger():
 
 
 def test_no_rows_release_no_keys_and_no_bounds():
-    empty = {name: column[:0] for name, column in rows().items()}
+    empty = {name: column[:0] for name, column in towns_of_many_sizes().items()}
     data = dp.PrivateDataset(empty, SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(9, 1e-3)))
     release = data.release(dp.KeyCounts("town", delta=1e-6), dp.PureDP(1))
     assert release.labels == []
@@ -206,7 +206,7 @@ def test_no_rows_release_no_keys_and_no_bounds():
 
 
 def test_bought_bounds_enclose_most_rows_and_can_be_declared():
-    table = {**rows(), "x": np.random.default_rng(3).normal(-300, 20, 3000)}
+    table = {**towns_of_many_sizes(), "x": np.random.default_rng(3).normal(-300, 20, 3000)}
     ledger = dp.Ledger(limit=dp.PureDP(3))
     data = dp.PrivateDataset(table, SCHEMA, ledger=ledger)
     with testing.fixed_noise(4):
@@ -218,7 +218,7 @@ def test_bought_bounds_enclose_most_rows_and_can_be_declared():
 
 
 def test_public_rows_show_all_keys_without_noise():
-    data = dp.PrivateDataset(rows(), SCHEMA, unit=dp.PUBLIC)
+    data = dp.PrivateDataset(towns_of_many_sizes(), SCHEMA, unit=dp.PUBLIC)
     query = dp.KeyCounts("town", delta=0.5)
     release = data.release(query, dp.PureDP(math.inf))
     assert release.to_dict() == testing.exact_keys(data, query)
@@ -232,7 +232,7 @@ def test_schemas_with_text_and_without_bounds_are_written_and_read(tmp_path):
     assert "Real()" in repr(SCHEMA)
 
 
-DATA = dp.PrivateDataset(rows(20), SCHEMA, unit=dp.PUBLIC)
+DATA = dp.PrivateDataset(towns_of_many_sizes(20), SCHEMA, unit=dp.PUBLIC)
 KEYS = dp.KeyCounts("town", delta=1e-6)
 
 

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
+from profiles import max_examples
 
 
 def by_definition(values: list[int], q: Fraction, last: int) -> list[int]:
@@ -44,7 +45,7 @@ def expanded(values: list[int], q: Fraction, last: int) -> list[int]:
 QS = st.sampled_from(["0", "1", "1/2", "1/3", "2/3", "9/10", "1/1000"]).map(Fraction)
 
 
-@settings(max_examples=400, deadline=None)
+@max_examples(400)
 @given(st.integers(0, 12), st.lists(st.integers(0, 12), max_size=15), QS)
 def test_scores_of_all_grid_points(last: int, values: list[int], q: Fraction) -> None:
     values = [min(value, last) for value in values]

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import testing
 from discreet.mechanisms.local import Categories, Interval, LocalMechanism, RandomizedResponse
 from discreet.mechanisms.local.domain import STEPS
+from profiles import max_examples
 
 
 class Strange:
@@ -93,7 +94,7 @@ def test_every_local_mechanism_has_an_example():
     assert testing.missing(LocalMechanism, testing.LOCALS) == []
 
 
-@settings(max_examples=100)
+@max_examples(100)
 @given(
     st.lists(
         st.one_of(st.integers(), st.floats(), st.text(), st.none(), st.booleans()), max_size=20

@@ -6,18 +6,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import testing
 from discreet.mechanisms import local
 from discreet.mechanisms.local import project_onto_simplex
+from profiles import max_examples
 
 FREQUENCIES = [m for m in testing.LOCALS if isinstance(m, local.FrequencyMechanism)]
 MEANS = [m for m in testing.LOCALS if isinstance(m, local.MeanMechanism)]
 
 
-@settings(max_examples=200)
+@max_examples(200)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30))
 def test_the_projection_is_the_nearest_point_of_the_simplex(values):
     v = np.array(values)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import accounting, testing
@@ -18,6 +18,7 @@ from discreet.measures import PureDP, Renyi
 from discreet.mechanisms import local
 from discreet.mechanisms.local import domain, means
 from discreet.mechanisms.local.probabilities import epsilon_above, outside_mass
+from profiles import max_examples
 
 EPSILONS = st.one_of(
     st.fractions("1/1000000000", 60, max_denominator=10**9),
@@ -32,7 +33,7 @@ def ratio_is_within(ratio: Fraction, epsilon: Fraction) -> bool:
         return mpmath.mpf(ratio.numerator) / ratio.denominator <= bound
 
 
-@settings(max_examples=150)
+@max_examples(150)
 @given(EPSILONS, st.integers(1, 10**6), st.integers(1, 10**6))
 def test_no_cell_is_more_than_e_to_the_epsilon_as_likely(epsilon, inside, outside):
     mass = outside_mass(epsilon, inside, outside)
@@ -44,7 +45,7 @@ def test_no_cell_is_more_than_e_to_the_epsilon_as_likely(epsilon, inside, outsid
         assert float(ratio) >= math.exp(epsilon) * (1 - 1e-3)
 
 
-@settings(max_examples=60)
+@max_examples(60)
 @given(st.fractions(1, 10**6, max_denominator=1000))
 def test_the_epsilon_of_a_ratio_is_above_its_logarithm(ratio):
     epsilon = epsilon_above(ratio)
@@ -224,7 +225,7 @@ def test_the_collision_probability_is_exact(monkeypatch):
         assert Fraction(meets, 169) == mechanism.collision
 
 
-@settings(max_examples=100)
+@max_examples(100)
 @given(
     st.fractions("1/100", 6, max_denominator=100),
     st.fractions("1/100", "99/100", max_denominator=100),

@@ -1,4 +1,4 @@
-"""Joint vectors and choices: sensitivities against all neighbours, draws against their exact distribution."""
+"""Choices: what one row favours, against all neighbours; draws against their exact distribution."""
 
 from __future__ import annotations
 
@@ -11,131 +11,18 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from test_joint import JOINTS, SCHEMA, TREES, UNITS, Row, all_cells, moved, with_ids
 
 import discreet as dp
 from discreet import events, mechanisms, testing
-from discreet.coding import Sensitivity
 from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
-from discreet.queries import Best, BestSplit, Joint, WithColumns
+from discreet.queries import Best, BestSplit, Joint
 from discreet.queries.best_split import FINENESS
-from discreet.schema import Tree
-
-SCHEMA = dp.Schema(
-    x=dp.Integer(0, 2), v=dp.Real(-1, 3), s=dp.Categorical("a", "b"), y=dp.Categorical(0, 1, 2)
-)
-CELLS: dict[str, list[Any]] = {
-    "x": [0, 1, 2], "v": [-1.0, 0.5, 3.0], "s": ["a", "b", "other"], "y": [0, 1, 2],
-}  # fmt: skip
-UNITS = {
-    "add": dp.Unit(dp.ADD_REMOVE),
-    "replace": dp.Unit(dp.REPLACE_ONE),
-    "add, persons": dp.Unit(dp.ADD_REMOVE, "id", 2),
-    "replace, persons": dp.Unit(dp.REPLACE_ONE, "id", 2),
-}
-Row = tuple[Any, ...]
-TREES = {"one": Tree([("x", 1)]), "two": Tree([("v", 0), ("s", ["a"]), None])}
-
-
-def rows(used: tuple[str, ...]) -> list[Row]:
-    return [
-        tuple(dict(zip(used, cells, strict=True)).get(name, CELLS[name][0]) for name in CELLS)
-        for cells in itertools.product(*(CELLS[name] for name in used))
-    ]
-
-
-def table(data: list[Row], ids: list[int] | None = None) -> dict[str, Any]:
-    columns = {name: [row[i] for row in data] for i, name in enumerate(CELLS)}
-    return columns | {"id": list(range(len(data))) if ids is None else ids}
-
-
-def vector(query: Joint, data: list[Row], unit: dp.Unit) -> Any:
-    engine = Arrays(table(data, [1] * len(data)))
-    parts = query.parts(SCHEMA, unit)
-    weights = query.weights(SCHEMA, unit)
-    return np.concatenate(
-        [engine.totals(p).ravel() * w for p, w in zip(parts, weights, strict=True)]
-    )
-
-
-JOINTS = [
-    (Joint(dp.Count(by="s"), dp.Count(by="y")), ("s", "y")),
-    (Joint(dp.Count(), dp.Count(by="y")), ("y",)),
-    (Joint(dp.Count(by="y"), dp.Sum("x", by="s")), ("s", "y", "x")),
-    (
-        Joint(*(WithColumns(dp.Count(by=[name, "y"]), {name: TREES[name]}) for name in TREES)),
-        ("x", "v", "s", "y"),
-    ),
-]
-
-
-@pytest.mark.parametrize("unit", ["add", "replace"])
-@pytest.mark.parametrize(("query", "used"), JOINTS, ids=[repr(q)[:50] for q, _ in JOINTS])
-def test_joint_sensitivity_is_exact(query: Joint, used: tuple[str, ...], unit: str) -> None:
-    one = [vector(query, [row], UNITS[unit]) for row in rows(used)]
-    moves = one if unit == "add" else [a - b for a in one for b in one]
-    true = Sensitivity(
-        max(int(abs(m).sum()) for m in moves), max(int((m * m).sum()) for m in moves)
-    )
-    found = query.sensitivity(SCHEMA, UNITS[unit])
-    assert found.l1 >= true.l1
-    assert found.l2_squared >= true.l2_squared
-    if "Sum" not in repr(query):  # the largest sum and the largest count are in different rows
-        assert found == true
-
-
-@pytest.mark.parametrize("unit", ["add, persons", "replace, persons"])
-def test_joint_sensitivity_bounds_persons(unit: str) -> None:
-    draw = random.Random(3)
-    for query, _ in JOINTS:
-        bound = query.sensitivity(SCHEMA, UNITS[unit])
-        for _ in range(60):
-            a, b = (
-                [tuple(draw.choice(cells) for cells in CELLS.values()) for _ in range(n)]
-                for n in (draw.randrange(5), draw.randrange(5))
-            )
-            moved = vector(query, a, UNITS[unit])
-            if "replace" in unit:
-                moved = moved - vector(query, b, UNITS[unit])
-            assert int(abs(moved).sum()) <= bound.l1
-            assert int((moved * moved).sum()) <= bound.l2_squared
-
-
-def test_blocks_of_a_joint_vector_are_made_equally_large() -> None:
-    query = Joint(dp.Count(by="y"), dp.Sum("v"))
-    unit = UNITS["add"]
-    assert query.weights(SCHEMA, unit) == (2**20, 1)
-    data = dp.PrivateDataset(
-        table([(0, 0.5, "a", 1)] * 50), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100))
-    )
-    with testing.fixed_noise(1):
-        found = [data.release(query, dp.PureDP(1)) for _ in range(50)]
-    counts = np.array([release.value[0] for release in found])
-    sums = np.array([release.value[1] for release in found])
-    assert counts.mean(axis=0) == pytest.approx([0, 50, 0], abs=2)
-    assert sums.mean() == pytest.approx(25, abs=4)
-    assert counts.std(axis=0).mean() == pytest.approx(found[0].stderr[0][0], rel=0.3)
-    # each block has twice the noise that it would have alone
-    alone = data.plan(dp.Count(by="y"), dp.PureDP("1/2")).stderr
-    assert found[0].stderr[0] == pytest.approx(alone, rel=0.02)
-    low, high = found[0].noise_interval(0.999)[:2]
-    assert np.all(low[0] <= [0, 50, 0])
-    assert np.all(high[0] >= [0, 50, 0])
-
-
-def test_a_joint_answer_without_noise_is_that_of_its_queries() -> None:
-    data = dp.PrivateDataset(table(rows(("x", "v", "s", "y"))), SCHEMA, unit=dp.PUBLIC)
-    asked = (dp.Count(by=["s", "y"]), dp.Mean("v", by="s"), dp.Count(), dp.Variance("x"))
-    joint = data.release(Joint(*asked), dp.PureDP(float("inf"))).value
-    for query, value in zip(asked, joint, strict=True):
-        assert np.array_equal(data.release(query, dp.PureDP(float("inf"))).value, value)
-
-
-# Choices.
 
 
 def scores(query: Any, data: list[Row], unit: dp.Unit, ids: list[int] | None = None) -> Any:
-    engine = Arrays(table(data, ids))
+    engine = Arrays(with_ids(data, ids))
     return query.scores([engine.totals(part) for part in query.parts(SCHEMA, unit)], SCHEMA)
 
 
@@ -153,17 +40,11 @@ CHOICES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-def moved(query: Any, before: Any, after: Any) -> int:
-    """How much the change favours one candidate over another, summed over groups."""
-    change = after - before
-    return int((change.max(axis=1) - change.min(axis=1)).sum())
-
-
 @pytest.mark.parametrize("case", list(CHOICES))
 def test_one_row_favours_no_candidate_by_more_than_the_spread(case: str) -> None:
     query, used = CHOICES[case]
     unit, draw = UNITS["add"], random.Random(7)
-    choices = rows(used)
+    choices = all_cells(used)
     largest = 0
     for size in (0, 1, 2, 5, 40, 200):
         for _ in range(8):
@@ -182,7 +63,7 @@ def test_one_row_favours_no_candidate_by_more_than_the_spread(case: str) -> None
 def test_one_person_favours_no_candidate_by_more_than_the_sensitivity(case: str, unit: str) -> None:
     """Replaced rows, and persons with more rows than count; over all groups together."""
     query, used = CHOICES[case]
-    draw, choices = random.Random(11), rows(used)
+    draw, choices = random.Random(11), all_cells(used)
     bound = query.sensitivity(SCHEMA, UNITS[unit]).l1 * (1 if "add" in unit else 2)
     single = "persons" not in unit
     for _ in range(80):
@@ -218,7 +99,7 @@ def probabilities(query: Any, data: list[Row], unit: dp.Unit, epsilon: int, trus
 
 def loss(query: Any, unit: dp.Unit, trust: int = 1) -> float:
     """The largest log-ratio of any answer over neighbouring tables of a small domain."""
-    choices = rows(("x", "y"))[::2]
+    choices = all_cells(("x", "y"))[::2]
     worst = 0.0
     for size in (0, 1, 2):
         for data in itertools.combinations_with_replacement(choices, size):
@@ -262,7 +143,7 @@ def test_draws_follow_their_distribution_and_no_other() -> None:
     """A choice through the door, against the exact probabilities; a wrong scale is noticed."""
     query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion="majority")
     data = [(0, 0.5, "a", 0)] * 6 + [(1, 0.5, "a", 1)] * 3 + [(2, 0.5, "b", 1)] * 4
-    private = dp.PrivateDataset(table(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10**5)))
+    private = dp.PrivateDataset(with_ids(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10**5)))
     trials = 600
     with testing.fixed_noise(2):
         drawn = [private.release(query, dp.PureDP("1/2")).value for _ in range(trials)]
@@ -279,7 +160,7 @@ def test_draws_follow_their_distribution_and_no_other() -> None:
 
 def test_the_best_split_is_the_one_that_separates() -> None:
     data = [(0, 0.5, "a", 0)] * 40 + [(1, 0.5, "b", 1)] * 40 + [(2, 0.5, "a", 1)] * 40
-    private = dp.PrivateDataset(table(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100)))
+    private = dp.PrivateDataset(with_ids(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100)))
     for criterion in ("gini", "majority"):
         query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion=criterion)  # type: ignore[arg-type]
         with testing.fixed_noise(4):
@@ -305,8 +186,8 @@ def test_variance_scores_are_those_of_real_numbers() -> None:
 def test_every_engine_gives_the_same_scores(case: str, count: int) -> None:
     query, used = CHOICES[case]
     draw = random.Random(5)
-    data = [draw.choice(rows(used)) for _ in range(count)]
-    whole = table(data)
+    data = [draw.choice(all_cells(used)) for _ in range(count)]
+    whole = with_ids(data)
     types = {"x": pl.Int64, "v": pl.Float64, "s": pl.String, "y": pl.Int64, "id": pl.Int64}
     frame = pl.DataFrame(whole, schema=types)
     public = dp.Unit(dp.PUBLIC)
@@ -325,7 +206,9 @@ def test_every_engine_gives_the_same_scores(case: str, count: int) -> None:
 @pytest.mark.parametrize("query", [q for q, _ in CHOICES.values()] + [q for q, _ in JOINTS])
 @pytest.mark.parametrize("budget", [dp.PureDP(1), dp.ZCDP(0.5)], ids=repr)
 def test_one_answer_fits_its_limit_and_a_second_does_not(query: Any, budget: Any) -> None:
-    data = dp.PrivateDataset(table(rows(("x", "y"))), SCHEMA, ledger=dp.Ledger(limit=budget))
+    data = dp.PrivateDataset(
+        with_ids(all_cells(("x", "y"))), SCHEMA, ledger=dp.Ledger(limit=budget)
+    )
     plan = data.plan(query, budget)
     release = data.release(query, budget)
     assert release.event == plan.event
@@ -338,7 +221,7 @@ def test_one_answer_fits_its_limit_and_a_second_does_not(query: Any, budget: Any
 def test_no_rows_answer_in_the_usual_shape(unit: str) -> None:
     ledger = dp.Ledger(limit=dp.PureDP(100), unit=UNITS[unit])
     for data in ([], [(1, 0.5, "a", 1)]):
-        private = dp.PrivateDataset(table(data), SCHEMA, ledger=ledger)
+        private = dp.PrivateDataset(with_ids(data), SCHEMA, ledger=ledger)
         for query, _ in CHOICES.values():
             value = private.release(query, dp.PureDP(1)).value
             assert np.shape(value) == ((2,) if query.by else ())
@@ -389,7 +272,7 @@ def test_bad_questions_are_refused_with_a_sentence(build: Any, message: str) -> 
 
 
 def test_a_choice_takes_measures_and_selections_alone() -> None:
-    data = dp.PrivateDataset(table([]), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10)))
+    data = dp.PrivateDataset(with_ids([]), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(10)))
     query = Best(dp.Count(where="x > 0"), dp.Count())
     with pytest.raises(TypeError, match="does not fit a choice"):
         data.release(query, mechanisms.Laplace(1))
