@@ -21,7 +21,7 @@ import test_engine_matrix as matrix
 
 import discreet as dp
 from discreet import progress
-from discreet.engines import delimited, kept
+from discreet.engines import delimited, person_rows
 from discreet.engines.base import EngineFailed
 from discreet.matching import ColumnMismatch
 from discreet.testing import exact_totals
@@ -145,7 +145,7 @@ def test_rows_of_persons_are_kept_while_a_csv_file_streams(
     rows = as_rows(table)
     rows = [{**row, "person": row["person"] or None} for row in rows]
     monkeypatch.setattr(delimited, "CHUNK", 7)
-    monkeypatch.setattr(kept, "CHUNK", 7)
+    monkeypatch.setattr(person_rows, "CHUNK", 7)
     path = tables.csv_file(table, tmp_path)
     unit = dp.Unit(dp.PUBLIC, "person", most)
     for query in [dp.Moments("x", by="s"), dp.Quantile("x"), dp.Sum("x")]:

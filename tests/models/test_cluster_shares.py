@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from discreet.models.scale import finest
+from discreet.models.scaled import finest
 
 import discreet as dp
 from discreet import accounting, events
