@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -142,3 +143,11 @@ def test_fractional_orders_that_do_not_converge_take_the_next(
     values = list(curve.values())
     assert values == sorted(values)
     assert not caplog.records
+
+
+@pytest.mark.parametrize("chance", ["1e-5", "0.3"])
+@pytest.mark.parametrize("sigma", ["1/4", 4])
+@pytest.mark.parametrize("count", [10**7, 10**9])
+def test_sums_of_losses_that_reach_far_have_an_answer(chance: str, sigma: Any, count: int) -> None:
+    event = events.Repeat(events.Poisson(chance, events.Gaussian(sigma)), count)
+    assert 0 <= accounting.delta_at(event, 100) <= 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +14,16 @@ from ledger_files import path_of
 from sqlalchemy import Connection, text
 
 from discreet.events import DiscreteLaplace
-from discreet.ledger import Ledger, LedgerCorrupt, LedgerError, LedgerUnavailable, migrations, store
+from discreet.ledger import (
+    Ledger,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+    building,
+    migrations,
+    store,
+)
+from discreet.ledger.dialects import dialect_for
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi
 from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
 
@@ -327,3 +338,39 @@ def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch) -> None:
         assert migrations.version_of(connection) == 2
         columns = connection.exec_driver_sql("PRAGMA table_info(discreet_balances)").all()
     assert "colour" not in [column[1] for column in columns]
+
+
+def _half_read(connection: Connection) -> sqlite3.Cursor:
+    """A cursor in the middle of its rows, which keeps its connection open."""
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    cursor: sqlite3.Cursor = raw.execute("SELECT 1 UNION SELECT 2")
+    cursor.fetchone()
+    return cursor
+
+
+def test_a_new_ledger_is_whole_though_garbage_holds_its_connection(url: str) -> None:
+    """SQLite closes a connection when its last statement goes, not when it is told to."""
+
+    def fill(connection: Connection) -> None:
+        garbage: list[object] = [_half_read(connection)]
+        garbage.append(garbage)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert building.build(dialect_for(url), fill)
+    finally:
+        gc.enable()
+    assert [path.name for path in path_of(url).parent.iterdir()] == ["budget.db"]
+    with closing(sqlite3.connect(path_of(url))) as found:
+        assert found.execute("SELECT count(*) FROM discreet_entries").fetchone() == (0,)
+
+
+def test_a_new_ledger_that_somebody_still_reads_gets_no_name(url: str) -> None:
+    held = []
+    with pytest.raises(LedgerUnavailable, match="still reads the new file"):
+        building.build(dialect_for(url), lambda connection: held.append(_half_read(connection)))
+    assert list(path_of(url).parent.iterdir()) == []
+    held.clear()
+    assert Ledger(url, limit=PureDP(1)).spent() == PureDP(0)

@@ -29,6 +29,8 @@ Integers = NDArray[np.int64]
 UNIT = 2.0**-53
 #: Normal variables are cut here; less than 1e-300 is beyond, which counts as lost.
 _FAR, _BEYOND = 40.0, 1e-300
+#: Losses beyond it make e^l overflow.
+_HUGE = 600.0
 #: Smaller parameters count as these, which cost more: the grid has to be finer than the losses.
 _MIN_LOSS, _MIN_MU_SQUARED, _MIN_CHANCE = 1e-12, Fraction(1, 10**12), Fraction(1, 10**9)
 #: Cells are one step wide up to this many steps from 0, and then grow with the distance.
@@ -177,16 +179,13 @@ def _at_losses(losses: Floats, mu: float, chance: float, rest: float) -> Floats:
     if chance == 1.0:
         exponent = losses
     else:
+        small = np.minimum(losses, _HUGE)  # beyond it e^l overflows, and 1 - q is nothing beside it
         with np.errstate(divide="ignore", invalid="ignore"):
-            if chance <= 0.5:
-                odds = np.maximum(np.expm1(losses) / chance, -1.0)
-                exponent = np.log1p(odds)
-            else:  # next to log(1 - q) the difference of e^l and 1 - q is the exact one
-                exponent = np.where(
-                    losses < 0,
-                    np.log(np.maximum(np.exp(losses) - rest, 0.0) / chance),
-                    np.log1p(np.maximum(np.expm1(losses) / chance, -1.0)),
-                )
+            exponent = np.log1p(np.maximum(np.expm1(small) / chance, -1.0))
+            if chance > 0.5:  # next to log(1 - q) the difference of e^l and 1 - q is the exact one
+                below = np.log(np.maximum(np.exp(small) - rest, 0.0) / chance)
+                exponent = np.where(losses < 0, below, exponent)
+        exponent = np.where(losses > _HUGE, losses - math.log(chance), exponent)
     return np.clip(exponent / mu + mu / 2, -_FAR, mu + _FAR)
 
 

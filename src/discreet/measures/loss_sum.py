@@ -94,6 +94,8 @@ def _directions(
             if window.size <= _LONGEST:
                 break
             step *= window.size // _LONGEST
+            if step > math.sqrt(average * total):  # the grid says nothing any more
+                raise TooManyLosses("the losses reach too far for one grid.")
         yield _Direction(terms, window)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import time
@@ -55,6 +56,7 @@ class SQLite(Dialect):
         self.keeps_log = not read_only and not self.is_private
         #: The file that was opened first; no other one is ever used instead.
         self._identity: Identity | None = None
+        self._cached_statements = 64
         if read_only:
             self.patience_seconds = 20
 
@@ -129,7 +131,7 @@ class SQLite(Dialect):
             timeout=self.wait_seconds,
             isolation_level=None,
             check_same_thread=False,
-            cached_statements=64,
+            cached_statements=self._cached_statements,
             factory=_Connection,
         )
 
@@ -268,8 +270,18 @@ class _Draft(Draft):
         self.path, self.place = path, place
         self.dialect = SQLite(URL.create("sqlite", database=str(path)), "")
         self.dialect.keeps_log = False  # closing it writes everything into the file
+        self.dialect._cached_statements = 0  # a statement that is alive would keep it open
 
     def put_in_place(self) -> bool:
+        if log_of(
+            self.path
+        ).exists():  # a statement in a cycle of garbage keeps the connection open
+            gc.collect()
+        if log_of(self.path).exists():
+            raise LedgerUnavailable(
+                f"No ledger was made in {self.place.parent}: something in this process still reads the new "
+                "file. Try again."
+            )
         return link_into_place(self.path, self.place)
 
 
