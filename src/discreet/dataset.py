@@ -9,6 +9,7 @@ from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.coding import CodedQuery, Condition, Engine, PersonLimit
+from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
@@ -133,6 +134,7 @@ class PrivateDataset:
         """The public number of rows, where it is public."""
         return self._rows
 
+    @former_keyword("how", "budget")
     def plan(
         self, asked: Query | Step, budget: Budget | None = None, *, rows: int | None = None
     ) -> Plan:
@@ -156,6 +158,7 @@ class PrivateDataset:
             stderr = error(1 if guess is None else guess)
         return Plan(asked, prepared.event, prepared.measure, stderr, error)
 
+    @former_keyword("how", "budget")
     def release(self, query: Query, budget: Budget) -> Release:
         """The noised answer to a query, charged before a row is read.
 

@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 
 import pytest
-from discreet.models.scaled import finest
 
 import discreet as dp
 from discreet import accounting, events
@@ -14,6 +13,7 @@ from discreet.coding import Sensitivity
 from discreet.measures import ZCDP
 from discreet.mechanisms import Gaussian, mechanism_for
 from discreet.models.facts import Facts
+from discreet.models.scaled import finest
 from discreet.models.shares import split, together
 
 

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from discreet.audit import membership
 from discreet.audit.auditor import audit
 from discreet.audit.bounds import TwoOutcomes, clopper_pearson, epsilon_floor, rho_floor
@@ -23,6 +21,7 @@ from discreet.audit.probes import (
 from discreet.audit.registry import Attack, Case, attack, list_attacks, run_attack
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
+from discreet.deprecation import former_names
 
 __all__ = [
     "Attack",
@@ -58,16 +57,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "all_attacks":
-        raise AttributeError(f"module 'discreet.audit' has no attribute {name!r}")
-    import warnings
-    from importlib import import_module
-
-    warnings.warn(
-        "discreet.audit.all_attacks is now discreet.guarantees.all_attacks; the old name goes with the next "
-        "version.",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return import_module("discreet.guarantees").all_attacks
+__getattr__ = former_names(
+    "discreet.audit",
+    {
+        "all_attacks": "discreet.guarantees.all_attacks",
+        "registered": "discreet.audit.registry.list_attacks",
+    },
+)

@@ -104,7 +104,11 @@ FOUNDATIONS = (
 
 #: Modules that no claim rests on, by the reason.
 EXEMPT = {
-    "names and where they are at home; nothing is computed": ("discreet", "discreet.claims"),
+    "names and where they are at home; nothing is computed": (
+        "discreet",
+        "discreet.claims",
+        "discreet.deprecation",
+    ),
     "keeps passwords out of sight, which no guarantee about rows rests on": ("discreet.secret",),
     "prints what other modules found": ("discreet.__main__", "discreet.cli.*"),
     "shows the toolkit, through the same door as any user": ("discreet.demo",),

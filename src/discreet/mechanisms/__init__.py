@@ -1,5 +1,6 @@
 """Mechanisms: how noise is added to answers, and how choices are drawn."""
 
+from discreet.deprecation import former_names
 from discreet.mechanisms.accuracy import (
     epsilon_for_width,
     published_gaussian_delta,
@@ -89,3 +90,14 @@ __all__ = [
     "simultaneous_width",
     "tail_probability",
 ]
+
+__getattr__ = former_names(
+    "discreet.mechanisms",
+    {
+        "Law": "discreet.mechanisms.distributions.Distribution",
+        "LaplaceLaw": "discreet.mechanisms.distributions.LaplaceDistribution",
+        "GaussianLaw": "discreet.mechanisms.distributions.GaussianDistribution",
+        "DiscreteGaussianLaw": "discreet.mechanisms.distributions.DiscreteGaussianDistribution",
+        "StaircaseNoise": "discreet.mechanisms.staircase.StaircaseDistribution",
+    },
+)

@@ -12,6 +12,7 @@ from typing import ClassVar, final
 from discreet import events
 from discreet.accounting import NoBound, calibrate, satisfies
 from discreet.coding import Sensitivity
+from discreet.deprecation import former_method
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.measures.convert import gaussian_delta
 from discreet.mechanisms.distributions import (
@@ -45,6 +46,8 @@ class AdditiveMechanism(Mechanism):
 
     def for_sums(self, sensitivity: Sensitivity, size: int) -> Distribution:
         return self.distribution(sensitivity)
+
+    law = former_method("law", "distribution")
 
     @abstractmethod
     def distribution(self, sensitivity: Sensitivity) -> Distribution:

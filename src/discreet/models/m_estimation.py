@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
+from discreet.deprecation import former_method
 from discreet.models.base import PrivateEstimator
 from discreet.models.cells import Axis, Cells, axis_of, default_bins, read_bins
 from discreet.models.facts import Facts, Question
@@ -264,6 +265,8 @@ class HistogramMEstimator(BoundedEstimator):
     def _fit_inner(self) -> None:
         points, answers, weights = self._cases
         self.estimator_ = clone(self._check_inner()).fit(points, answers, sample_weight=weights)
+
+    refitted = former_method("refitted", "refit")
 
     def refit(self, estimator: Any) -> HistogramMEstimator:
         """Fit another estimator to the same noised cells: post-processing, so nothing is charged.

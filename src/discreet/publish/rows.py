@@ -17,6 +17,7 @@ from discreet.accounting import satisfies
 from discreet.coding import VALUE_BITS, Sensitivity
 from discreet.coding.clipping import clip_rows
 from discreet.columns import Categorical, Numeric
+from discreet.deprecation import former_method
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, GeneralizedRandomizedResponse, mechanism_for
 from discreet.mechanisms.local.response import respond
@@ -251,6 +252,9 @@ class RowPerturbation:
             raise ValueError("rows must have columns of the same length.")
         columns = tuple(self.schema.base.values())
         return self.decode(self.blur(Rows(cells, columns, names, len(cells[0])).codes()))
+
+    blurred = former_method("blurred", "blur")
+    decoded = former_method("decoded", "decode")
 
     def blur(self, codes: Integers) -> Integers:
         """Reports for rows of the schema's codes: numbers in units of 1/ONE, categories as positions."""

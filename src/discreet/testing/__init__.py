@@ -1,5 +1,6 @@
 """Checks and switches for tests: ours, and those of your mechanisms."""
 
+from discreet.deprecation import former_names
 from discreet.testing.estimators import ESTIMATORS, Example, all_estimators_for_checks
 from discreet.testing.registry import (
     DISCOVERIES,
@@ -29,3 +30,5 @@ __all__ = [
     "fixed_noise",
     "missing",
 ]
+
+__getattr__ = former_names("discreet.testing", {"LAWS": "discreet.testing.registry.DISTRIBUTIONS"})

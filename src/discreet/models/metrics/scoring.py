@@ -19,6 +19,7 @@ from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.deprecation import former_keyword
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
@@ -246,6 +247,7 @@ def _check_level(level: float) -> None:
         raise ValueError(f"level must be between 0 and 1, got {level!r}.")
 
 
+@former_keyword("how", "budget")
 def private_score(
     model: Any,
     data: PrivateDataset,
