@@ -47,9 +47,7 @@ def test_former_methods_do_what_the_new_ones_do() -> None:
 def test_a_budget_under_its_former_keyword_is_charged_once() -> None:
     ledger = dp.Ledger(limit=dp.PureDP(1))
     data = dp.PrivateDataset({"x": np.arange(3)}, dp.Schema(x=dp.Integer(0, 9)), ledger=ledger)
-    with pytest.warns(
-        DeprecationWarning, match=r"release\\(how=...\\) is now release\\(budget=...\\)"
-    ):
+    with pytest.warns(DeprecationWarning, match=r"release\(how=...\) is now release\(budget=...\)"):
         data.release(dp.Count(), how=dp.PureDP(0.5))
     assert ledger.spent() == dp.PureDP(0.5)
     with pytest.warns(DeprecationWarning, match="plan"):

@@ -59,6 +59,15 @@ def test_the_public_surface_is_read_from_the_stub_whole():
     assert set(discreet.__all__) <= set(dir(discreet))
 
 
+def test_every_estimator_is_an_attribute_away():
+    homes = {kind.__module__.split(".")[1:3][-1] for kind in testing.estimators.estimator_classes()}
+    assert homes - {"erm", "masked_data"} <= set(dir(discreet.models))
+    code = "import discreet as dp; dp.models.linear_model.Ridge, dp.models.naive_bayes.GaussianNB"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = discreet.models.nothing
+
+
 @pytest.mark.parametrize("name", ["queries", "models", "audit", "publish", "testing"])
 def test_packages_are_attributes_from_the_first_line(name):
     code = f"import discreet as dp; print(dp.{name}.__name__)"

@@ -1,7 +1,11 @@
 """Private models as scikit-learn estimators: training sees rows only through the door.
 
-``from discreet.models.naive_bayes import GaussianNB``; `discreet.models.base` is what they share.
+``dp.models.naive_bayes.GaussianNB``, or ``from discreet.models.naive_bayes import GaussianNB``; each package
+is imported when it is first used. `discreet.models.base` is what they share.
 """
+
+from importlib import import_module
+from types import ModuleType
 
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
@@ -9,3 +13,18 @@ from discreet.models.plan import FitPlan
 from discreet.models.privacy import FitPrivacy
 
 __all__ = ["Facts", "FitPlan", "FitPrivacy", "PrivateEstimator"]
+
+_PACKAGES = (
+    "boosting", "cluster", "decomposition", "linear_model", "m_estimation", "metrics", "model_selection",
+    "naive_bayes", "preprocessing", "svm", "tree",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in _PACKAGES:
+        raise AttributeError(f"module 'discreet.models' has no attribute {name!r}")
+    return import_module(f"discreet.models.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PACKAGES})
