@@ -47,7 +47,7 @@ def read() -> dict[str, Any]:
 
 
 def write(figures: dict[str, Any]) -> None:
-    """PersonLimit the figures, a line of text for each line of a table, always in the same order."""
+    """Keep the figures, a line of text for each line of a table, always in the same order."""
     order = [list(TABLES), list(MODULES)]
     figures["lines"].sort(
         key=lambda line: (

@@ -98,7 +98,7 @@ def test_basic_adds_deltas_and_refuses_on_delta_alone() -> None:
     ledger.charge(Gaussian(5), ApproxDP(1, 6e-7))
     with pytest.raises(BudgetExceeded) as refused:
         ledger.charge(Gaussian(5), ApproxDP(1, 5e-7))
-    assert refused.value.ask == ApproxDP(1, 5e-7)
+    assert refused.value.asked == ApproxDP(1, 5e-7)
     assert refused.value.left == ApproxDP(99, "4e-7")
     assert refused.value.account == "/"
     assert "ApproxDP(epsilon=1, delta=5e-07)" in str(refused.value)
@@ -228,7 +228,7 @@ def test_refusals_can_be_pickled(limit, composition) -> None:
         Ledger(limit=limit, composition=composition).charge(DiscreteLaplace("0.01"))
     again = pickle.loads(pickle.dumps(refused.value))
     assert str(again) == str(refused.value)
-    assert (again.ask, again.left) == (refused.value.ask, refused.value.left)
+    assert (again.asked, again.left) == (refused.value.asked, refused.value.left)
 
 
 # -- what isn't taken --------------------------------------------------------------------------

@@ -191,8 +191,8 @@ def test_no_two_rows_are_farther_apart_than_the_sensitivity(regression):
     # rows far from zero in range, random ones too
     rng = np.random.default_rng(1)
     more = regression.contributions(rng.random(4000), 4 * rng.random(4000) + 0.1, nodes)
-    assert 2 * np.abs(more).sum(axis=1).max() <= max(sensitivity.l1, 2 * regression._most(nodes))
-    assert np.abs(more).sum(axis=1).max() <= regression._most(nodes)
+    assert 2 * np.abs(more).sum(axis=1).max() <= max(sensitivity.l1, 2 * regression._maximum(nodes))
+    assert np.abs(more).sum(axis=1).max() <= regression._maximum(nodes)
     assert (np.abs(more).sum(axis=1) > 0).mean() > 0.9  # the last resort was not needed
 
 

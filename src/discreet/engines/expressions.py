@@ -71,7 +71,7 @@ class Columns:
                 self._fence()
 
     def _fence(self) -> None:
-        """PersonLimit an engine without maps from writing a column's long expression wherever it is named."""
+        """Keep an engine without maps from writing a column's long expression wherever it is named."""
         if not self._maps:
             self.frame = self.frame.head(EVERY_ROW)
 
@@ -80,7 +80,7 @@ class Columns:
         return nw.col(self.names[code])
 
     def filter(self, condition: nw.Expr) -> None:
-        """PersonLimit the rows where a condition holds."""
+        """Keep the rows where a condition holds."""
         # a constant is no column yet, and some engines filter by columns alone
         frame = self.frame.with_columns(nw.lit(True).alias("yes"))
         self.frame = frame.filter(nw.col("yes") & condition)

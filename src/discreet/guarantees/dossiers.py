@@ -76,6 +76,7 @@ FOUNDATIONS = (
         "door",
         (
             "discreet.dataset",
+            "discreet.deprecation",
             "discreet.progress",
             "discreet.release",
             "discreet.selection",
@@ -107,7 +108,6 @@ EXEMPT = {
     "names and where they are at home; nothing is computed": (
         "discreet",
         "discreet.claims",
-        "discreet.deprecation",
     ),
     "keeps passwords out of sight, which no guarantee about rows rests on": ("discreet.secret",),
     "prints what other modules found": ("discreet.__main__", "discreet.cli.*"),
