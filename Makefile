@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-oldest check check-extras accept bench bench-page clean
+.PHONY: help setup demo test test-long test-all test-oldest check check-extras accept bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,7 +25,10 @@ demo: $(READY) ## from a real table to charged, noised answers, explained as it 
 	@$(BIN)/python -m discreet.demo
 
 test: $(READY) ## the tests
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(ARGS)
+
+test-long: $(READY) ## what takes longer: Spark, fuzzing, weakened copies of whole fits
+	@$(BIN)/python -m pytest -n 2 -m "long and not slow" $(ARGS)
 
 test-all: $(READY) ## the tests, with the slow ones
 	@$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -45,7 +48,7 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt $(READY)
 	@touch $(OLDEST)/.ready
 
 test-oldest: $(OLDEST)/.ready ## a share of the tests on the oldest versions that are supported
-	@$(OLDEST)/bin/python -m pytest -n 2 -m "not slow" $(OLDEST_TESTS)
+	@$(OLDEST)/bin/python -m pytest -n 2 -m "not slow and not long" $(OLDEST_TESTS)
 
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"

@@ -13,6 +13,13 @@ from postgres import postgres_server, spare_postgres_server  # noqa: F401
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs Spark is long: it takes ten seconds to start."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """With DISCREET_NO_SKIPS set, a skipped test is a failed one, unless it lacks a table of real data."""

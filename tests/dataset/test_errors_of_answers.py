@@ -49,7 +49,7 @@ def test_the_standard_error_is_the_spread_of_answers(query, budget):
     assert np.all(abs(spread / said - 1) < 0.2)
 
 
-@pytest.mark.parametrize("n", [0, 1, 4, 3000])
+@pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.long) for n in (0, 1, 3000)), 4])
 @pytest.mark.parametrize("budget", HOWS, ids=repr)
 @pytest.mark.parametrize("query", SUMS, ids=repr)
 def test_noise_intervals_cover_also_where_the_noisy_count_is_near_zero(query, budget, n):

@@ -34,6 +34,7 @@ def in_process(seed: int, pairs: int, folder: Path) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_pairs_in_this_process(tmp_path: Path) -> None:
     assert in_process(0, 500, tmp_path) == []
@@ -51,6 +52,7 @@ def on_dask(seed: int, pairs: int, folder: Path) -> list[Any]:
     return [d for _ in range(pairs) for d in fuzz.differences(draw, "dask", fuzz.DASK, folder)]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_pairs_on_dask(tmp_path: Path) -> None:
     assert on_dask(0, 50, tmp_path) == []
@@ -76,6 +78,7 @@ def on_postgres(seed: int, pairs: int, server: Any, folder: Path) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_pairs_on_postgres(postgres_server: Any, tmp_path: Path) -> None:
     assert on_postgres(0, 50, postgres_server, tmp_path) == []
@@ -117,6 +120,7 @@ def on_spark(seed: int, pairs: int, session: Any, folder: Path) -> list[Any]:
     return [d for _ in range(pairs) for d in fuzz.differences(draw, "spark", form, folder)]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -43,6 +43,7 @@ def test_the_page_of_postgres(
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.long
 def test_the_page_of_spark(capsys: Any) -> None:
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17; install a Java runtime to run this test")

@@ -98,6 +98,7 @@ def test_postgres_finds_the_same_leaves_and_parts(postgres_server: Any) -> None:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.slow
+@pytest.mark.long
 def test_spark_finds_the_same_leaves_and_parts() -> None:
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java 17; install a Java runtime to run this test")

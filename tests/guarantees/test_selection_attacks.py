@@ -84,6 +84,7 @@ def test_the_distribution_of_a_sparse_vector_is_that_of_its_draws():
     )
 
 
+@pytest.mark.long
 def test_the_best_of_a_fixed_number_of_runs(monkeypatch):
     """The mean of the random number, instead of the random number."""
     runner = BestOf(events.RandomizedResponse("1/2"), 1, "1/5")
