@@ -27,7 +27,7 @@ demo: $(READY) ## from a real table to charged, noised answers, explained as it 
 test: $(READY) ## the tests
 	@$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(ARGS)
 
-test-long: $(READY) ## what takes longer: Spark, fuzzing, weakened copies of whole fits
+test-long: $(READY) ## what takes longer: Spark, fuzzing, weakened copies of mechanisms
 	@$(BIN)/python -m pytest -n 2 -m "long and not slow" $(ARGS)
 
 test-all: $(READY) ## the tests, with the slow ones

@@ -143,21 +143,9 @@ WEAKENED = [
 ]
 
 
-#: Copies that show in whole fits, or in many runs, alone.
-LONG = {answers_with_a_quarter_of_the_noise, always_five_runs, scores_without_noise}
-
-
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "weaken"),
-    [
-        pytest.param(
-            name,
-            weaken,
-            id=f"{name}-{weaken.__name__}",
-            marks=[pytest.mark.long] if weaken in LONG else [],
-        )
-        for name, weaken in WEAKENED
-    ],
+    ("name", "weaken"), WEAKENED, ids=[f"{name}-{weaken.__name__}" for name, weaken in WEAKENED]
 )
 def test_a_weakened_copy_is_caught(name, weaken, monkeypatch):
     weaken(monkeypatch)
