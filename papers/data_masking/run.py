@@ -22,109 +22,29 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from algorithms import STRENGTH, Floats, clipped, logistic, norm_gamma, published_masks
+from report import draw, report
 from sets import DATA, TABLES, Table
+from settings import (
+    EPSILONS,
+    INPUT,
+    INPUT_GAMMA,
+    INPUT_PUBLISHED,
+    MASKED,
+    MASKED_PUBLISHED,
+    METHODS,
+    OUTPUT,
+    OUTPUT_PUBLISHED,
+    PLAIN,
+    SIZES,
+)
 
 import discreet as dp
 from discreet.publish import MaskedData, RowPerturbation
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 HERE = Path(__file__).parent
-EPSILONS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
-SIZES = (100, 200)
-STRENGTH = 0.5
-DESCENTS = 20
-
-PLAIN, OUTPUT, MASKED, INPUT = (
-    "not private",
-    "output perturbation",
-    "masked data",
-    "input perturbation",
-)
-OUTPUT_PUBLISHED = "output perturbation, published"
-MASKED_PUBLISHED = "masked data, published"
-INPUT_PUBLISHED = "input perturbation, published"
-INPUT_GAMMA = "input perturbation, norm-Gamma"
-METHODS = (
-    PLAIN,
-    OUTPUT,
-    MASKED,
-    INPUT,
-    INPUT_GAMMA,
-    OUTPUT_PUBLISHED,
-    MASKED_PUBLISHED,
-    INPUT_PUBLISHED,
-)
-
-
-def logistic(x: Floats, signs: Floats) -> Floats:
-    """argmin (1/N)·Σ log(1 + e^(-s·w·x)) + λ/2·‖w‖² for many tables at once."""
-    rows = x * signs[:, :, None]
-    trials, count, width = rows.shape
-    w = np.zeros((trials, width))
-
-    def value(w: Floats) -> Floats:
-        scores = np.einsum("tnd,td->tn", rows, w)
-        return np.logaddexp(0, -scores).mean(axis=1) + STRENGTH / 2 * (w**2).sum(axis=1)
-
-    now = value(w)
-    for _ in range(100):
-        missed = 1 / (1 + np.exp(np.clip(np.einsum("tnd,td->tn", rows, w), -700, 700)))
-        gradient = STRENGTH * w - np.einsum("tn,tnd->td", missed, rows) / count
-        if np.abs(gradient).max() < 1e-9:
-            break
-        bent = rows * (missed * (1 - missed))[:, :, None]
-        hessian = np.matmul(bent.transpose(0, 2, 1), rows) / count + STRENGTH * np.eye(width)
-        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-        share = np.ones(trials)
-        for _ in range(40):
-            tried = value(w - share[:, None] * step)
-            worse = tried > now - 1e-4 * share * (step * gradient).sum(axis=1) + 1e-15
-            if not worse.any():
-                break
-            share = np.where(worse, share / 2, share)
-        w = w - share[:, None] * step
-        now = value(w)
-    return w
-
-
-def clipped(rows: Floats, norm: float) -> Floats:
-    """Rows longer than `norm` scaled down to it, as the toolkit does."""
-    length = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return rows * np.minimum(1, norm / np.maximum(length, 1e-12))
-
-
-def norm_gamma(draw: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Floats:
-    """Noise of density ∝ exp(-‖b‖/scale), in floating point as a reader of the paper would draw it."""
-    normal = draw.normal(size=shape)
-    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
-    return normal * draw.gamma(shape[-1], scale, (*shape[:-1], 1))
-
-
-def published_masks(weights: Floats, signs: Floats) -> Floats:
-    """Algorithm 1, step 3, with the true labels: (trials, d) and (trials, N) to (trials, N, d)."""
-    trials, count = signs.shape
-    ones = (signs > 0).astype(np.float64)
-    masked = np.zeros((trials, count, weights.shape[1]))
-    residual = -count * STRENGTH * weights
-    for at in range(count):
-        one = ones[:, at, None]
-        record, rate = np.zeros_like(weights), np.ones((trials, 1))
-        left = residual.copy()
-        for _ in range(DESCENTS):
-            score = np.clip((record * weights).sum(1, keepdims=True), -700, 700)
-            likely = 1 / (1 + np.exp(-score))
-            inner = (record * left).sum(1, keepdims=True)
-            slope = (one - likely) * left - likely * (1 - likely) * inner * weights
-            tried = record - rate * slope
-            score = np.clip((tried * weights).sum(1, keepdims=True), -700, 700)
-            found = residual + (one - 1 / (1 + np.exp(-score))) * tried
-            better = (found**2).sum(1, keepdims=True) < (left**2).sum(1, keepdims=True)
-            record, left = np.where(better, tried, record), np.where(better, found, left)
-            rate = np.where(better, 2 * rate, rate / 2)
-        masked[:, at], residual = record, left
-    return masked
 
 
 #: Validation rows of each class: at least, at most.
@@ -297,93 +217,6 @@ def mean_and_error(values: Any) -> list[float]:
         round(float(array.mean()), 6),
         round(float(array.std(ddof=1)) / math.sqrt(len(array)), 6),
     ]
-
-
-def report(results: list[dict[str, Any]]) -> int:
-    """Print the bars; the number of those missed."""
-    missed = 0
-
-    def bar(what: str, value: float, good: bool, limit: str) -> None:
-        nonlocal missed
-        missed += not good
-        print(f"{what:100} {value:9.4f}   {limit:>15}  {'PASS' if good else 'FAIL'}")
-
-    def differences(one: str, other: str, low: float = 0, high: float = math.inf) -> Iterator[Any]:
-        for result in results:
-            for epsilon, (mean, error) in zip(
-                EPSILONS, result["difference"][f"{one} - {other}"], strict=True
-            ):
-                if low <= epsilon <= high:
-                    yield mean, error, f"{result['table']} {result['rows']}, ε = {epsilon:g}"
-
-    sizes = {size: sum(r["rows"] == size for r in results) for size in SIZES}
-    print(f"tables: {sizes} by N\n")
-    print(f"mean accuracy over tables and N, ε = {'':17}" + "".join(f"{e:>8g}" for e in EPSILONS))
-    for method in METHODS:
-        means = np.mean([[mean for mean, _ in r["accuracy"][method]] for r in results], axis=0)
-        print(f"  {method:52}" + "".join(f"{m:8.3f}" for m in means))
-    print()
-    for masked, other in (
-        (MASKED, INPUT),
-        (MASKED, INPUT_GAMMA),
-        (MASKED_PUBLISHED, INPUT_PUBLISHED),
-    ):
-        worst = min(
-            (mean / error if error else math.copysign(math.inf, mean) if mean else 0.0, where)
-            for mean, error, where in differences(masked, other)
-        )
-        what = f"{masked} - {other}, in standard errors, worst ({worst[1]})"
-        bar(what, worst[0], worst[0] >= -4, "at least -4")
-        mean = float(np.mean([found[0] for found in differences(masked, other, 0.5, 10)]))
-        bar(f"{masked} - {other}, mean for ε in 0.5 ... 10", mean, mean > 0, "above 0")
-    # no rows for λ can teach more than λ itself: where input perturbation beats the classifier without noise
-    fair = min(
-        max(a / b if b else math.copysign(math.inf, a) if a else 0.0 for a, b in (one, other))
-        for one, other in zip(
-            ((mean, error) for mean, error, _ in differences(MASKED, INPUT)),
-            ((mean, error) for mean, error, _ in differences(MASKED, PLAIN)),
-            strict=True,
-        )
-    )
-    print(f"{f'{MASKED} - the lower of {INPUT} and {PLAIN}, worst':100} {fair:9.4f}   (no bar)")
-    far = max((abs(mean), where) for mean, _, where in differences(MASKED, OUTPUT))
-    bar(f"|{MASKED} - {OUTPUT}|, worst ({far[1]})", far[0], far[0] <= 0.01, "at most 0.01")
-    least = min(r["least cosine"] for r in results)
-    what = "cosine of scikit-learn's weights on masked rows and the noisy ones, least"
-    bar(what, least, least >= 0.9999, "at least 0.9999")
-    count = min(sizes.values())
-    bar("tables for each N", count, count >= 12, "at least 12")
-    return missed
-
-
-def draw(results: list[dict[str, Any]]) -> None:
-    """Curves of all tables: full lines for the exact mechanisms, dotted ones as published."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    colours = {PLAIN: "0.4", OUTPUT: "tab:green", MASKED: "tab:blue", INPUT: "tab:red"}
-    dotted = {MASKED_PUBLISHED: "tab:blue", INPUT_PUBLISHED: "tab:red"}
-    columns = 6
-    lines = -(-len(results) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(18, 2.6 * lines), sharex=True, constrained_layout=True
-    )
-    for axis, result in zip(axes.flat, results, strict=False):
-        for style, chosen in (("-", colours), (":", dotted)):
-            for method, colour in chosen.items():
-                means, errors = np.transpose(result["accuracy"][method])
-                axis.errorbar(EPSILONS, means, errors, ls=style, c=colour, lw=1.2, label=method)
-        axis.set_xscale("log")
-        axis.set_title(f"{result['table']}, N = {result['rows']}, d = {result['features']}", size=8)
-    for axis in axes.flat[len(results) :]:
-        axis.axis("off")
-    handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-    figure.supxlabel("ε")
-    figure.supylabel("accuracy")
-    figure.savefig(HERE / "curves.png", dpi=60)
 
 
 def main() -> int:

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
-    p for part in ("src", "tests", "tools", "benchmarks") for p in (ROOT / part).rglob("*.py")
+    p
+    for part in ("src", "tests", "tools", "benchmarks", "papers")
+    for p in (ROOT / part).rglob("*.py")
 )
 MAX_FILE, MAX_FUNCTION = 400, 60
 
