@@ -51,7 +51,17 @@ def forms(table, tmp_path):
     yield "lazy", frame.lazy()
     yield "pandas", pandas
     yield "objects", pandas.astype(object)
-    yield "arrow types", pandas.convert_dtypes(dtype_backend="pyarrow")
+    yield (
+        "arrow types",
+        pandas.astype(
+            {
+                "town": "string[pyarrow]",
+                "x": "double[pyarrow]",
+                "n": "int64[pyarrow]",
+                "who": "int64[pyarrow]",
+            }
+        ),
+    )
     yield "duckdb", duckdb.from_arrow(frame.to_arrow())
     path = tmp_path / "rows.csv.gz"
     with gzip.open(path, "wt", encoding="utf-8") as file:

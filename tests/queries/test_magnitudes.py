@@ -73,10 +73,10 @@ class Copies(Engine):
         return Tally(one.groups, one.codes, one.counts * self._rows)
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        raise NotImplementedError
+        raise AssertionError("queries ask for sums and tallies, not for rows")
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
-        raise NotImplementedError
+        raise AssertionError("keys have no magnitude before they are counted")
 
 
 def as_numbers(value: Any) -> np.ndarray[Any, Any]:

@@ -15,19 +15,26 @@ PLAIN = frozenset("fiub")
 FEW_VALUES = 64
 
 
+def _clip_integers(cells: Array, lower: float, upper: float) -> Array:
+    """Integers between bounds, clamped in their own type: doubles would round the large ones first."""
+    limits = np.iinfo(cells.dtype)
+    low = min(max(math.floor(lower), limits.min), limits.max)
+    high = max(min(math.ceil(upper), limits.max), limits.min)
+    return np.clip(cells, low, high)
+
+
+def _read_doubles(cells: Array, lower: float, upper: float) -> Floats:
+    """Cells as doubles, NaN for whatever is not a number; only integers are clamped to the bounds."""
+    kind = cells.dtype.kind
+    if kind == "O":
+        return numbers_of(cells)
+    return (_clip_integers(cells, lower, upper) if kind in "iu" else cells).astype(np.float64)
+
+
 def grid_codes(cells: Array, code: Grid) -> Integers:
     """floor((x - shift)·multiplier + half) after filling and clamping: `Grid`'s definition."""
-    kind = cells.dtype.kind
     with np.errstate(all="ignore"):
-        if kind == "O":
-            x = numbers_of(cells)
-        elif kind in "iu":
-            limits = np.iinfo(cells.dtype)
-            low = min(max(math.floor(code.lower), limits.min), limits.max)
-            high = max(min(math.ceil(code.upper), limits.max), limits.min)
-            x = np.clip(cells, low, high).astype(np.float64)
-        else:
-            x = cells.astype(np.float64)
+        x = _read_doubles(cells, code.lower, code.upper)
         x = np.where(np.isnan(x), code.fill, x)
         x = np.minimum(np.maximum(x, code.lower), code.upper)
         return np.floor((x - code.shift) * code.multiplier + code.half).astype(np.int64)
@@ -39,10 +46,7 @@ def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int
     The same operations in the same order; what follows the floor is exact, being integers below 2^53.
     """
     if cells.dtype.kind in "iu":
-        limits = np.iinfo(cells.dtype)
-        low = min(max(math.floor(grid.lower), limits.min), limits.max)
-        high = max(min(math.ceil(grid.upper), limits.max), limits.min)
-        out[:] = np.clip(cells, low, high)
+        out[:] = _clip_integers(cells, grid.lower, grid.upper)
     else:
         out[:] = cells
         missing = np.isnan(out)
@@ -64,17 +68,9 @@ def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int
 
 
 def ladder_codes(cells: Array, code: Ladder) -> Integers:
-    """How many rungs each number has reached; -1 for whatever is no number."""
-    kind = cells.dtype.kind
+    """How many rungs each number has reached; -1 for whatever is not a number."""
     with np.errstate(all="ignore"):
-        if kind == "O":
-            x = numbers_of(cells)
-        elif kind in "iu":
-            limits = np.iinfo(cells.dtype)
-            low, high = max(-EXACT_INTEGER, limits.min), min(EXACT_INTEGER, limits.max)
-            x = np.clip(cells, low, high).astype(np.float64)
-        else:
-            x = cells.astype(np.float64)
+        x = _read_doubles(cells, -EXACT_INTEGER, EXACT_INTEGER)
         reached = np.searchsorted(np.array(code.rungs), x, side="right")
         return np.where(np.isnan(x), -1, reached).astype(np.int64)
 

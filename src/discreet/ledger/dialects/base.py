@@ -94,11 +94,11 @@ class Dialect(ABC):
 
     def claim(self) -> None:
         """Make the place of a private ledger, which is then filled where it stands."""
-        raise NotImplementedError
+        raise AssertionError("a server has its database before a ledger is opened in it.")
 
     def draft(self) -> AbstractContextManager[Draft]:
         """A place to build a new ledger in, for databases where `exists` can be False."""
-        raise NotImplementedError
+        raise AssertionError("a server has its database before a ledger is opened in it.")
 
     @abstractmethod
     def check_place(self, connection: Connection) -> None:
