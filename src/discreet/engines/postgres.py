@@ -181,12 +181,12 @@ def open_postgres(address: Address) -> Engine:
     ibis = require("ibis", _EXTRA, _PURPOSE)
     turn = Turn(MAX_CONNECTIONS)
 
-    def opened() -> Any:
+    def open_connection() -> Any:
         return psycopg.connect(address.secret.reveal(), autocommit=True)
 
     @contextmanager
     def connect() -> Iterator[Any]:
-        with turn.take(), _withhold_secrets(opened, address.place) as connection:
+        with turn.take(), _withhold_secrets(open_connection, address.place) as connection:
             yield ibis.postgres.from_connection(connection)
 
     return Database(connect, address.place, lambda con: _find_table(con, address.table))

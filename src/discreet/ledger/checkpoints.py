@@ -33,7 +33,7 @@ MAX_DELAY_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 
 
-class Kept(Protocol):
+class Checkpointed(Protocol):
     """What can be checkpointed."""
 
     lock: threading.RLock
@@ -51,11 +51,11 @@ class Keeper:
     def __init__(self) -> None:
         self.process = os.getpid()
         self._change = threading.Condition(threading.Lock())
-        self._waiting: dict[int, weakref.ref[Kept]] = {}
+        self._waiting: dict[int, weakref.ref[Checkpointed]] = {}
         self._thread: threading.Thread | None = None
         self._stopping = False
 
-    def add(self, kept: Kept) -> bool:
+    def add(self, kept: Checkpointed) -> bool:
         """Plan a checkpoint; False where no thread can start, as at the end of a process."""
         with self._change:
             self._waiting[id(kept)] = weakref.ref(kept)
@@ -95,7 +95,7 @@ class Keeper:
                 self._checkpoint(kept)
             del ready, kept  # or a ledger that nobody else holds would stay open
 
-    def _due(self) -> tuple[list[Kept], float]:
+    def _due(self) -> tuple[list[Checkpointed], float]:
         """What is ready now, and else how long to wait; 0 when nothing is left to do."""
         now, ready, seconds = time.monotonic(), [], 0.0
         for key, reference in list(self._waiting.items()):
@@ -112,7 +112,7 @@ class Keeper:
                 seconds = min(seconds or left, left)
         return ready, seconds
 
-    def _checkpoint(self, kept: Kept) -> None:
+    def _checkpoint(self, kept: Checkpointed) -> None:
         while not self._stopping:
             if kept.lock.acquire(timeout=_POLL_SECONDS):
                 try:
@@ -126,7 +126,7 @@ class Keeper:
 _keeper = Keeper()
 
 
-def checkpoint_soon(kept: Kept) -> bool:
+def checkpoint_soon(kept: Checkpointed) -> bool:
     """Plan a checkpoint of `kept`, in this process."""
     if _keeper.process != os.getpid():  # forked behind Python's back
         forget_keeper()

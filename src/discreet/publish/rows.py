@@ -34,8 +34,8 @@ Array = npt.NDArray[Any]
 #: A number at its upper bound is this integer, at its lower bound minus it.
 ONE = 2**12
 _WHY = (
-    "norm-Gamma noise is drawn as a direction times a radius in float64, of exact integer draws: its law is "
-    "exact in real numbers only"
+    "norm-Gamma noise is drawn as a direction times a radius in float64, of exact integer draws: its "
+    "distribution is exact in real numbers only"
 )
 
 

@@ -131,15 +131,15 @@ class SumsOfProducts(Additive):
         grid = column.grid(name, self.bits)
         return grid, Linear(grid, -1, column.steps(self.bits))
 
-    def _ends(self, schema: Schema, least: int = 1) -> Integers:
-        """The largest product of codes in each coordinate; a column of one value counts as `least`."""
-        k = np.array([1, *(max(least, steps) for steps in self._steps(schema))], np.int64)
+    def _ends(self, schema: Schema, minimum: int = 1) -> Integers:
+        """The largest product of codes in each coordinate; a column of one value counts as `minimum`."""
+        k = np.array([1, *(max(minimum, steps) for steps in self._steps(schema))], np.int64)
         first, second = self._pairs(schema).T
         return np.asarray(k[first] * k[second])
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
         first, second = self._pairs(schema).T
-        sizes = self._size // self._ends(schema) * self._ends(schema, least=0)
+        sizes = self._size // self._ends(schema) * self._ends(schema, minimum=0)
         squares, crossed = sizes[(first == second) & (first > 0)], sizes[first < second]
         # k columns of some width: all other coordinates are 0 (docs/proofs/linear_model.md)
         wide = [steps for steps in self._steps(schema) if steps > 0]

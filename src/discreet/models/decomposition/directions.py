@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 #: Larger factors are capped: the matrix stays finite whatever the rows are; a smaller factor tells less.
 LARGEST_FACTOR = Fraction(10**200)
 #: What the guarantee of the draws rests on.
-WHY = "unit vectors are drawn from Bingham's law in floating point, exactly in real arithmetic only"
+WHY = "unit vectors are drawn from Bingham's distribution in floating point, exactly in real arithmetic only"
 
 
 @final

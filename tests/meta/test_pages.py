@@ -1,0 +1,62 @@
+"""What pages say about code is there: a proof that names a function which moved proves nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FILE = re.compile(r"`([\w/.]+\.py)`")
+NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`")
+
+
+def cells_with_files(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Each cell of a table, or line of prose, that names files of code."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for cell in line.split("|"):
+            if named := FILE.findall(cell):
+                yield number, cell, named
+
+
+def find_file(name: str, sources: list[Path]) -> list[Path]:
+    """The files that a page can mean: a path's end, so that pages need not repeat their package."""
+    return [path for path in sources if path.as_posix().endswith(f"/{name}")]
+
+
+def stale_names(text: str, sources: list[Path]) -> list[str]:
+    """Files that are not there; in tables, also names that the files beside them don't have."""
+    lines = text.splitlines()
+    found = []
+    for number, cell, named in cells_with_files(text):
+        files = [path for name in named for path in find_file(name, sources)]
+        found += [f"{number}: {n} is not there" for n in named if not find_file(n, sources)]
+        if not files or not lines[number - 1].startswith("|") or "<name>" in cell:
+            continue
+        words = {word for path in files for word in re.findall(r"\w+", path.read_text("utf-8"))}
+        for name in NAME.findall(cell):
+            if not name.endswith(".py") and name.split(".")[-1] not in words:
+                found.append(f"{number}: {name} is not in {', '.join(named)}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Path]:
+    folders = [ROOT / name for name in ("src", "tests", "benchmarks", "tools", "papers")]
+    return [path for folder in folders for path in folder.rglob("*.py")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_name_code_that_is_there(page: Path, sources: list[Path]) -> None:
+    assert stale_names(page.read_text("utf-8"), sources) == []
+
+
+def test_code_that_moved_is_noticed(sources: list[Path]) -> None:
+    page = "| noise | `noise/laplace.py`: `discrete_laplace`, `gone` |\n`noise/laws.py` draws it.\n"
+    assert stale_names(page, sources) == [
+        "1: gone is not in noise/laplace.py",
+        "2: noise/laws.py is not there",
+    ]
