@@ -2,7 +2,7 @@
 
 from discreet.guarantees.base import NOISED, Document
 
-CODE: tuple[str, ...] = ()
+CODE = ("discreet.publish.wavelets.*",)
 RESTS_ON = NOISED
 
 
