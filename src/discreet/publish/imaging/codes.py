@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,7 @@ def draw_code(text: str, *, pixels: int = 1, version: int = 3, multiple: int = 1
         White rows and columns are added below and on the right up to a multiple of this, as a wavelet
         transform needs it.
     """
-    import segno
-
+    segno = _import("segno")
     side = as_integer(pixels, "pixels", minimum=1)
     modules = np.array(
         segno.make_qr(text, version=as_integer(version, "version", minimum=1)).matrix, np.float64
@@ -58,8 +58,7 @@ def scan_code(
         What black and white are. The image is clamped to them and enlarged; it is read as it is, and again
         with each module set to black or white.
     """
-    import zxingcpp
-
+    zxingcpp = _import("zxingcpp")
     lower, upper = bounds
     given = np.asarray(image, np.float64)
     if given.ndim != 2 or not lower < upper:
@@ -75,3 +74,10 @@ def scan_code(
             if found.valid:
                 return str(found.text)
     return None
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ImportError(f'QR codes need {name}: pip install "discreet[imaging]".') from None
