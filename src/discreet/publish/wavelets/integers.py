@@ -147,8 +147,8 @@ class IntegerTransform:
             if (
                 reach < 2**53
             ):  # sums of float64 are exact as long as all partial sums are below 2^53
-                found = self.dense.astype(np.float64) @ values.astype(np.float64)
-                return np.asarray(found.astype(np.int64))
+                exact = self.dense.astype(np.float64) @ values.astype(np.float64)
+                return np.asarray(exact.astype(np.int64))
             return np.asarray(self.dense @ values)
         found = np.empty_like(values)
         for place, block in enumerate(values):
