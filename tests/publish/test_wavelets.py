@@ -205,11 +205,11 @@ def test_integer_coefficients_are_exact(length: int, levels: int, largest: int) 
     """In float64 where sums stay below 2^53, in int64 above, with a sparse matrix for long blocks."""
     transform = wv.IntegerTransform(wv.THREE_BAND, length, levels)
     draw = np.random.default_rng(length)
-    blocks = draw.integers(-largest, largest, (4, length, 3), endpoint=True)
-    blocks[0] = largest * np.sign(draw.normal(size=(length, 3)))
-    blocks[1, :, 0] = largest * np.sign(transform.matrix.toarray()[0])
+    blocks = draw.integers(-largest, largest, (4, 3, length), endpoint=True)
+    blocks[0] = largest * np.sign(draw.normal(size=(3, length)))
+    blocks[1, 0] = largest * np.sign(transform.matrix.toarray()[0])
     seen = transform.apply(blocks, largest)
-    exact = transform.matrix.toarray().astype(object) @ blocks.astype(object)
+    exact = blocks.astype(object) @ transform.matrix.toarray().astype(object).T
     assert (seen == exact).all()
     assert np.abs(seen).max() <= transform.reach(largest)
     back = transform.invert(seen)
@@ -218,10 +218,32 @@ def test_integer_coefficients_are_exact(length: int, levels: int, largest: int) 
     assert (transform.apply(blocks * 3, largest) == transform.apply(cut, largest)).all()
 
 
+def test_weights_multiply_bands() -> None:
+    for bank, length, levels in ((wv.THREE_BAND, 9, 2), (wv.HAAR, 16, 3), (wv.THREE_BAND, 243, 2)):
+        plain = wv.IntegerTransform(bank, length, levels)
+        weights = tuple(1 / (2 + k) for k in range(1 + levels * (bank.bands - 1)))
+        weighted = wv.IntegerTransform(bank, length, levels, weights=weights)
+        factors = weighted.factors / plain.factors
+        expected = plain.matrix.toarray() * factors[:, None]
+        assert np.abs(weighted.matrix.toarray() - expected).max() <= 1
+        sizes = [length // bank.bands**levels] * bank.bands
+        for level in range(levels - 1, 0, -1):
+            sizes += [length // bank.bands**level] * (bank.bands - 1)
+        np.testing.assert_allclose(factors, np.repeat(weights, sizes))
+        widest = np.abs(plain.matrix.toarray()).sum(axis=1) / plain.one
+        np.testing.assert_allclose(np.repeat(weighted.ranges(), sizes), widest, atol=1e-7)
+        x = np.random.default_rng(1).integers(-(2**12), 2**12, (5, length))
+        np.testing.assert_allclose(weighted.invert(weighted.apply(x, 2**12)), x, atol=1e-3)
+    assert wv.IntegerTransform(wv.THREE_BAND, 9).most_changed() == 6
+    for wrong in ((1.0,), (1.0, 0.0, 1.0), (1.0, 2.0, 1.0)):
+        with pytest.raises(ValueError, match="weights must be 3"):
+            wv.IntegerTransform(wv.THREE_BAND, 9, weights=wrong)
+
+
 def test_what_would_overflow_is_refused_from_the_bound_alone() -> None:
     transform = wv.IntegerTransform(wv.THREE_BAND, 9)
     with pytest.raises(ValueError, match="fewer bits"):
-        transform.apply(np.zeros((0, 9, 1), np.int64), 2**33)
+        transform.apply(np.zeros((0, 9), np.int64), 2**33)
 
 
 def test_long_signals_have_no_dense_matrix() -> None:

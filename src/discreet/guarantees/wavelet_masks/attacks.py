@@ -17,16 +17,18 @@ from discreet.guarantees.draws import Floats, corner, laplace, laplace_distribut
 from discreet.guarantees.told import ScoreOnly
 from discreet.guarantees.wavelet_masks.broken import (
     details,
-    laplace_sigmoid_log_density,
     ls,
     ls_plus,
-    multipliers,
-    noise_parameter,
     pseudo_quantum,
     read_back,
     wavelet,
 )
 from discreet.mechanisms import LaplaceDistribution
+from discreet.publish.masks.sigmoid import (
+    laplace_sigmoid_log_density,
+    multipliers,
+    noise_parameter,
+)
 
 #: A random block of zeros and ones; the attacks change one row or one cell of it.
 _BLOCK = np.random.default_rng(2019).integers(0, 2, (9, 9)).astype(np.float64)

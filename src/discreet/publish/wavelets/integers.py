@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.publish.wavelets.banks import FilterBank
-from discreet.publish.wavelets.transform import padded_length
+from discreet.publish.wavelets.transform import forward, inverse, padded_length
 from discreet.rational import as_integer
 
 __all__ = ["DEFAULT_BITS", "IntegerTransform"]
@@ -39,6 +40,9 @@ class IntegerTransform:
     levels : int
     bits : int
         Entries are integers over 2^bits. At most 40.
+    weights : tuple of float, optional
+        A public factor for each band, in the order of `forward` (approximation, then the details from the
+        coarsest level to the first): coefficients come out multiplied by it. At most 1.
 
     Privacy
     -------
@@ -51,6 +55,7 @@ class IntegerTransform:
     length: int
     levels: int = 1
     bits: int = DEFAULT_BITS
+    weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         as_integer(self.length, "length", minimum=1)
@@ -60,6 +65,14 @@ class IntegerTransform:
         if self.length != padded_length(self.length, self.bank, self.levels):
             raise ValueError(
                 f"length must be a multiple of {self.bank.bands**self.levels}, got {self.length}."
+            )
+
+        count = 1 + self.levels * (self.bank.bands - 1)
+        if self.weights and (
+            len(self.weights) != count or not all(0 < w <= 1 for w in self.weights)
+        ):
+            raise ValueError(
+                f"weights must be {count} numbers above 0 and at most 1, one per band."
             )
 
     @property
@@ -72,28 +85,46 @@ class IntegerTransform:
         """The matrix as integers, a SciPy sparse array: coefficients are rows, in the order of `forward`."""
         from scipy.sparse import csr_array
 
-        rows, columns, entries, start = [], [], [], self.length
-        for level in range(1, self.levels + 1):
+        rows, columns, entries = [], [], []
+        for start, level, band, weight in self._bands():
             step = self.bank.bands**level
             size = self.length // step
-            last = level == self.levels
-            filters = _fold(self.bank.cascade(level), self.length)
-            start = size * self.bank.bands
-            for band in range(0 if last else 1, self.bank.bands):
-                taps = np.rint(np.ldexp(filters[band], self.bits)).astype(np.int64)
-                places = np.flatnonzero(taps)
-                k = np.arange(size)[:, None]
-                columns.append(((step * k + places) % self.length).ravel())
-                rows.append(
-                    np.broadcast_to(
-                        start - size * (self.bank.bands - band) + k, (size, len(places))
-                    )
-                    .copy()
-                    .ravel()
-                )
-                entries.append(np.tile(taps[places], size))
+            filters = _fold(self.bank.cascade(level)[band], self.length)
+            taps = np.rint(np.ldexp(weight * filters, self.bits)).astype(np.int64)
+            places = np.flatnonzero(taps)
+            k = np.arange(size)[:, None]
+            columns.append(((step * k + places) % self.length).ravel())
+            rows.append(np.repeat(start + k, len(places)))
+            entries.append(np.tile(taps[places], size))
         index = (np.concatenate(rows), np.concatenate(columns))
         return csr_array((np.concatenate(entries), index), shape=(self.length, self.length))
+
+    def _bands(self) -> Iterator[tuple[int, int, int, float]]:
+        """Where each band starts, its level, its filter and its weight, in the order of `forward`."""
+        weights = iter(self.weights or (1.0,) * (1 + self.levels * (self.bank.bands - 1)))
+        for level in range(self.levels, 0, -1):
+            size = self.length // self.bank.bands**level
+            for band in range(0 if level == self.levels else 1, self.bank.bands):
+                yield band * size, level, band, next(weights)
+
+    @cached_property
+    def factors(self) -> npt.NDArray[np.float64]:
+        """What one coefficient is multiplied by: its band's weight times 2^bits."""
+        found = np.empty(self.length)
+        for start, level, _, weight in self._bands():
+            found[start : start + self.length // self.bank.bands**level] = weight * self.one
+        return found
+
+    def ranges(self) -> tuple[float, ...]:
+        """Σ|taps| of each band's filter: how wide its coefficients range for values of width 1."""
+        return tuple(
+            float(np.abs(_fold(self.bank.cascade(level)[band], self.length)).sum())
+            for _, level, band, _ in self._bands()
+        )
+
+    def most_changed(self) -> int:
+        """The most coefficients that depend on one input."""
+        return int((self.matrix != 0).sum(axis=0).max())
 
     @cached_property
     def dense(self) -> Integers:
@@ -126,12 +157,12 @@ class IntegerTransform:
         """The largest absolute coefficient of values of at most `largest` in absolute value."""
         return self._row_sum * as_integer(largest, "largest", minimum=0)
 
-    def apply(self, blocks: Integers, largest: int) -> Integers:
-        """The coefficients of blocks of integers of shape (blocks, length, columns), over 2^bits.
+    def apply(self, values: Integers, largest: int) -> Integers:
+        """The coefficients of integers along the last axis, over 2^bits.
 
         Parameters
         ----------
-        blocks : int64 array
+        values : int64 array of shape (..., length)
         largest : int
             A public bound on the absolute values; larger ones are cut off at it.
         """
@@ -140,36 +171,38 @@ class IntegerTransform:
             raise ValueError(
                 f"values up to {largest} with {self.bits} bits overflow 64-bit integers: use fewer bits."
             )
-        values = np.clip(np.asarray(blocks, np.int64), -largest, largest)
-        if values.ndim != 3 or values.shape[1] != self.length:
-            raise ValueError(f"blocks must have the shape (blocks, {self.length}, columns).")
-        if self.length <= _DENSE:
-            if (
-                reach < 2**53
-            ):  # sums of float64 are exact as long as all partial sums are below 2^53
-                found = self.dense.astype(np.float64) @ values.astype(np.float64)
-                return np.asarray(found.astype(np.int64))
-            return np.asarray(self.dense @ values)
-        found = np.empty_like(values)
-        for place, block in enumerate(values):
-            found[place] = self.matrix @ block
-        return found
+        given = np.clip(np.asarray(values, np.int64), -largest, largest)
+        if given.ndim == 0 or given.shape[-1] != self.length:
+            raise ValueError(f"values must have {self.length} entries along their last axis.")
+        flat = given.reshape(-1, self.length)
+        if self.length > _DENSE:
+            found = (self.matrix @ flat.T).T
+        elif reach < 2**53:  # float64 sums are exact while all partial sums stay below 2^53
+            found = (flat.astype(np.float64) @ self._floats.T).astype(np.int64)
+        else:
+            found = flat @ self.dense.T
+        return np.asarray(found.reshape(given.shape), np.int64)
+
+    @cached_property
+    def _floats(self) -> npt.NDArray[np.float64]:
+        return self.dense.astype(np.float64)
+
+    @cached_property
+    def _orthogonal(self) -> npt.NDArray[np.float64]:
+        return forward(np.eye(self.length), self.bank, self.levels)
 
     def invert(self, coefficients: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Wᵀ of coefficients over 2^bits, in float64 and in the unit of the values.
-
-        W is orthogonal up to rounding: without noise, values return up to about 2^-bits of the largest.
-        """
-        scaled = np.asarray(coefficients, np.float64) / self.one**2
-        if self.length <= _DENSE:
-            return np.asarray(self.dense.T.astype(np.float64) @ scaled)
-        return np.stack([self.matrix.T @ block for block in scaled])
+        """Values, in their own unit, from coefficients over 2^bits along the last axis, in float64."""
+        scaled = np.asarray(coefficients, np.float64) / self.factors
+        if self.length > _DENSE:
+            return inverse(scaled, self.bank, self.levels, axis=-1)
+        found = scaled.reshape(-1, self.length) @ self._orthogonal
+        return np.asarray(found.reshape(scaled.shape))
 
 
-def _fold(filters: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
-    """Filters wrapped around a period that may be shorter than they are."""
-    if filters.shape[1] <= length:
-        return filters
-    lacking = -filters.shape[1] % length
-    padded = np.pad(filters, ((0, 0), (0, lacking)))
-    return np.asarray(padded.reshape(len(filters), -1, length).sum(axis=1))
+def _fold(taps: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
+    """A filter wrapped around a period that may be shorter than it is."""
+    if len(taps) <= length:
+        return taps
+    padded = np.pad(taps, (0, -len(taps) % length))
+    return np.asarray(padded.reshape(-1, length).sum(axis=0))

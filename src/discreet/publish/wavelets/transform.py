@@ -181,7 +181,7 @@ def bands(coefficients: Array, bank: FilterBank, levels: int = 1, *, axis: int =
 def _step(bank: FilterBank, levels: int) -> int:
     if not isinstance(bank, FilterBank):
         raise TypeError(f"bank must be a FilterBank, not {type(bank).__name__}.")
-    return bank.bands ** as_integer(levels, "levels", minimum=1)
+    return int(bank.bands ** as_integer(levels, "levels", minimum=1))
 
 
 def _read(values: npt.ArrayLike) -> Array:
