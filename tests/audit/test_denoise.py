@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+import discreet as dp
 from discreet.audit.denoise import (
     denoise_by_signs,
     read_back,
     read_back_pairs,
     smallest_difference,
 )
-from discreet.guarantees.wavelet_masks.broken import ls, ls_plus, pseudo_quantum
 from discreet.publish.imaging import ImageMask
+from discreet.publish.masks import LS, LSPlus, PseudoQuantum
 from discreet.publish.wavelets import HAAR, THREE_BAND, FilterBank, bands, forward, inverse
 
-PUBLISHED = {"LS": ls, "pseudo-quantum": pseudo_quantum}
+PUBLISHED = {"LS": LS, "pseudo-quantum": PseudoQuantum}
+
+
+def mask_of(table: np.ndarray, epsilon: float = 0.5, kind: Any = LS) -> np.ndarray:
+    return kind(epsilon).apply(table, unit=dp.PUBLIC)
 
 
 def draw_table(share: float, rows: int = 2187, columns: int = 9) -> np.ndarray:
@@ -28,7 +34,7 @@ def draw_table(share: float, rows: int = 2187, columns: int = 9) -> np.ndarray:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_list_of_64_windows_reads_zeros_and_ones_back(name: str, share: float) -> None:
     table = draw_table(share)
-    masked = PUBLISHED[name](table, 1, epsilon=0.5)[0]
+    masked = mask_of(table, kind=PUBLISHED[name])
     assert np.abs(masked - table).mean() > 0.1  # the mask does hide the cells from the eye
     assert (read_back_pairs(masked) == table).mean() >= 0.99
 
@@ -37,7 +43,7 @@ def test_a_list_of_64_windows_reads_zeros_and_ones_back(name: str, share: float)
 @pytest.mark.parametrize("count", [2, 5, 9, 17, 47])
 def test_more_categories_are_read_back_from_what_can_follow_what(name: str, count: int) -> None:
     table = np.random.default_rng(count).integers(0, count, (243, 2)).astype(np.float64)
-    found = read_back(PUBLISHED[name](table, 1, epsilon=0.5)[0], range(count))
+    found = read_back(mask_of(table, kind=PUBLISHED[name]), range(count))
     assert found.share_recovered(table) == 1
     assert found.explanations.tolist() == [1, 1]
 
@@ -46,20 +52,20 @@ def test_each_column_may_have_values_of_its_own() -> None:
     draw = np.random.default_rng(3)
     codes = [(10.0, 20.0, 35.0), (0.0, 1.0), (-1.5, 0.25, 2.0, 7.0)]
     table = np.column_stack([draw.choice(own, 81) for own in codes])
-    found = read_back(ls(table, 1, epsilon=1)[0], codes)
+    found = read_back(mask_of(table, 1), codes)
     assert found.share_recovered(table) == 1
 
 
 def test_a_missing_end_of_the_scale_leaves_shifts_and_the_mean_of_the_mask_decides() -> None:
     table = np.random.default_rng(4).integers(2, 8, (243, 2)).astype(np.float64)
-    found = read_back(ls(table, 1, epsilon=4)[0], range(11))
+    found = read_back(mask_of(table, 4), range(11))
     assert found.explanations.tolist() == [6, 6]  # by -2, -1, ..., 3
     assert found.share_recovered(table) == 1
 
 
 def test_a_mask_that_was_rounded_is_still_read_back() -> None:
     table = np.random.default_rng(5).integers(0, 7, (81, 2)).astype(np.float64)
-    rounded = ls(table, 1, epsilon=0.5)[0].round(3)
+    rounded = mask_of(table, 0.5).round(3)
     assert not read_back(rounded, range(7)).explanations.any()
     found = read_back(rounded, range(7), tolerance=0.003)
     assert found.share_recovered(table) == 1
@@ -83,7 +89,7 @@ def test_what_is_read_back_agrees_with_trying_all_tables() -> None:
     draw = np.random.default_rng(6)
     for _ in range(20):
         column = draw.integers(0, 3, (9, 1)).astype(np.float64)
-        masked = ls(column, 1, epsilon=1)[0]
+        masked = mask_of(column, 1)
         same = np.abs(details - forward(masked, THREE_BAND)[3:]).max(axis=0) < 1e-6
         found = read_back(masked, range(3))
         assert found.explanations[0] == same.sum()
@@ -111,7 +117,7 @@ def test_the_papers_denoising_needs_the_signs_and_is_far_from_what_can_be_read_b
     draw = np.random.default_rng(7)
     h = {}
     for epsilon in (0.5, 1.0):
-        masked = ls(table, 1, epsilon=epsilon)[0]
+        masked = mask_of(table, epsilon)
         signs = np.sign(bands(forward(masked - table, THREE_BAND), THREE_BAND).approximation)
         guessed = draw.choice([-1.0, 1.0], signs.shape)
         plain = np.abs(masked - table).mean()
@@ -168,7 +174,7 @@ def test_what_cannot_be_read_is_refused_in_words(call, words: str) -> None:
 
 def test_ls_plus_has_noise_on_all_bands_and_is_not_read_back_exactly() -> None:
     block = draw_table(0.5, 9, 9)
-    masked = ls_plus(block, 1, epsilon=0.5)[0]
+    masked = mask_of(block, 0.5, LSPlus)
     assert not read_back(masked, (0, 1)).explanations.any()
     with pytest.raises(TypeError, match="table of numbers"):
         read_back([["a"]], (0, 1))

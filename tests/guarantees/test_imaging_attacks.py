@@ -49,10 +49,10 @@ def exact_detail_bands(patch):
     def blur(m, levels):
         told = honest(m, levels)
         if m.transform is not None:
-            padded = np.pad(levels, ((0, 0), (0, m.transform.length - m.shape[0]), (0, 0)))
-            true = m.transform.apply(padded, mask.LEVELS)
+            lacking = m.transform.length - m.shape[0]
+            columns = np.pad(np.swapaxes(levels, 1, 2), ((0, 0), (0, 0), (0, lacking)))
             band = m.transform.length // m.bank.bands
-            told[:, band:] = true[:, band:]
+            told[..., band:] = m.transform.apply(columns, mask.LEVELS)[..., band:]
         return told
 
     patch.setattr(ImageMask, "blur", blur)

@@ -77,7 +77,7 @@ CLAIMS = (
         "wavelet-impossible-to-denoise",
         "The original data can't be regained from a mask.",
         "sections 3.2.2 and 3.4.3",
-        ("read_back", "ls", "pseudo_quantum"),
+        ("ls", "pseudo_quantum"),
         measure="reconstruction",
     ),
     _printed(

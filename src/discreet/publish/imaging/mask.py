@@ -173,20 +173,23 @@ class ImageMask:
         return self.decode(self.blur(levels)).reshape(given.shape)
 
     def blur(self, levels: Integers) -> Integers:
-        """Noisy integers for images whose pixels are levels from 0 to `LEVELS`: pixels or coefficients."""
+        """Noisy integers for images whose pixels are levels from 0 to `LEVELS`.
+
+        Pixels, or the coefficients of their columns, of shape (count, width, length of the transform).
+        """
         kept = np.clip(levels, 0, LEVELS)
         if self.transform is None:
             return self.distribution.run(kept)
         lacking = self.transform.length - self.shape[0]
-        padded = np.pad(kept, ((0, 0), (0, lacking), (0, 0)))
-        return self.distribution.run(self.transform.apply(padded, LEVELS))
+        columns = np.pad(np.swapaxes(kept, 1, 2), ((0, 0), (0, 0), (0, lacking)))
+        return self.distribution.run(self.transform.apply(columns, LEVELS))
 
     def decode(self, reports: Integers) -> Floats:
         """Noisy integers as images, in the unit of their values."""
         if self.transform is None:
             found = np.asarray(reports, np.float64)
         else:
-            found = self.transform.invert(reports)[:, : self.shape[0]]
+            found = np.swapaxes(self.transform.invert(reports)[..., : self.shape[0]], 1, 2)
         lower, upper = self.bounds
         return np.asarray(lower + (upper - lower) / LEVELS * found)
 
