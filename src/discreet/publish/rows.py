@@ -264,8 +264,7 @@ class RowPerturbation:
         if self.numbers:
             places = [names.index(name) for name in self.numbers]
             steps = np.array([base[n].steps(VALUE_BITS) for n in self.numbers])  # type: ignore[union-attr]
-            z = ((2 * codes[:, places] - steps) * ONE) // steps
-            z = clip_rows(z, self.radius)
+            z = clip_rows(as_units(codes[:, places], steps), self.radius)
             found[:, places] = (
                 self.distribution.run(z) if self.kind == "grid" else self._with_gamma(z)
             )
@@ -292,6 +291,11 @@ class RowPerturbation:
                 assert isinstance(column, Categorical)
                 found[name] = np.asarray(column.values)[reports[:, place]]
         return found
+
+
+def as_units(codes: Integers, steps: Any) -> Integers:
+    """Codes from 0 to `steps` as integers between -ONE and ONE."""
+    return np.asarray(((2 * codes - steps) * ONE) // steps)
 
 
 def _even_loss(epsilon: Fraction) -> Fraction:
