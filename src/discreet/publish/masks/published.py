@@ -369,7 +369,7 @@ class _PublicRows(Step):
         label = None if self._target is None else base[self._target]
         if isinstance(label, Categorical) and len(label.values) == 2:
             found[str(self._target)] = np.asarray(label.values)[
-                found[str(self._target)].astype(int)
+                found[str(self._target)].real.astype(int)
             ]
         return found
 
