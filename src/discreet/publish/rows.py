@@ -294,8 +294,16 @@ class RowPerturbation:
 
 
 def as_units(codes: Integers, steps: Any) -> Integers:
-    """Codes from 0 to `steps` as integers between -ONE and ONE."""
-    return np.asarray(((2 * codes - steps) * ONE) // steps)
+    """Codes from 0 to `steps`, at most 2^20, as the integers ⌊(2k - steps)·ONE/steps⌋ between -ONE and ONE.
+
+    float64 is exact here: numerators are below 2^33, and a quotient that is no integer is 2^-20 away from
+    one, while rounding moves it by at most 2^-41.
+    """
+    units = np.multiply(codes, 2.0 * ONE)
+    units -= np.multiply(steps, float(ONE))
+    units /= steps
+    np.floor(units, out=units)
+    return np.asarray(units.astype(np.int64))
 
 
 def _even_loss(epsilon: Fraction) -> Fraction:

@@ -30,6 +30,8 @@ from discreet.unit import Unit
 __all__ = ["MaskPlan", "MaskedRows", "RowMask"]
 
 Array = npt.NDArray[Any]
+#: About this many numbers are noised at a time.
+CHUNK = 2**16
 Order = Literal["random", "position"]
 
 
@@ -160,6 +162,11 @@ class MaskPlan:
         return {name: size / ONE * base[name].width / 2 for name in self.channel.numbers}  # type: ignore[union-attr]
 
     @cached_property
+    def _steps(self) -> Integers:
+        base = self.channel.schema.base
+        return np.array([base[name].steps(VALUE_BITS) for name in self.channel.numbers])  # type: ignore[union-attr]
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.channel.schema.base)}
 
@@ -173,16 +180,22 @@ class MaskPlan:
 
     def blur_numbers(self, codes: Integers) -> Floats:
         """The numbers of `blur`: an array of shape (rows, columns of numbers)."""
+        found = np.empty((len(codes), len(self.channel.numbers)))
+        if self.release is not None:
+            step = max(1, CHUNK // (self.block * found.shape[1])) * self.block
+            for start in range(0, len(codes), step):  # whole blocks that stay in the cache
+                part = codes[start : start + step]
+                found[start : start + step] = self._blur_blocks(part, self.release)
+        return found
+
+    def _blur_blocks(self, codes: Integers, release: Release) -> Floats:
         names, count = self.channel.numbers, len(codes)
-        if self.release is None:
-            return np.zeros((count, 0))
         blocks = -(-count // self.block)
         units = np.zeros((len(names), blocks * self.block), np.int64)
         for place, name in enumerate(names):
-            steps = self.channel.schema.base[name].steps(VALUE_BITS)  # type: ignore[union-attr]
-            units[place, :count] = as_units(codes[:, self._places[name]], steps)
-        shaped = units.reshape(len(names), blocks, self.block).swapaxes(0, 1)
-        noised = self.release.run(shaped).swapaxes(0, 1)
+            column = codes[:, self._places[name]]
+            units[place, :count] = as_units(column, self._steps[place])
+        noised = release.run(units.reshape(len(names), blocks, self.block))
         return noised.reshape(len(names), -1)[:, :count].T
 
     def _answer(self, codes: Integers) -> Integers:

@@ -35,7 +35,7 @@ class Release(ABC):
 
     @abstractmethod
     def run(self, blocks: Integers) -> Floats:
-        """Blocks of shape (blocks, columns, rows of a block) with fresh noise, in units of 1/ONE."""
+        """Blocks of shape (columns, blocks, rows of a block) with fresh noise, in units of 1/ONE."""
 
     @abstractmethod
     def spread(self) -> float | None:

@@ -171,16 +171,19 @@ class IntegerTransform:
             raise ValueError(
                 f"values up to {largest} with {self.bits} bits overflow 64-bit integers: use fewer bits."
             )
-        given = np.clip(np.asarray(values, np.int64), -largest, largest)
-        if given.ndim == 0 or given.shape[-1] != self.length:
-            raise ValueError(f"values must have {self.length} entries along their last axis.")
-        flat = given.reshape(-1, self.length)
-        if self.length > _DENSE:
-            found = (self.matrix @ flat.T).T
-        elif reach < 2**53:  # float64 sums are exact while all partial sums stay below 2^53
-            found = (flat.astype(np.float64) @ self._floats.T).astype(np.int64)
-        else:
+        given = np.asarray(values)
+        if given.ndim == 0 or given.shape[-1] != self.length or given.dtype.kind not in "iu":
+            raise ValueError(f"values must be integers, {self.length} along their last axis.")
+        is_short = self.length <= _DENSE and reach < 2**53  # all partial sums are exact in float64
+        kind: Any = np.float64 if is_short else np.int64
+        flat = given.astype(kind, order="C").reshape(-1, self.length)
+        np.clip(flat, -largest, largest, out=flat)
+        if is_short:
+            found: Any = (flat @ self._floats.T).astype(np.int64)
+        elif self.length <= _DENSE:
             found = flat @ self.dense.T
+        else:
+            found = (self.matrix @ flat.T).T
         return np.asarray(found.reshape(given.shape), np.int64)
 
     @cached_property
@@ -188,16 +191,15 @@ class IntegerTransform:
         return self.dense.astype(np.float64)
 
     @cached_property
-    def _orthogonal(self) -> npt.NDArray[np.float64]:
-        return forward(np.eye(self.length), self.bank, self.levels)
+    def _inverse(self) -> npt.NDArray[np.float64]:
+        return forward(np.eye(self.length), self.bank, self.levels) / self.factors[:, None]
 
     def invert(self, coefficients: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Values, in their own unit, from coefficients over 2^bits along the last axis, in float64."""
-        scaled = np.asarray(coefficients, np.float64) / self.factors
+        given = np.asarray(coefficients, np.float64)
         if self.length > _DENSE:
-            return inverse(scaled, self.bank, self.levels, axis=-1)
-        found = scaled.reshape(-1, self.length) @ self._orthogonal
-        return np.asarray(found.reshape(scaled.shape))
+            return inverse(given / self.factors, self.bank, self.levels, axis=-1)
+        return np.asarray((given.reshape(-1, self.length) @ self._inverse).reshape(given.shape))
 
 
 def _fold(taps: npt.NDArray[np.float64], length: int) -> npt.NDArray[np.float64]:
