@@ -15,6 +15,7 @@ import pytest
 import discreet as dp
 from discreet import testing
 from discreet.accounting import satisfies
+from discreet.audit.denoise import read_back_pairs
 from discreet.publish.imaging import (
     ImageMask,
     crop_images,
@@ -24,6 +25,7 @@ from discreet.publish.imaging import (
     publish_images,
     scan_code,
 )
+from discreet.publish.masks import PseudoQuantum
 from discreet.publish.wavelets import DAUBECHIES_4, HAAR, THREE_BAND, IntegerTransform
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -226,6 +228,22 @@ def test_a_code_is_drawn_and_read() -> None:
         assert scan_code(255 * image, pixels=pixels, bounds=(0, 255)) == TEXT
     assert scan_code(np.random.default_rng(0).random((39, 39))) is None
     assert scan_code(np.full((39, 39), math.nan)) is None
+
+
+@pytest.mark.parametrize("intensity", [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0])
+def test_a_pseudo_quantum_code_is_read_back_whole_at_every_intensity(intensity: float) -> None:
+    """Choi & Lee 2019, section 4.6: unscannable from δ = 0.7 on. Its detail bands tell every pixel."""
+    pytest.importorskip("segno")
+    pytest.importorskip("zxingcpp")
+    image = draw_code(TEXT, multiple=3)
+    masked = PseudoQuantum(1, intensity).apply(image, unit=dp.PUBLIC, random_state=0)
+    seen = {name: scan_code(part) for name, part in parts(masked).items()}
+    assert (seen["real part"] == TEXT) is (intensity <= 0.1)
+    if intensity >= 0.3:
+        assert set(seen.values()) == {None}
+    back = read_back_pairs(masked, likely=1.0)  # the quiet zone is white
+    assert (back == image).all()
+    assert scan_code(back) == TEXT
 
 
 def test_the_unit_decides_whether_a_code_is_still_read() -> None:
