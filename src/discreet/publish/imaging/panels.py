@@ -39,7 +39,11 @@ def crop_images(images: Any, multiple: int = 27) -> Array:
 
 
 def draw_panels(
-    images: Mapping[str, Any], *, bounds: tuple[float, float] = (0.0, 1.0), columns: int = 4
+    images: Mapping[str, Any],
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    columns: int = 4,
+    size: tuple[float, float] = (2.4, 2.7),
 ) -> Any:
     """Draw grey images side by side, each with its title.
 
@@ -50,6 +54,8 @@ def draw_panels(
         What black and white are.
     columns : int
         How many stand in a row.
+    size : pair of numbers
+        Width and height of one, in inches.
 
     Returns
     -------
@@ -61,11 +67,12 @@ def draw_panels(
         raise ImportError('panels need matplotlib: pip install "discreet[imaging]".') from None
     across = min(columns, max(1, len(images)))
     down = -(-max(1, len(images)) // across)
-    figure = Figure(figsize=(2.4 * across, 2.7 * down), layout="constrained")
+    figure = Figure(figsize=(size[0] * across, size[1] * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
-    for place in axes:
+    for place in axes[len(images) :]:
         place.set_axis_off()
     for place, (title, image) in zip(axes, images.items(), strict=False):
         place.imshow(image, cmap="gray", vmin=bounds[0], vmax=bounds[1], interpolation="nearest")
         place.set_title(title, fontsize=9)
+        place.set(xticks=[], yticks=[])
     return figure
