@@ -2,8 +2,8 @@
 
 from discreet.guarantees.base import ASKED, Document
 
-CODE = ("discreet.publish.masks.*", "discreet.publish.wavelets.*")
-RESTS_ON = ASKED
+CODE = ("discreet.publish.masks.published", "discreet.publish.masks.sigmoid")
+RESTS_ON = (*ASKED, "masks")
 
 _PUBLISHED = "discreet.publish.masks.published."
 _SIGMOID = "discreet.publish.masks.sigmoid."
@@ -35,12 +35,14 @@ CLAIMS = (
         "The mask LS is ε-DP.",
         "Theorem 1; two thirds of the coefficients have no noise: ε = ∞",
         (_PUBLISHED + "LS", _SIGMOID + "multipliers", _SIGMOID + "laplace_sigmoid", "ls"),
+        repair="wavelet-approximation",
     ),
     _printed(
         "wavelet-sigmoid-compensation",
         "Noise multiplied by sigmoids up to 1/(1+e^-γ) is ε-DP with ε' = ε/(1+e^-γ).",
         "Theorem 1; the smallest multiplier counts: ε·e^γ",
         (_SIGMOID + "noise_parameter", _SIGMOID + "laplace_sigmoid"),
+        repair="clamped-sigmoid",
     ),
     _printed(
         "wavelet-sigmoid-mean",
@@ -54,18 +56,21 @@ CLAIMS = (
         "A multiplier that depends on the data costs nothing, since it is bounded.",
         "section 1.2; tails with other scales have an unbounded ratio",
         (_SIGMOID + "multipliers", _SIGMOID + "laplace_sigmoid"),
+        repair="clamped-sigmoid",
     ),
     _printed(
         "wavelet-ls-plus",
         "The mask LS+ is ε-DP, by Theorem 1 on each block.",
         "Corollary 1",
         (_PUBLISHED + "LSPlus", _SIGMOID + "multipliers", _SIGMOID + "laplace_sigmoid", "ls_plus"),
+        repair="wavelet-laplace",
     ),
     _printed(
         "wavelet-pseudo-quantum",
         "The pseudo-quantum mask with X ~ Lap(2/ε) is ε-DP.",
         "Theorem 2; its distribution doesn't depend on ε at all: ε = ∞",
         (_PUBLISHED + "PseudoQuantum", "pseudo_quantum"),
+        repair="angle-embedding",
     ),
     _printed(
         "wavelet-embedding-intensity",
