@@ -3,7 +3,7 @@
 from discreet.guarantees.base import FITTED, Claim
 
 CODE = ("discreet.publish.imaging.*",)
-RESTS_ON = (*FITTED, "masked_data", "wavelet_masks")
+RESTS_ON = (*FITTED, "masked_data", "masks")
 
 _MASK = "discreet.publish.imaging.mask."
 _IMAGES = "discreet.publish.imaging.images."
