@@ -32,6 +32,8 @@ Floats = npt.NDArray[np.float64]
 
 EPSILONS = (0.5, 1, 2, 4, 8)
 INTENSITIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0)
+#: Ten times as many factors as the authors say that they try.
+FINE = tuple(step / 100 for step in range(-100, 101))
 TEXT = "https://example.org/discreet"
 #: Columns of KDD Census-Income, with bounds that anyone may know: they stand in for IPUMS.
 COLUMNS: dict[str, tuple[float, float]] = {
@@ -71,10 +73,18 @@ def denoise(trials: int) -> dict[str, Any]:
                     smallest_difference(table, masks[0], guessed),
                     float(np.abs(masks[0] - table).mean()),
                     smallest_difference(table, plain[0], signs[0, 0]),
+                    smallest_difference(table, plain[0], signs[0, 0], FINE),
                     float((read_back_pairs(masks[0]) == table).mean()),
                 ]
             )
-        names = ("true signs", "guessed signs", "as masked", "true signs, scale 1/ε", "read back")
+        names = (
+            "true signs",
+            "guessed signs",
+            "as masked",
+            "true signs, scale 1/ε",
+            "the same, factors by 0.01",
+            "read back",
+        )
         found[str(epsilon)] = dict(zip(names, np.mean(rows, axis=0).tolist(), strict=True))
     return found
 

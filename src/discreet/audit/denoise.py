@@ -89,12 +89,9 @@ def smallest_difference(
 
     Its mean over many masks is the H of Choi & Lee 2019, section 3.2.2.
     """
-    table = np.asarray(original, np.float64)
-    differences = [
-        np.abs(denoise_by_signs(masked, signs, factor, bank=bank) - table).mean()
-        for factor in factors
-    ]
-    return float(min(differences))
+    left = _as_table(masked, bank) - np.asarray(original, np.float64)
+    step = denoise_by_signs(np.zeros(left.shape), signs, -1.0, bank=bank)
+    return float(min(np.abs(left - factor * step).mean() for factor in factors))
 
 
 def read_back_pairs(
