@@ -193,6 +193,12 @@ class PrivateDataset:
         """The result of a step, its event charged before it sees a row."""
         if not isinstance(step, Step):
             raise TypeError(f"step must be a Step, not {type(step).__name__}.")
+        if step.ordered and (self.unit.id_column is not None or not self._engine.is_ordered):
+            raise ValueError(
+                f"{step!r} rests on the order of rows, which a database, a lazy frame or a limit of rows per "
+                "person doesn't keep: give arrays, a data frame in memory or a CSV file, or use "
+                "order='random'."
+            )
         self._charge(step.event(self.schema, self.unit), measure, repr(step))
         names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
         keep = None

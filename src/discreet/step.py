@@ -45,6 +45,8 @@ class Step(ABC):
 
     #: The columns it reads; all of the schema's by default.
     columns: tuple[str, ...] | None = None
+    #: Whether it rests on the places of rows; the door refuses it where a cell might decide them.
+    ordered: bool = False
 
     @abstractmethod
     def event(self, schema: Schema, unit: Unit) -> Event:

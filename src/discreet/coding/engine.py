@@ -30,6 +30,9 @@ class Engine(ABC):
     Whatever stands in a cell, the methods neither raise nor change the shape of what they return.
     """
 
+    #: Whether `rows` gives them as they stand in the source, so that no cell decides their places.
+    is_ordered: bool = False
+
     @abstractmethod
     def check(self, schema: Schema, unit: Unit) -> None:
         """Raise, from names and types of columns alone, if the table can't match the schema."""

@@ -33,6 +33,8 @@ class Arrays(Engine):
     Lists and other sequences become arrays of objects, so that no cell decides the type of a column.
     """
 
+    is_ordered = True
+
     def __init__(self, columns: Mapping[str, Any]) -> None:
         read = {name: _read_column(name, column) for name, column in columns.items()}
         self._columns = {name: cells for name, (cells, _) in read.items()}

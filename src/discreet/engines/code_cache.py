@@ -105,6 +105,7 @@ class CodeCache(EngineWrapper):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
+        self.is_ordered = engine.is_ordered
         self._codes = _Codes({}, 0)
         self._fetching, self._lock = threading.Lock(), threading.Lock()
 

@@ -47,6 +47,8 @@ class Delimited(Engine):
     one read by these rules.
     """
 
+    is_ordered = True
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._kinds: dict[str, str] = {}

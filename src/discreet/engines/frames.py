@@ -75,6 +75,7 @@ class Frames(Engine):
         self._traits = traits or found
         native = read_native(frame)
         self._eager: nw.DataFrame[Any] | None = native if isinstance(native, nw.DataFrame) else None
+        self.is_ordered = self._eager is not None
         self._lazy: nw.LazyFrame[Any] = native.lazy()
         self._last: Columns | None = None
         self._types = withhold_errors(lambda: dict(self._lazy.collect_schema()))
@@ -255,8 +256,7 @@ class Frames(Engine):
             else [self._series(frame)]
         )
         for part in parts:
-            found = [np.asarray(part[names[code]], np.int64) for code in codes]
-            yield np.stack(found, axis=1)
+            yield np.stack([np.asarray(part[names[code]], np.int64) for code in codes], axis=1)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return withhold_errors(lambda: self._keys(query, column, groups))

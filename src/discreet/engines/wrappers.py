@@ -48,6 +48,7 @@ class RowCache(EngineWrapper):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
+        self.is_ordered = engine.is_ordered
         self._kept: dict[Any, Integers] = {}
         self._lock = threading.Lock()
 

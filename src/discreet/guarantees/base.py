@@ -102,7 +102,7 @@ class Document:
         unit: str = "",
         repair: str = "",
     ) -> Claim:
-        """A statement at this place in the document."""
+        """A statement at this place in the document; `code` names broken copies, or functions in full."""
         return Claim(
             name=name,
             statement=statement,
@@ -112,7 +112,8 @@ class Document:
             source=f"{self.source}, {where}",
             proof="refuted.md",
             functions=tuple(
-                f"discreet.guarantees.{self.topic}.broken.{function}" for function in code
+                each if "." in each else f"discreet.guarantees.{self.topic}.broken.{each}"
+                for each in code
             ),
             repair=repair,
         )

@@ -114,6 +114,7 @@ EXEMPT = {
     "shows the toolkit, through the same door as any user": ("discreet.demo",),
     "examples and switches for tests; the door reaches none of it": ("discreet.testing.*",),
     "draws a fitted model, which is post-processing": ("discreet.models.boosting.plots",),
+    "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
     "looks for leaks: a mistake misses one or invents one, and makes none": (
         "discreet.audit.*",
         "!discreet.audit.one_run",

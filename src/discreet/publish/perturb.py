@@ -112,7 +112,9 @@ class PerturbedRows(Step):
             lacking = max(0, self._rows - len(codes))
             # if there are more, which ones are left out must not depend on an engine's order
             codes = codes[noise.permutation(len(codes))][: self._rows]
-            codes = np.concatenate([codes, np.tile(_middle(self._channel.schema), (lacking, 1))])
+            codes = np.concatenate(
+                [codes, np.tile(middle_codes(self._channel.schema), (lacking, 1))]
+            )
         reports = self._channel.blur(codes)
         return self._channel.decode(reports[noise.permutation(len(reports))])
 
@@ -120,7 +122,7 @@ class PerturbedRows(Step):
         return f"PerturbedRows{self.columns}"
 
 
-def _middle(schema: Schema) -> npt.NDArray[np.int64]:
+def middle_codes(schema: Schema) -> npt.NDArray[np.int64]:
     """The codes of a row that stands for a missing one."""
     return np.array(
         [

@@ -264,8 +264,7 @@ class RowPerturbation:
         if self.numbers:
             places = [names.index(name) for name in self.numbers]
             steps = np.array([base[n].steps(VALUE_BITS) for n in self.numbers])  # type: ignore[union-attr]
-            z = ((2 * codes[:, places] - steps) * ONE) // steps
-            z = clip_rows(z, self.radius)
+            z = clip_rows(as_units(codes[:, places], steps), self.radius)
             found[:, places] = (
                 self.distribution.run(z) if self.kind == "grid" else self._with_gamma(z)
             )
@@ -292,6 +291,19 @@ class RowPerturbation:
                 assert isinstance(column, Categorical)
                 found[name] = np.asarray(column.values)[reports[:, place]]
         return found
+
+
+def as_units(codes: Integers, steps: Any) -> Integers:
+    """Codes from 0 to `steps`, at most 2^20, as the integers ⌊(2k - steps)·ONE/steps⌋ between -ONE and ONE.
+
+    float64 is exact here: numerators are below 2^33, and a quotient that is no integer is 2^-20 away from
+    one, while rounding moves it by at most 2^-41.
+    """
+    units = np.multiply(codes, 2.0 * ONE)
+    units -= np.multiply(steps, float(ONE))
+    units /= steps
+    np.floor(units, out=units)
+    return np.asarray(units.astype(np.int64))
 
 
 def _even_loss(epsilon: Fraction) -> Fraction:

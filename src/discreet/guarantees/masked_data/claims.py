@@ -2,7 +2,18 @@
 
 from discreet.guarantees.base import FITTED, Claim
 
-CODE = ("discreet.publish.*",)
+CODE = (
+    "discreet.publish",
+    "discreet.publish.cells",
+    "discreet.publish.declared",
+    "discreet.publish.greedy",
+    "discreet.publish.mask",
+    "discreet.publish.masked_data",
+    "discreet.publish.perturb",
+    "discreet.publish.rows",
+    "discreet.publish.stationary",
+    "discreet.publish.true_labels",
+)
 RESTS_ON = (*FITTED, "erm", "linear_model", "local")
 
 

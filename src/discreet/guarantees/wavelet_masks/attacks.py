@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.denoise import read_back, read_back_pairs
 from discreet.audit.exact import cells, exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
@@ -17,16 +18,17 @@ from discreet.guarantees.draws import Floats, corner, laplace, laplace_distribut
 from discreet.guarantees.told import ScoreOnly
 from discreet.guarantees.wavelet_masks.broken import (
     details,
-    laplace_sigmoid_log_density,
     ls,
     ls_plus,
-    multipliers,
-    noise_parameter,
     pseudo_quantum,
-    read_back,
     wavelet,
 )
 from discreet.mechanisms import LaplaceDistribution
+from discreet.publish.masks.sigmoid import (
+    laplace_sigmoid_log_density,
+    multipliers,
+    noise_parameter,
+)
 
 #: A random block of zeros and ones; the attacks change one row or one cell of it.
 _BLOCK = np.random.default_rng(2019).integers(0, 2, (9, 9)).astype(np.float64)
@@ -273,7 +275,7 @@ def denoise() -> Iterator[AuditResult]:
     for share in (0.05, 0.5):
         table = _table(share)
         for words, mask in (("LS", ls), ("pseudo-quantum", pseudo_quantum)):
-            found = float((read_back(mask(table, 1, epsilon=0.5)[0]) == table).mean())
+            found = float((read_back_pairs(mask(table, 1, epsilon=0.5)[0]) == table).mean())
             yield statement(
                 f"2187 × 9 zeros and ones, {share:.0%} ones, {words} at ε = 0.5",
                 "the original data can't be regained without the noise",
@@ -281,6 +283,16 @@ def denoise() -> Iterator[AuditResult]:
                 f"{found:.2%} of the cells were read back, with the mask alone",
                 "a list of the 64 possible windows",
             )
+    codes = np.random.default_rng(9).integers(0, 9, (2187, 3)).astype(np.float64)
+    for words, mask in (("LS", ls), ("pseudo-quantum", pseudo_quantum)):
+        share = read_back(mask(codes, 1, epsilon=0.5)[0], range(9)).share_recovered(codes)
+        yield statement(
+            f"2187 × 3 codes from 0 to 8, {words} at ε = 0.5",
+            "the original data can't be regained without the noise",
+            share < 0.9,
+            f"{share:.2%} of the cells were read back, with the mask alone",
+            "which three rows can follow which",
+        )
 
 
 @attack("wavelet-batches")
