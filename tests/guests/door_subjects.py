@@ -121,8 +121,17 @@ class Released:
         return isinstance(getattr(self.budget, "measure", self.budget), dp.ZCDP)
 
     def event(self) -> Event:
-        rows, _ = next(pairs_for(self.schema, self.unit))
-        return self.open(rows).plan(self.query, self.budget).event
+        """What the door would charge, without opening it."""
+        rows = 3 if self.unit.length_is_public else None
+        return self.query.prepare(self.budget, self.schema, self.unit, rows).event
+
+    def claims(self) -> list[tuple[float, float]]:
+        """What is claimed; nothing where that noise is refused, or where nobody can move the answer."""
+        try:
+            found = claims_of(self.event(), seen=SEEN_DELTA)
+        except (TypeError, ValueError, NoBound):
+            return []
+        return [] if found[0] == (0.0, 0.0) else found
 
     def __call__(self, rows: Table, runs: int) -> list[Any]:
         """Each release as its noised sums, of which all that is reported is computed; else its answer."""
@@ -152,17 +161,17 @@ class Released:
         return isinstance(query, Additive) and query not in testing.DISCOVERIES
 
 
-def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
-    """A set-up, or None where the query refuses that noise by its public rules."""
+def release_of(query: Query, unit_name: str, noise: str) -> Released:
     schema = OPEN if query in testing.DISCOVERIES else SCHEMA
-    unit = UNITS[unit_name]
-    released = Released(query, BUDGETS[noise], schema, unit)
-    try:
-        claims = claims_of(released.event(), seen=SEEN_DELTA)
-    except (TypeError, ValueError, NoBound):
+    return Released(query, BUDGETS[noise], schema, UNITS[unit_name])
+
+
+def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
+    """A set-up, or None where there is no claim."""
+    released = release_of(query, unit_name, noise)
+    schema, unit, claims = released.schema, released.unit, released.claims()
+    if not claims:
         return None
-    if claims[0] == (0.0, 0.0):
-        return None  # nobody can move it: the answer is a public constant
     power = 2 if "Gaussian" in noise else 1
     title = f"{query!r}, {unit_name}, {noise}"
     if released.adds_noise:

@@ -21,7 +21,7 @@ Table = dict[str, Any]
 
 EPSILON = 2
 #: Runs of a fit on each side, and for each pair of neighbours to choose the worst.
-RUNS, PILOT = 400, 10
+RUNS, PILOT = 800, 10
 #: Numbers of a fit that guests look at, at most.
 MAX_NUMBERS = 600
 
