@@ -1,0 +1,163 @@
+"""What guests attack, and how: neighbours are searched, outputs drawn, each guest learns and then tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sniper
+import statdp
+from half_noise import half_the_noise
+from readings import Floats, align, as_rows, joint_codes
+
+from discreet import testing
+
+#: The chance, at most, that one guest calls one true claim false; it is far less where runs are few.
+RISK = 1e-3
+
+Data = Any
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism, pairs of neighbours, and what is claimed of it.
+
+    Attributes
+    ----------
+    title : str
+    run : callable
+        From data and a number of runs to that many outputs.
+    pairs : sequence of pairs
+        Neighbours to choose from.
+    claims : sequence of (ε, δ)
+        What it satisfies, all of them.
+    runs : int
+        On each side: as many to learn from as to test with.
+    pilot : int
+        Runs on each side for each pair, where there are several.
+    of : object
+        What is attacked.
+    """
+
+    title: str
+    run: Callable[[Data, int], Any] = field(repr=False)
+    pairs: Sequence[tuple[Data, Data]] = field(repr=False)
+    claims: Sequence[tuple[float, float]]
+    runs: int = 1000
+    pilot: int = 60
+    of: Any = None
+
+    def __str__(self) -> str:
+        return self.title
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The floor that a guest found at the δ of a claim, beside the claimed ε."""
+
+    guest: str
+    floor: float
+    epsilon: float
+    delta: float
+
+    @property
+    def is_violation(self) -> bool:
+        return self.floor > self.epsilon
+
+    def __str__(self) -> str:
+        return f"{self.guest}: floor {self.floor:.3f} of {self.epsilon:.3f} at δ = {self.delta:g}"
+
+
+GUESTS = ("sniper", "statdp")
+
+
+def draw(subject: Subject, pair: tuple[Data, Data], runs: int) -> tuple[Floats, Floats]:
+    """Outputs on both inputs, as rows of numbers."""
+    return align(*(as_rows(subject.run(data, runs)) for data in pair))
+
+
+def separation(first: Floats, second: Floats) -> float:
+    """How easily a few runs tell two inputs apart."""
+    codes = joint_codes(first, second)
+    if codes is not None:
+        counts = [np.bincount(side, minlength=61) / len(side) for side in codes]
+        return 10 * float(np.abs(counts[0] - counts[1]).sum())
+    ranks = np.argsort(np.argsort(np.concatenate([first, second]), axis=0, kind="stable"), axis=0)
+    return float((sniper.distances(*np.split(ranks / len(ranks), 2)) ** 2).sum())
+
+
+def worst_pair(subject: Subject) -> tuple[Data, Data]:
+    """The neighbours that pilot runs separate best: the better half is kept until one is left."""
+    left, runs = list(subject.pairs), subject.pilot
+    while len(left) > 1:
+        left.sort(key=lambda pair: separation(*draw(subject, pair, runs)), reverse=True)
+        left = left[: max(1, len(left) // 3)]
+        runs *= 2
+    return left[0]
+
+
+def visit(subject: Subject, pair: tuple[Data, Data]) -> list[Finding]:
+    """What each guest finds; both see the same runs."""
+    train = draw(subject, pair, subject.runs)
+    test = draw(subject, pair, subject.runs)
+    widths = {side.shape[1] for side in (*train, *test)}
+    if len(widths) > 1:
+        joined = align(np.concatenate(train), np.concatenate(test))
+        train, test = (tuple(np.split(side, 2)) for side in joined)  # type: ignore[assignment]
+    risk = RISK / len(subject.claims)
+    return [
+        Finding(guest, floor, epsilon, delta)
+        for epsilon, delta in subject.claims
+        for guest, floor in (
+            ("sniper", sniper.find_floor(train, test, delta, risk)),
+            ("statdp", statdp.find_floor(train, test, epsilon, delta, risk)),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What guests found, and what they found of a copy with half the noise."""
+
+    honest: list[Finding]
+    control: list[Finding]
+
+    @property
+    def violations(self) -> list[str]:
+        return [str(finding) for finding in self.honest if finding.is_violation]
+
+    @property
+    def blind(self) -> list[str]:
+        """Guests who did not catch the copy."""
+        seeing = {finding.guest for finding in self.control if finding.is_violation}
+        return [guest for guest in GUESTS if guest not in seeing]
+
+    def __str__(self) -> str:
+        return f"{'; '.join(map(str, self.honest))} | half: {'; '.join(map(str, self.control))}"
+
+
+def check(subject: Subject, blind: Collection[tuple[str, str]] = ()) -> Visit:
+    """Visit a subject: no claim is violated, and every guest catches the copy with half the noise.
+
+    `blind` are the pairs of title and guest that are known not to; one that sees by now must be taken off.
+    """
+    found = visit_with_control(subject)
+    assert found.violations == [], f"{subject}: {found}"
+    known = [guest for guest in GUESTS if (subject.title, guest) in blind]
+    assert found.blind == known, f"{subject}: blind are {found.blind}, listed {known}: {found}"
+    return found
+
+
+def visit_with_control(subject: Subject, seed: int = 15) -> Visit:
+    """The same visit twice: to the toolkit, and to a copy with half the noise.
+
+    Neighbours are searched where there is less noise to hide them.
+    """
+    with testing.fixed_noise(seed), half_the_noise():
+        pair = worst_pair(subject)
+        control = visit(subject, pair)
+    with testing.fixed_noise(seed + 1):
+        honest = visit(subject, pair)
+    return Visit(honest, control)

@@ -1,0 +1,93 @@
+"""The guests' instruments themselves: bounds that hold, tests at their level, and a control that is one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import sniper
+import statdp
+from half_noise import EVEN, WEAKENED, half_the_noise
+from outcomes import Counted, interval_floor, lower_probability, p_value, upper_probability
+from scipy.stats import binom
+
+from discreet import audit, noise
+from discreet.testing import fixed_noise
+
+
+@pytest.mark.parametrize("chance", [0.003, 0.2, 0.5, 0.97])
+def test_a_bound_fails_at_most_as_often_as_its_risk(chance):
+    runs, risk = 300, 0.01
+    hits = np.arange(runs + 1)
+    weights = binom.pmf(hits, runs, chance)
+    assert weights[lower_probability(hits, runs, risk) > chance].sum() <= risk
+    assert weights[upper_probability(hits, runs, risk) < chance].sum() <= risk
+    # and a bound that is a little bolder would not do
+    assert weights[lower_probability(hits, runs, 10 * risk) > chance].sum() > risk / 2
+
+
+def test_the_bounds_are_those_of_the_auditor():
+    for hits, others in ((50, 3), (400, 100), (7, 0)):
+        ours = audit.epsilon_floor(audit.TwoOutcomes(hits, 500, others, 500), 0.01, 0.99)
+        assert float(interval_floor(hits, others, 500, 0.01, 0.01)) == pytest.approx(ours)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "q"), [(0.0, 0.0, 0.3), (1.0, 0.0, 0.2), (0.7, 0.1, 0.15)]
+)
+def test_the_hypothesis_test_keeps_its_level_at_the_edge_of_a_claim(epsilon, delta, q):
+    draw = np.random.default_rng(1)
+    runs, times, level = 400, 4000, 0.05
+
+    def rejections(p: float) -> float:
+        hits, others = draw.binomial(runs, p, times), draw.binomial(runs, q, times)
+        coins = ((draw.random(runs), draw.random(runs)) for _ in range(times))
+        found = [
+            p_value(Counted(int(a), int(b), runs), epsilon, delta, each)
+            for a, b, each in zip(hits, others, coins, strict=True)
+        ]
+        return float(np.mean(np.array(found) <= level))
+
+    edge = math.exp(epsilon) * q + delta
+    assert rejections(edge) <= level + 3 * math.sqrt(level / times)
+    assert rejections(min(1.0, 1.5 * edge)) > 0.5
+
+
+def rows(random: np.random.Generator, shift: float, runs: int) -> np.ndarray:
+    """Five numbers with Laplace noise, of which three move."""
+    return random.laplace(size=(runs, 5)) + shift * np.array([1.0, 0.0, -1.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("guest", ["sniper", "statdp"])
+def test_a_guest_finds_what_several_numbers_tell_together_and_no_more(guest):
+    random = np.random.default_rng(2)
+    for shift in (0.0, 0.5):
+        train, test = (
+            (rows(random, shift, 3000), rows(random, 0.0, 3000)) for _ in ("to learn", "to test")
+        )
+        if guest == "sniper":
+            floor = sniper.find_floor(train, test, 0.0, 1e-3)
+        else:
+            floor = statdp.find_floor(train, test, 1.0, 0.0, 1e-3)
+        assert floor <= 3 * shift
+        assert floor >= 1.6 * shift  # a single number tells no more than its own share, 0.5
+
+
+def test_the_control_halves_every_noise_there_is():
+    assert set(WEAKENED) | EVEN == set(noise.__all__)
+    with fixed_noise(3):
+        honest = [
+            np.std(noise.discrete_laplace(20, 4000)),
+            np.std(noise.rounded_gaussian(20, 4000)),
+        ]
+        lies = noise.bernoulli("1/4", 4000).mean()
+        with half_the_noise():
+            half = [
+                np.std(noise.discrete_laplace(20, 4000)),
+                np.std(noise.rounded_gaussian(20, 4000)),
+            ]
+            fewer = noise.bernoulli("1/4", 4000).mean()
+    assert np.array(half) / honest == pytest.approx([0.5, 0.5], rel=0.1)
+    assert (lies, fewer) == pytest.approx((0.25, 0.1), abs=0.02)
+    assert noise.discrete_laplace.__name__ == "discrete_laplace"
