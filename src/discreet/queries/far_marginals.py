@@ -26,8 +26,8 @@ __all__ = ["FarMarginals", "Rule"]
 
 #: From the candidates drawn so far to which of all may be drawn next; never none of them.
 Rule = Callable[[tuple[int, ...]], npt.NDArray[np.bool_]]
-#: The largest weight of a candidate, and the largest count that a model can expect in a cell.
-MAX_WEIGHT, MAX_EXPECTED = 2**10, 2**40
+#: The largest weight of a candidate, and the most rows that a model can expect.
+MAX_WEIGHT, MAX_EXPECTED = 2**10, 2**42
 
 
 @final
@@ -178,7 +178,10 @@ class PreparedFarMarginals(Prepared):
 def round_counts(counts: npt.ArrayLike) -> Integers:
     """Expected counts as whole numbers; none is negative, too large or not a number."""
     found = np.nan_to_num(np.asarray(counts, np.float64).ravel(), nan=0.0, posinf=MAX_EXPECTED)
-    return np.asarray(np.rint(np.clip(found, 0, MAX_EXPECTED)), np.int64)
+    rounded = np.rint(np.clip(found, 0, MAX_EXPECTED))
+    if rounded.sum() > MAX_EXPECTED:
+        raise ValueError("expected: the counts of a marginal must add up to at most 2^42.")
+    return np.asarray(rounded, np.int64)
 
 
 def _as_integers(

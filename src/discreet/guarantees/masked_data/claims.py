@@ -2,7 +2,7 @@
 
 from discreet.guarantees.base import FITTED, Claim
 
-CODE = ("discreet.publish.*",)
+CODE = ("discreet.publish.*", "!discreet.publish.synthetic.*")
 RESTS_ON = (*FITTED, "erm", "linear_model", "local")
 
 

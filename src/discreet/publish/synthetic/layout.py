@@ -130,7 +130,7 @@ class Layout:
 
 
 #: Into how many cells a column of numbers is cut at most, unless something else is asked for.
-DEFAULT_BINS = 32
+DEFAULT_BINS = 16
 
 
 def _is_zero_cell(column: Numeric, cuts: tuple[float, ...]) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.accounting import satisfies
 from discreet.coding import CodedQuery, partial_codes
 from discreet.coding.chunks import Chunk
 from discreet.columns import Categorical
@@ -146,7 +145,6 @@ class Synthesizer:
         recipe = make_recipe(facts, layout, self.measure, self.workload, self.rounds)
         questions = recipe.questions()
         event = together(question.event for question in questions)
-        assert self.measure.epsilon == math.inf or satisfies(event, self.measure)
         queries = tuple(question.query for question in questions)
         return FitPlan(event, self.measure, {}, queries, facts, recipe)
 
