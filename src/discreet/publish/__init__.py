@@ -1,7 +1,8 @@
-"""Publishing rows: masked data and input perturbation."""
+"""Publishing rows: masked data, input perturbation and synthetic tables."""
 
 from discreet.publish.masked_data import MaskedData
 from discreet.publish.perturb import perturb
 from discreet.publish.rows import RowPerturbation
+from discreet.publish.synthetic import Synthesizer
 
-__all__ = ["MaskedData", "RowPerturbation", "perturb"]
+__all__ = ["MaskedData", "RowPerturbation", "Synthesizer", "perturb"]

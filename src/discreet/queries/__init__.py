@@ -5,10 +5,12 @@ from discreet.queries.additive import Additive
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, check_budget
 from discreet.queries.base import Query
 from discreet.queries.best_split import BestSplit
+from discreet.queries.cell_counts import Axis, CellCounts
 from discreet.queries.centred import CentredSums
 from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
 from discreet.queries.discovery import Bounds, BoundsValue, KeyCounts, Keys
+from discreet.queries.far_marginals import FarMarginals
 from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
@@ -21,17 +23,20 @@ from discreet.queries.with_columns import WithColumns
 __all__ = [
     "Additive",
     "Answer",
+    "Axis",
     "Best",
     "BestSplit",
     "Bounds",
     "BoundsValue",
     "Budget",
+    "CellCounts",
     "Cells",
     "CentredSums",
     "Choice",
     "ClassResiduals",
     "CodedQuery",
     "Count",
+    "FarMarginals",
     "Gram",
     "Histogram",
     "Joint",

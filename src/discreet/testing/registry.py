@@ -107,6 +107,8 @@ QUERIES: tuple[Query, ...] = (
     queries.NormalEquations(["x"], "y"),
     queries.NormalEquations(["x", "y"], square=False, bits=6, by="c"),
     queries.Marginals("x", "y", by="c"),
+    queries.CellCounts(queries.Axis("x", (1,)), queries.Axis("c")),
+    queries.CellCounts(queries.Axis("y", (0.5, 1, 1.5), (0, 1, 1, 0)), queries.Axis("c")),
     queries.CentredSums("x", "y", by="c"),
     queries.CentredSums("x", products="squares", count_weight="1/2"),
     queries.CentredSums("x", "y", products="all", bits=8),
@@ -129,6 +131,9 @@ SEVERAL: tuple[Query, ...] = (
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
     queries.BestSplit("x", {"y": [1.5]}, criterion="variance", by="c"),
+    queries.FarMarginals(
+        [[queries.Axis("x", (1,)), queries.Axis("c")], [queries.Axis("c")]], draws=2
+    ),
 )
 
 

@@ -6,7 +6,14 @@ CODE = (
     "discreet.queries.*",
     "!discreet.queries.discovery",
 )
-PAGES = ("boosting.md", "cluster.md", "linear_model.md", "naive_bayes.md", "tree.md")
+PAGES = (
+    "boosting.md",
+    "cluster.md",
+    "linear_model.md",
+    "naive_bayes.md",
+    "synthetic.md",
+    "tree.md",
+)
 RESTS_ON = ASKED
 
 

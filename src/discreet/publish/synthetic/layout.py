@@ -1,0 +1,171 @@
+"""How a table is cut into public cells, and how values are drawn inside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.columns import Base, Categorical, Integer, Numeric
+from discreet.queries import Axis
+from discreet.rational import as_integer
+from discreet.schema import Schema
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+#: From 0 to this bound and above, cells are spaced by orders of magnitude.
+WIDE = 1000
+#: How many orders of magnitude below the upper bound are told apart.
+DECADES = 3
+#: The share of the range of a real column below which a value counts as 0, if 0 has a cell of its own.
+ATOM = 2.0**-16
+
+
+def default_cuts(column: Numeric, bins: int) -> tuple[float, ...]:
+    """Public cuts for a column of numbers: none if an `Integer` has few values.
+
+    Numbers from 0 to `WIDE` or more have a cell for 0, then cells by orders of magnitude; others cells of
+    equal width.
+    """
+    lower, upper = float(column.lower), float(column.upper)
+    whole = isinstance(column, Integer)
+    if upper == lower or (whole and upper - lower < bins):
+        return ()
+    if lower == 0 and upper >= WIDE and bins > 2:
+        first = 1.0 if whole else upper * ATOM
+        steps = np.linspace(-DECADES, 0, bins - 2, endpoint=False)
+        cuts = [first, *(upper * 10.0**steps)]
+    else:
+        cuts = [lower + (upper - lower) * k / bins for k in range(1, bins)]
+    if whole:
+        cuts = [float(math.ceil(cut)) for cut in cuts]
+    return tuple(sorted({cut for cut in cuts if lower < cut < upper}))
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table with the cells of each.
+
+    Attributes
+    ----------
+    columns : mapping of name to column
+    axes : tuple of Axis
+        One for each column, in this order.
+    sizes : tuple of int
+        How many cells each has.
+    has_zero_cell : tuple of bool
+        Whether the first cell stands for the lower bound itself.
+    """
+
+    columns: Mapping[str, Base]
+    axes: tuple[Axis, ...]
+    sizes: tuple[int, ...]
+    has_zero_cell: tuple[bool, ...]
+
+    @classmethod
+    def from_schema(
+        cls, schema: Schema, names: Sequence[str], bins: int | Mapping[str, Any]
+    ) -> Layout:
+        """Cut the columns of these names; `bins` is a number, or cuts by column."""
+        given = dict(bins) if isinstance(bins, Mapping) else {}
+        most = DEFAULT_BINS if isinstance(bins, Mapping) else as_integer(bins, "bins", minimum=2)
+        for name in given:
+            if name not in names or not isinstance(schema[name], Numeric):
+                raise ValueError(f"bins: {name!r} is not a column of numbers of this table.")
+        axes, zeros = [], []
+        for name in names:
+            column = schema.base[name]
+            cuts: tuple[float, ...] = ()
+            if isinstance(column, Numeric):
+                own = given.get(name, most)
+                cuts = default_cuts(column, own) if isinstance(own, int) else tuple(own)
+            axes.append(Axis(name, cuts))
+            zeros.append(isinstance(column, Numeric) and _is_zero_cell(column, cuts))
+        sizes = tuple(axis.size(schema) for axis in axes)
+        return cls({n: schema.base[n] for n in names}, tuple(axes), sizes, tuple(zeros))
+
+    def is_ordered(self, place: int) -> bool:
+        """Whether neighbouring cells of a column are close."""
+        return isinstance(self.columns[self.axes[place].column], Numeric)
+
+    def decode(self, cells: Integers, random: np.random.Generator) -> dict[str, Array]:
+        """Rows of cells as values: numbers are drawn evenly inside their cells."""
+        return {
+            axis.column: self._values(place, cells[:, place], random)
+            for place, axis in enumerate(self.axes)
+        }
+
+    def _values(self, place: int, cells: Integers, random: np.random.Generator) -> Array:
+        axis = self.axes[place]
+        column = self.columns[axis.column]
+        if isinstance(column, Categorical):
+            known = np.asarray(column.values)
+            if len(column.values) == self.sizes[place]:
+                return known[cells]
+            return np.concatenate([[None], known.astype(object)])[cells]
+        assert isinstance(column, Numeric)
+        if isinstance(column, Integer) and not axis.cuts:
+            return np.asarray(column.lower + cells, np.int64)
+        edges = np.array([column.lower, *axis.cuts, column.upper], np.float64)
+        low, high = edges[cells], edges[cells + 1]
+        share = random.random(len(cells))
+        if isinstance(column, Integer):
+            first = np.ceil(low)
+            last = np.ceil(high) - 1 + (cells == self.sizes[place] - 1)
+            last = np.minimum(np.maximum(last, first), column.upper)
+            return np.asarray(
+                np.minimum(first + np.floor(share * (last - first + 1)), last), np.int64
+            )
+        drawn = np.clip(low + share * (high - low), low, high)
+        if self.has_zero_cell[place]:
+            drawn[cells == 0] = column.lower
+        return np.asarray(drawn)
+
+
+#: Into how many cells a column of numbers is cut at most, unless something else is asked for.
+DEFAULT_BINS = 16
+
+
+def _is_zero_cell(column: Numeric, cuts: tuple[float, ...]) -> bool:
+    width = float(column.upper) - float(column.lower)
+    return bool(cuts) and cuts[0] - float(column.lower) <= width * ATOM
+
+
+def merge_cells(counts: Floats, least: float, ordered: bool) -> tuple[int, ...]:
+    """Put cells with few rows together, so that each group has about `least` rows: its number by cell.
+
+    Neighbours of an ordered column join one another; rare values of the others form one group.
+    """
+    if ordered:
+        return _merge_neighbours(counts, least)
+    rare = counts < least
+    if rare.sum() < 2:
+        return tuple(range(len(counts)))
+    groups = np.cumsum(~rare) - 1
+    groups[rare] = int((~rare).sum())
+    return tuple(int(group) for group in groups)
+
+
+def _merge_neighbours(counts: Floats, least: float) -> tuple[int, ...]:
+    ends = list(range(1, len(counts) + 1))
+    sums = [float(count) for count in counts]
+    while len(sums) > 1:
+        at = int(np.argmin(sums))
+        if sums[at] >= least:
+            break
+        left, right = at - 1, at + 1
+        into = right if left < 0 or (right < len(sums) and sums[right] < sums[left]) else left
+        first = min(at, into)
+        sums[first] += sums.pop(first + 1)
+        ends.pop(first)
+    groups: list[int] = []
+    for group, end in enumerate(ends):
+        groups += [group] * (end - len(groups))
+    return tuple(groups)
