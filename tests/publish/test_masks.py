@@ -370,6 +370,8 @@ def test_places_are_kept_or_refused() -> None:
     frame = frames.DataFrame(table)
     for source in (frame.lazy(), duck.sql("select x from frame")):
         ledger = dp.Ledger(limit=dp.PureDP(9000), unit=dp.REPLACE_ONE)
+        with pytest.raises(ValueError, match="rows must be declared for this source"):
+            WaveletLaplace(1).publish(dp.PrivateDataset(source, schema, ledger=ledger))
         data = dp.PrivateDataset(source, schema, ledger=ledger, rows=90)
         with pytest.raises(ValueError, match="rests on the order of rows"):
             kept.publish(data)

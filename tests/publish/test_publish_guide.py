@@ -77,3 +77,22 @@ def test_the_paper_runs_on_a_few_rows() -> None:
     assert abs(slope).max() < 1e-8
     assert len(dict(trials.published(50.0))) == 3
     assert len(trials.perturbed(50.0, "grid")) == 3
+
+
+def test_the_guide_to_publishing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "guides" / "publish.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    assert len(blocks) >= 4
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "900 ['no', 'yes']"
+    assert printed[1] == "(27, 4)"
+    assert printed[2].startswith("LS is not private, whatever its epsilon")
+    assert printed[3].startswith("PureDP(epsilon=4) {'age': ")
+    assert printed[4].startswith("900 900 ")
+    assert printed[5] == "True"

@@ -91,17 +91,14 @@ class PerturbedRows(Step):
         self.columns = tuple(channel.schema.base)
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if not unit.is_public and (not unit.length_is_public or self._rows is None):
+        if not unit.is_public and not unit.length_is_public:
             raise ValueError(
                 "rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise the "
                 "number of rows is private, and as many published rows would reveal it. Use "
                 "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
                 "under any unit."
             )
-        if self._rows is not None and self._rows > MAX_ROWS:
-            raise ValueError(
-                f"rows: at most {MAX_ROWS} rows are published, but rows={self._rows} was declared."
-            )
+        check_row_count(unit, self._rows)
         if dict(schema.base) != dict(self._channel.schema.base):
             raise ValueError("schema: this step was made for other columns.")
         return self._channel.event()
@@ -120,6 +117,19 @@ class PerturbedRows(Step):
 
     def __repr__(self) -> str:
         return f"PerturbedRows{self.columns}"
+
+
+def check_row_count(unit: Unit, rows: int | None) -> None:
+    """Refuse a table to be published whose public number of rows is not declared, or too large."""
+    if rows is None and not unit.is_public:
+        raise ValueError(
+            "rows must be declared for this source, as in dp.PrivateDataset(..., rows=1000): this many are "
+            "published, and their number is never taken from private data."
+        )
+    if rows is not None and rows > MAX_ROWS:
+        raise ValueError(
+            f"rows: at most {MAX_ROWS} rows are published, but rows={rows} was declared."
+        )
 
 
 def middle_codes(schema: Schema) -> npt.NDArray[np.int64]:

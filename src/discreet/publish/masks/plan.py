@@ -19,7 +19,7 @@ from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms.local.response import respond
 from discreet.publish.masks.releases import Floats, Integers, Release
-from discreet.publish.perturb import MAX_ROWS, middle_codes
+from discreet.publish.perturb import check_row_count, middle_codes
 from discreet.publish.rows import ONE, RowPerturbation, as_units
 from discreet.publish.wavelets import THREE_BAND, FilterBank, padded_length
 from discreet.rational import as_integer
@@ -248,17 +248,14 @@ class MaskedRows(Step):
         self.ordered = plan.order == "position"
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if not unit.is_public and (not unit.length_is_public or self._rows is None):
+        if not unit.is_public and not unit.length_is_public:
             raise ValueError(
                 "masked rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise "
                 "a row that comes or goes shifts all blocks after it, and the number of rows is private. Use "
                 "unit=dp.Unit(dp.REPLACE_ONE) if that number is public; MaskedData publishes made-up rows "
                 "under any unit."
             )
-        if self._rows is not None and self._rows > MAX_ROWS:
-            raise ValueError(
-                f"rows: at most {MAX_ROWS} rows are published, but rows={self._rows} was declared."
-            )
+        check_row_count(unit, self._rows)
         if dict(schema.base) != dict(self._plan.channel.schema.base):
             raise ValueError("schema: this step was made for other columns.")
         return self._plan.event()
