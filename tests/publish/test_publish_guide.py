@@ -96,3 +96,25 @@ def test_the_guide_to_publishing_runs(
     assert printed[3].startswith("PureDP(epsilon=4) {'age': ")
     assert printed[4].startswith("900 900 ")
     assert printed[5] == "True"
+    assert printed[6] == "100.0% of all cells"
+    assert printed[7] == "100.0%, explanations of each column: [1 1 1]"
+    assert printed[8] == "True True"
+    assert printed[9] == "(27, 27) 0.35 32.2"
+
+
+def test_the_page_of_the_wavelet_paper_says_what_its_results_say() -> None:
+    """The numbers on denoising are in the page, and what the page concludes from all of them holds."""
+    folder = ROOT / "papers" / "wavelet_masks"
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    published = json.loads((folder / "published.json").read_text("utf-8"))["denoising"]["H"]
+    page = (folder / "README.md").read_text("utf-8")
+    for epsilon, line in results["denoise"].items():
+        assert line["read back"] >= 0.99
+        assert line["guessed signs"] > 0.99 * line["as masked"]
+        assert line["the same, factors by 0.01"] == pytest.approx(published[epsilon], rel=0.02)
+        assert f"| {line['true signs']:.4f} |" in page
+    for line in results["codes"].values():
+        assert line["read back"] == line["pixels read back"] == 1
+    assert not any(results["units"]["8 × 8 pixels, protects a module, plain"].values())
+    for line in results["learn"]["LS+ repaired"].values():
+        assert abs(line["accuracy"] - line["majority"]) < 0.001
