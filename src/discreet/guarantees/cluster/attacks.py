@@ -20,6 +20,7 @@ from discreet.guarantees.fits import (
     facts,
     fit_case,
     likelihood,
+    loss_law,
     pair,
     whole_plan,
 )
@@ -70,9 +71,8 @@ def blocks_case(
     """Sample and aggregate in eight blocks, from starts in the corner that a row is farthest from."""
     unit, blocks, starts = Unit(relation), 8, np.zeros((1, 1, 2))
     moved = block_sensitivity(SCHEMA, unit, ("x", "y"), 1, blocks)
-    chosen = (
-        mechanism_for(budget, moved).distribution(moved) if distribution is None else distribution
-    )
+    stated = mechanism_for(budget, moved).distribution(moved)
+    chosen = stated if distribution is None else distribution
     step = BlockCentres(("x", "y"), starts, blocks, NoNoise())
 
     def read(rows: Rows) -> Integers:
@@ -86,7 +86,8 @@ def blocks_case(
     )
     options = {"score": likelihood(chosen, read(first), read(second))}
     title = f"{blocks} blocks, {budget!r}, {relation.value}"
-    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options)
+    law = loss_law(stated, read(first), read(second))
+    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options, law)
 
 
 @attack("k-means-blocks")

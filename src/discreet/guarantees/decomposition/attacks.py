@@ -27,6 +27,7 @@ from discreet.guarantees.fits import (
     fit_case,
     flatten,
     likelihood,
+    loss_law,
     whole_plan,
 )
 from discreet.ledger import Ledger
@@ -125,19 +126,17 @@ def squares_case(
 ) -> Case:
     """The noised squares along the axes, of rows on the surface of the ball."""
     unit, made = Unit(relation), ball()
-    chosen = (
-        Laplace(EPSILON).distribution(made.sensitivity(unit))
-        if distribution is None
-        else distribution
-    )
+    stated = Laplace(EPSILON).distribution(made.sensitivity(unit))
+    chosen = stated if distribution is None else distribution
     first, second = rows(1, 0), (rows(0, 0) if relation is ADD_REMOVE else rows(0, 1))
 
     def read(codes: Any) -> Integers:
         return made.squares(codes, np.eye(2))
 
     options = {"score": likelihood(chosen, read(first), read(second))}
-    title = f"squares, {relation.value}"
-    return Case(title, add_noise(chosen, read), (first, second), PureDP(EPSILON), trials, options)
+    title, law = f"squares, {relation.value}", loss_law(stated, read(first), read(second))
+    run = add_noise(chosen, read)
+    return Case(title, run, (first, second), PureDP(EPSILON), trials, options, law)
 
 
 def told_case(trials: int = 300) -> Case:

@@ -20,6 +20,7 @@ from discreet.columns import Text
 from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.events import KeyThreshold, Repeat
+from discreet.guarantees.fits import loss_law
 from discreet.guarantees.queries.attacks import UNITS, Floats, Integers, told_apart
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, PureDP
@@ -143,8 +144,9 @@ def private_bounds() -> Iterator[Part]:
             pairs = list(combinations(found, 2))
         yield sensitivity_exceeded(lambda v: v, pairs, bound.l1, title=f"its counts, {unit}")
         here, there = max(pairs, key=lambda pair: int(np.abs(pair[0] - pair[1]).sum()))
-        run = told_apart(Laplace(1).distribution(bound), here, there)
-        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 40_000)
+        noise = Laplace(1).distribution(bound)
+        run, law = told_apart(noise, here, there), loss_law(noise, here, there)
+        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 60_000, law=law)
     few, more = ({"u": np.array([5.0] * 40 + cell)} for cell in ([], [1000.0]))
     door = through_the_door(query, PureDP(1), OPEN, UNITS[0])
     yield Case("through the door", door, (few, more), 1.0, 1_000)

@@ -15,7 +15,7 @@ from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
-from discreet.guarantees.fits import fit_case
+from discreet.guarantees.fits import fit_case, loss_law
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
@@ -80,7 +80,8 @@ def on_equations(
     """The likelihood ratio of the noised vector: all that any attacker can use of it."""
     pair = tuple(totals(query, rows, unit) for rows in neighbours(unit))
     run = told_apart(law_of(query, measure, unit, share), *pair)
-    return Case(f"{query!r}, {unit}", run, pair, measure, 40_000)
+    law = loss_law(law_of(query, measure, unit, Fraction(1)), *pair)
+    return Case(f"{query!r}, {unit}", run, pair, measure, 100_000, law=law)
 
 
 def made_of(

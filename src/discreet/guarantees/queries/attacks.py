@@ -19,6 +19,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Nearest
 from discreet.engines import open_engine
+from discreet.guarantees.fits import loss_law
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.mechanisms import Distribution, Exponential, Gaussian, GaussianDistribution, Laplace
@@ -165,9 +166,11 @@ def coded_sums() -> Iterator[Part]:
             ratios[f"L1, {unit}"] = _ratio(found.l1, bound.l1)
             ratios[f"L2 squared, {unit}"] = _ratio(found.l2_squared, bound.l2_squared)
             if bound.l1 and unit.id_column is None:
-                run = told_apart(Laplace(1).distribution(bound), found.here, found.there)
+                noise = Laplace(1).distribution(bound)
+                run = told_apart(noise, found.here, found.there)
                 title = f"{query!r}, {unit}, Laplace noise"
-                yield Case(title, run, (found.here, found.there), 1.0, 20_000)
+                law = loss_law(noise, found.here, found.there)
+                yield Case(title, run, (found.here, found.there), 1.0, 60_000, law=law)
         where = max(ratios, key=lambda name: ratios[name])
         yield statement(
             repr(query),

@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.fits import fit_case, likelihood
+from discreet.guarantees.fits import fit_case, likelihood, loss_law
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, Distribution, PermuteAndFlip, mechanism_for
@@ -76,11 +76,10 @@ def vector_case(
 ) -> Case:
     """One noised vector against what it is charged; `distribution` weakens its noise."""
     unit = Unit(relation)
-    if distribution is None:
-        mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
-        assert isinstance(mechanism, AdditiveMechanism)
-        distribution = mechanism.distribution(query.sensitivity(SCHEMA, unit))
-    noise: Distribution = distribution
+    mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
+    assert isinstance(mechanism, AdditiveMechanism)
+    stated = mechanism.distribution(query.sensitivity(SCHEMA, unit))
+    noise: Distribution = stated if distribution is None else distribution
     first, second = pair(relation)
     here, there = read(query, unit, first), read(query, unit, second)
     moved = np.flatnonzero(here != there)  # other coordinates say nothing
@@ -89,9 +88,9 @@ def vector_case(
         return noise.run(np.repeat(read(query, unit, rows)[moved][None], trials, axis=0))
 
     options = {"score": likelihood(noise, here[moved], there[moved])}
-    return Case(
-        f"{title}, {relation.value}", mechanism_of, (first, second), budget, 20_000, options
-    )
+    law = loss_law(stated, here, there)
+    title = f"{title}, {relation.value}"
+    return Case(title, mechanism_of, (first, second), budget, 40_000, options, law)
 
 
 @attack("joint-vector")
