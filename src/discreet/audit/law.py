@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.signal import fftconvolve
 
 from discreet.audit.exact import exact, gaussian_cells
-from discreet.audit.floors import claimed_number
+from discreet.audit.floors import claimed_number, confident
 from discreet.audit.results import AuditResult
 from discreet.measures import ApproxDP, GaussianDP, Measure, PureDP
 
@@ -29,8 +29,8 @@ Integers = npt.NDArray[np.int64]
 _CELLS = 1 << 13
 #: What float64 sums may be off by.
 _SLACK = 1e-9
-#: The deviations that a confident bound allows for.
-_DEVIATIONS = 4.5
+#: About the risk of one case of an attack on all claims.
+_RISK = 1e-5
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ class LaplaceLaw:
         at = stated.epsilons[(stated.epsilons > 0) & (stated.epsilons < self.largest)]
         delta = stated.delta(at)
         p, q = stated.probabilities(at)
-        low = p - _DEVIATIONS * np.sqrt(p * (1 - p) / trials)
-        high = q + _DEVIATIONS * np.sqrt(q * (1 - q) / trials) + _DEVIATIONS**2 / trials
+        low, high = confident(p * trials, trials, q * trials, trials, _RISK)
         left = np.log(np.maximum(low - delta, 1e-300) / high) / at
         best = int(np.argmax(left))
         return ApproxDP(f"{float(at[best]) + _SLACK:.12f}", f"{float(delta[best]):.12f}")

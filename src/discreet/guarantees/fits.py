@@ -193,15 +193,14 @@ def fit_case(
     known = open_input(model, PrivateDataset(none, schema, unit=PUBLIC), None, None, target).facts
     asked = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None).queries[told]
     if law is None and len(asked) == 1:
-        law = answer_law(asked[0], claim, schema, one, none)
+        law = answer_law(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
     return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law)
 
 
 def answer_law(
-    query: Any, budget: Measure, schema: Schema, one: dict[str, Any], none: dict[str, Any]
+    query: Any, budget: Measure, schema: Schema, one: Any, other: Any, unit: Unit
 ) -> Law | None:
-    """The exact law of the answer to one query about a row, or none; None if it is not a noised sum."""
-    unit = Unit(ADD_REMOVE)
+    """The exact law of the answer to one query about two tables; None if it is not a noised sum."""
     if isinstance(query, Joint):
         parts, weights = query.parts(schema, unit), query.weights(schema, unit)
     elif isinstance(query, Additive):
@@ -216,7 +215,7 @@ def answer_law(
                 for part, weight in zip(parts, weights, strict=True)
             ]
         )
-        for rows in (one, none)
+        for rows in (one, other)
     )
     return loss_law(mechanism_for(budget, moved).distribution(moved), here, there)
 

@@ -167,7 +167,7 @@ def private_choice() -> Iterator[Part]:
     # a tie, and one row from one candidate to the other: nothing separates two scores more
     tie = Best(Count(where="c == 0"), Count(where="c == 1"))
     pair = tuple({"x": np.zeros(2), "c": np.array([c, 1]), "v": np.zeros(2)} for c in (0, 1))
-    measures: tuple[Measure, ...] = PureDP(1), ZCDP("1/8")
+    measures: tuple[Measure, ...] = PureDP(2), ZCDP("1/2")
     for budget in measures:
         door = through_the_door(tie, budget, SCHEMA, REPLACE_ONE)
         yield Case(
@@ -230,14 +230,14 @@ def random_decision_forest() -> Iterator[Part]:
 def decision_tree() -> Iterator[Part]:
     for relation in RELATIONS:
         for kind, target in ((DecisionTreeClassifier, "c"), (DecisionTreeRegressor, "v")):
-            model, known = kind(epsilon=2, max_depth=2), facts(relation, target)
+            model, known = kind(epsilon=6, max_depth=2), facts(relation, target)
             yield whole_plan(model, known)
             made = model._plan(known, None)
             *levels, leaves = made.queries
             for level, query in enumerate(levels):
                 yield choice_result(f"{kind.__name__}, level {level}", query, relation)
             yield vector_case(f"{kind.__name__}, leaves", leaves, model._parts(known)[-1], relation)
-    stump = DecisionTreeClassifier(epsilon=2, max_depth=1)
+    stump = DecisionTreeClassifier(epsilon=16, max_depth=1)
     share = stump._parts(facts(ADD_REMOVE, "c"))[-1]
     yield fit_case(stump, share, SCHEMA, ROW, "c", told=slice(-1, None))
 
