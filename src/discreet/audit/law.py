@@ -2,7 +2,8 @@
 
 A claim of pure DP is about the worst outcome, and where a person moves many numbers at once that outcome is
 too rare to be drawn. The law of the loss is known in full, though. So the claim is compared with the law,
-without chance; and the draws with what the law says at a δ where they show most: less than the claim allows.
+without chance; and draws with the law's trade-off curve, which is stricter than the claim and which few
+draws show.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import fftconvolve
+from scipy.special import ndtri
 
 from discreet.audit.exact import exact, gaussian_cells
-from discreet.audit.floors import claimed_number, confident
+from discreet.audit.floors import claimed_number
 from discreet.audit.results import AuditResult
 from discreet.measures import ApproxDP, GaussianDP, Measure, PureDP
 
@@ -29,8 +31,8 @@ Integers = npt.NDArray[np.int64]
 _CELLS = 1 << 13
 #: What float64 sums may be off by.
 _SLACK = 1e-9
-#: About the risk of one case of an attack on all claims.
-_RISK = 1e-5
+#: Outcomes rarer than this say nothing about a curve: the transform leaves errors of this size.
+_RAREST = 1e-11
 
 
 @dataclass(frozen=True)
@@ -70,21 +72,19 @@ class LaplaceLaw:
         words = f"{len(self.shifts)} numbers move: the largest loss has probability {rarity:.3g}"
         return _result(title, claim, floor, words)
 
-    def sharpen(self, claim: Measure, trials: int) -> Measure:
-        """What is true of this pair at the δ where the floor of this many draws comes nearest to it.
+    @cached_property
+    def curve(self) -> GaussianDP:
+        """The least trade-off curve of Gaussian noise that the law stays above (Dong, Roth & Su 2022).
 
-        Never more than the claim: that is what `compare` is for.
+        Both inputs are alike by symmetry, so one half of the losses tells all. Losses are rounded up.
         """
-        if len(self.shifts) < 2 or not isinstance(claim, PureDP | ApproxDP):
-            return claim
-        stated = self._tails(up=True)
-        at = stated.epsilons[(stated.epsilons > 0) & (stated.epsilons < self.largest)]
-        delta = stated.delta(at)
-        p, q = stated.probabilities(at)
-        low, high = confident(p * trials, trials, q * trials, trials, _RISK)
-        left = np.log(np.maximum(low - delta, 1e-300) / high) / at
-        best = int(np.argmax(left))
-        return ApproxDP(f"{float(at[best]) + _SLACK:.12f}", f"{float(delta[best]):.12f}")
+        tails = self._tails(up=True)
+        p, q = tails.probabilities(tails.epsilons[tails.epsilons >= -tails.step])
+        seen = q > _RAREST
+        with np.errstate(divide="ignore"):
+            apart = ndtri(np.minimum(p[seen], 1.0)) - ndtri(q[seen])
+        mu = float(np.max(apart, where=np.isfinite(apart), initial=0.0))
+        return GaussianDP(f"{mu**2 * (1 + _SLACK):.15g}")
 
     def _tails(self, up: bool) -> _Tails:
         """The law of the loss on a grid, each number's share rounded up, or down."""
@@ -93,7 +93,7 @@ class LaplaceLaw:
         for shift in self.shifts:
             first, mass = self._losses(shift, step, up)
             total, start = np.maximum(fftconvolve(total, mass), 0.0), start + first
-        return _Tails(step * (start + np.arange(len(total))), total)
+        return _Tails(step * (start + np.arange(len(total))), total, step)
 
     def _losses(self, shift: int, step: float, up: bool) -> tuple[int, Floats]:
         """The first place and the masses of log P(x)/Q(x) = (|x - shift| - |x|)/scale, where x is noise."""
@@ -114,6 +114,7 @@ class _Tails:
 
     epsilons: Floats
     mass: Floats
+    step: float
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
@@ -161,7 +162,8 @@ class GaussianLaw:
         p, q = (gaussian_cells(mean, 1.0, edges) for mean in (0.0, self.mu))
         return exact(p, q, claim, title=title)
 
-    def sharpen(self, claim: Measure, trials: int) -> Measure:
+    @property
+    def curve(self) -> GaussianDP:
         """The trade-off curve of this pair."""
         return GaussianDP(f"{self.mu**2 * (1 + _SLACK):.15g}")
 

@@ -24,7 +24,7 @@ class Case:
         Those of `audit`: score, rounding, reuse, fork.
     law : Law, optional
         The exact law of what comes out for these neighbours. Then the law itself is compared with the
-        claim, and the runs with what the law says where they show most.
+        claim, and the runs with the law's trade-off curve.
     reason : str
         Why the floor must stay below half of the claim, for the page; nothing if it needn't.
     """
@@ -52,7 +52,7 @@ class Case:
     def run(self, confidence: float, effort: float = 1.0) -> AuditResult:
         """Run the audit; `effort` multiplies the number of runs."""
         trials = max(40, int(self.trials * effort))
-        claim = self.claim if self.law is None else self.law.sharpen(self.measure, trials // 2)
+        claim = self.claim if self.law is None else self.law.curve
         return audit(
             self.mechanism,
             self.neighbours,

@@ -331,7 +331,7 @@ def output_perturbation() -> Iterator[Part]:
             for alpha in (Fraction(1, 4), Fraction(8)):
                 yield distances(make(), unit, PureDP(1), alpha)
     for name in LOSSES:
-        yield case("output", name, UNITS[0], PureDP(2), 60_000, pairs=steep_pair)
+        yield case("output", name, UNITS[0], PureDP(2), 60_000)
     for measure in (PureDP("1/2"), PureDP(4), ApproxDP(1, "1/10")):
         yield case("output", "smooth hinge", UNITS[0], measure, 40_000)
 
