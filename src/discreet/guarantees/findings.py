@@ -1,6 +1,6 @@
 """What attacks found, with how much they notice, and the page that shows it.
 
-`find` measures one claim; `explain` prints it; `render_page` makes ``docs/audits.md`` from the findings of all.
+`find` measures one claim; `explain` prints it; `render_page` makes ``docs/audits.md`` from all findings.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def explain(entry: Claim, findings: Sequence[Finding], repository: Path = _REPOS
 
 
 def render_page(
-    claims: Iterable[Claim], findings: Sequence[Finding], head: str, repository: Path = _REPOSITORY
+    claims: Iterable[Claim], findings: Sequence[Finding], repository: Path = _REPOSITORY
 ) -> str:
     """The page of all claims, those that attacks come nearest to first."""
     rows, every = [], list(claims)
@@ -205,7 +205,7 @@ def render_page(
     rows.sort(key=lambda row: -row[0])
     heads = ("claim", "status", "verdict", "proof", "claimed", "floor", "floor/claim")
     heads += ("sharpest case", "weakest drawn case", "smallest weakening caught", "mutants", "look")
-    lines = [head.rstrip(), "", "## Per claim", "", _line(heads), _line(["---"] * len(heads))]
+    lines = [_HEAD, "", "## Per claim", "", _line(heads), _line(["---"] * len(heads))]
     lines += [_line(cells) for _, cells in rows]
     lines += ["", "## Per drawn case", "", _CASES, ""]
     titles = ("claim", "case", "claimed", "floor", "floor/claim", "caught", "reason")
@@ -218,6 +218,28 @@ def render_page(
         lines.append(_line([one.claim, one.title, *numbers, _power_in_words(one), one.reason]))
     return "\n".join(lines) + "\n"
 
+
+_HEAD = """\
+# What the audit finds
+
+Every guarantee that this toolkit states, and every one that its sources state, with what its attacks reach.
+*Floor* is a lower bound on the true value of the claimed number: ε, at the claim's δ; μ of Gaussian DP; ρ of zCDP. Proved
+claims must be consistent, refuted ones (published mechanisms whose proof fails, and bugs seen in practice) must be
+violated; facts that aren't about a number have no floor. Floors found by sampling hold with 99 % confidence for the whole
+table together and change a little from run to run; "inf" means that something happens that must not happen at all. What
+fails and why: [published mechanisms](proofs/refuted.md), [bugs](proofs/bugs.md).
+
+Rows are ordered by floor over claim. The *weakest drawn case* is the one of a claim's attacks that comes least near.
+The *smallest weakening caught* is the best of its drawn cases; *mutants* are weakened copies of the code, by topic; the
+last *look* is when somebody last compared the code with the proof page (`guarantees.lock`).
+
+The findings are measured by the first command, which takes a while; the second one makes this page from them. For one
+claim, `discreet audit NAME --explain` measures and prints the same.
+
+```text
+discreet audit all --explain --json --jobs 2 > docs/audits.jsonl
+discreet audit all --explain --markdown --from docs/audits.jsonl > docs/audits.md
+```"""
 
 _CASES = """\
 Runs of mechanisms of standing claims. Where the exact law of a case is known, it is compared with the law's

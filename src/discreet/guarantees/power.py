@@ -1,8 +1,8 @@
 """How much an attack notices: the smallest weakening of the toolkit's noise that it catches.
 
 A *factor* of 0.75 means that every draw is as if its scale were three quarters of what was asked for, while
-all that is stated, planned and charged stays right. A case that catches only small factors, or none, would not
-notice much of a mistake.
+all that is stated, planned and charged stays right. A case that catches only small factors, or none, would
+not notice much of a mistake.
 """
 
 from __future__ import annotations
