@@ -222,19 +222,21 @@ def render_page(
 _HEAD = """\
 # What the audit finds
 
-Every guarantee that this toolkit states, and every one that its sources state, with what its attacks reach.
-*Floor* is a lower bound on the true value of the claimed number: ε, at the claim's δ; μ of Gaussian DP; ρ of zCDP. Proved
-claims must be consistent, refuted ones (published mechanisms whose proof fails, and bugs seen in practice) must be
-violated; facts that aren't about a number have no floor. Floors found by sampling hold with 99 % confidence for the whole
-table together and change a little from run to run; "inf" means that something happens that must not happen at all. What
-fails and why: [published mechanisms](proofs/refuted.md), [bugs](proofs/bugs.md).
+Every guarantee that this toolkit states, and every one that its sources state, with what its attacks
+reach. *Floor* is a lower bound on the true value of the claimed number: ε, at the claim's δ; μ of
+Gaussian DP; ρ of zCDP. Proved claims must be consistent, refuted ones (published mechanisms whose proof
+fails, and bugs seen in practice) must be violated; facts that aren't about a number have no floor. Floors
+found by sampling hold with 99 % confidence for the whole table together and change a little from run to
+run; "inf" means that something happens that must not happen at all. What fails and why: [published
+mechanisms](proofs/refuted.md), [bugs](proofs/bugs.md).
 
-Rows are ordered by floor over claim. The *weakest drawn case* is the one of a claim's attacks that comes least near.
-The *smallest weakening caught* is the best of its drawn cases; *mutants* are weakened copies of the code, by topic; the
-last *look* is when somebody last compared the code with the proof page (`guarantees.lock`).
+Rows are ordered by floor over claim. The *weakest drawn case* is the one of a claim's attacks that comes
+least near. The *smallest weakening caught* is the best of its drawn cases; *mutants* are weakened copies
+of the code, by topic; the last *look* is when somebody last compared the code with the proof page
+(`guarantees.lock`).
 
-The findings are measured by the first command, which takes a while; the second one makes this page from them. For one
-claim, `discreet audit NAME --explain` measures and prints the same.
+The findings are measured by the first command, which takes a while; the second one makes this page from
+them. For one claim, `discreet audit NAME --explain` measures and prints the same.
 
 ```text
 discreet audit all --explain --json --jobs 2 > docs/audits.jsonl
