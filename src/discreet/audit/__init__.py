@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from discreet.audit import membership
+from discreet.audit.answers import Answers, neighbouring_answers
 from discreet.audit.auditor import audit
 from discreet.audit.bounds import TwoOutcomes, clopper_pearson, epsilon_floor, rho_floor
 from discreet.audit.exact import cells, exact, gaussian_cells, hockey_stick, statement
+from discreet.audit.law import GaussianLaw, LaplaceLaw
 from discreet.audit.one_run import Guesses, OneRunAudit, audit_in_one_run, guess
-from discreet.audit.pairs import Neighbours, neighbouring, through_the_door
+from discreet.audit.pairs import Neighbours, Pairs, neighbouring, through_the_door
 from discreet.audit.probes import (
     Refused,
     WatchedRows,
@@ -24,12 +26,16 @@ from discreet.audit.reuse import after_fork, same_noise
 from discreet.deprecation import former_names
 
 __all__ = [
+    "Answers",
     "Attack",
     "AuditResult",
     "Case",
+    "GaussianLaw",
     "Guesses",
+    "LaplaceLaw",
     "Neighbours",
     "OneRunAudit",
+    "Pairs",
     "Refused",
     "TwoOutcomes",
     "WatchedRows",
@@ -47,6 +53,7 @@ __all__ = [
     "list_attacks",
     "membership",
     "neighbouring",
+    "neighbouring_answers",
     "order_of_charge_and_read",
     "rho_floor",
     "run_attack",

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.audit.bounds import TwoOutcomes
-from discreet.audit.floors import claimed_number, confident, floor, floors
-from discreet.audit.pairs import Neighbours
+from discreet.audit.floors import claimed_number, floor
+from discreet.audit.pairs import Pairs
 from discreet.audit.results import AuditResult
 from discreet.audit.reuse import after_fork, same_noise
-from discreet.audit.samples import Reader, Sample, collect, sample_of
-from discreet.audit.views import Given, View, reader_of, views_for
+from discreet.audit.samples import Sample, collect, sample_of
+from discreet.audit.search import Search
 from discreet.measures import Measure, PureDP
 from discreet.rational import as_integer
 
@@ -24,33 +23,8 @@ __all__ = ["audit"]
 
 Floats = npt.NDArray[np.float64]
 
-#: How many thresholds are tried on a score.
-_THRESHOLDS = 200
-#: How much more strictly an event is judged when it is chosen among hundreds.
-_STRICT = 1e-3
-#: The weight of what the final runs may show, relative to what is certain.
-_HOPE = 0.01
-#: The fewest runs on each input that a pair gets while bad pairs are looked for.
-_LEAST = 100
-#: How many pairs near the worst are tried.
-_NEAR = 16
 #: The share of the risk that each probe for reused randomness takes.
 _REUSE_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class _Event:
-    """A score and a threshold, and which input it favours; fixed before the final runs."""
-
-    view: View
-    at: float
-    above: bool
-    swapped: bool
-    promise: float
-
-    def hits(self, sample: Sample) -> int:
-        scores = self.view.score(sample)
-        return int(((scores >= self.at) if self.above else (scores < self.at)).sum())
 
 
 def audit(
@@ -77,7 +51,8 @@ def audit(
         a counter, or one draw shared by several runs, would look like reused noise.
     neighbours : pair or list of pairs
         Two data sets that differ in one person, or several such pairs: the one that looks worst in
-        early runs is tested. `discreet.audit.neighbouring` makes them from a schema.
+        early runs is tested. `discreet.audit.neighbouring` makes them from a schema, and
+        `discreet.audit.neighbouring_answers` for mechanisms that take answers to many questions.
     claim : Measure or number
         What is claimed; a number is an ε of pure DP. Gaussian DP is tested as a trade-off curve, zCDP and
         Rényi claims through divergences of two outcomes, (ε, δ) by exact binomial bounds.
@@ -116,7 +91,9 @@ def audit(
         if found is not None:
             return _result(name, measure, math.inf, confidence, found, "randomness", None, 0, None)
         risk -= _REUSE_SHARE * (1 - confidence)
-    pair, event, spent = _search(mechanism, pairs, measure, trials, risk, score, rounding)
+    search = Search(mechanism, measure, trials, risk, score, rounding)
+    pair, event = search.find_worst(pairs)
+    spent = search.spent
     tested = trials - trials // 2
     here, there = (sample_of(collect(mechanism, data, tested), rounding) for data in pair)
     spent += 2 * tested
@@ -145,7 +122,7 @@ def _check_that_something_ran(here: Sample, there: Sample) -> None:
 
 
 def _pairs(neighbours: Any) -> Sequence[tuple[Any, Any]]:
-    if isinstance(neighbours, Neighbours):
+    if isinstance(neighbours, Pairs):
         return neighbours
     if isinstance(neighbours, tuple) and len(neighbours) == 2:
         return [neighbours]
@@ -155,113 +132,6 @@ def _pairs(neighbours: Any) -> Sequence[tuple[Any, Any]]:
             "neighbours must be a pair (first, second) of data sets, or a list of such."
         )
     return found
-
-
-def _search(
-    mechanism: Callable[..., Any],
-    pairs: Sequence[tuple[Any, Any]],
-    claim: Measure,
-    trials: int,
-    risk: float,
-    score: Callable[[Floats], Any] | None,
-    rounding: float | None,
-) -> tuple[tuple[Any, Any], _Event | None, int]:
-    """The pair and event that look worst, within half of the runs.
-
-    Early runs halve the list of pairs; then pairs near the worst are tried, if their maker knows any;
-    the last one gets as many runs to learn from as all before.
-    """
-    final = trials - trials // 2
-    spent = 0
-
-    def learnt(pair: tuple[Any, Any], runs: int, quick: bool = False) -> _Event | None:
-        nonlocal spent
-        spent += 2 * runs
-        return _learn(mechanism, pair, claim, runs, final, risk, score, rounding, quick)
-
-    def promise(pair: tuple[Any, Any], runs: int) -> float:
-        event = learnt(pair, runs, quick=True)
-        return -1.0 if event is None else event.promise
-
-    if len(pairs) == 1:
-        return pairs[0], learnt(pairs[0], trials // 2), spent
-    most = max(2, trials // (8 * _LEAST))
-    left = list(pairs)[:: math.ceil(len(pairs) / most)]
-    rounds = math.ceil(math.log2(len(left)))
-    for _ in range(rounds):
-        runs = max(trials // (8 * rounds * len(left)), min(_LEAST, trials // 8))
-        left.sort(key=lambda pair: promise(pair, runs), reverse=True)
-        left = left[: math.ceil(len(left) / 2)]
-    best = left[0]
-    if isinstance(pairs, Neighbours) and trials >= 16 * _NEAR * _LEAST:
-        near = [best, *pairs.near(best, np.random.default_rng(0), _NEAR)]
-        best = max(near, key=lambda pair: promise(pair, trials // (16 * _NEAR)))
-    return best, learnt(best, trials // 4), spent
-
-
-def _learn(
-    mechanism: Callable[..., Any],
-    pair: tuple[Any, Any],
-    claim: Measure,
-    runs: int,
-    final: int,
-    risk: float,
-    score: Callable[[Floats], Any] | None,
-    rounding: float | None,
-    quick: bool,
-) -> _Event | None:
-    """The most promising event: scores are learnt on one half of the runs, and chosen on the other."""
-    here, there = (sample_of(collect(mechanism, data, runs), rounding) for data in pair)
-    half = runs // 2
-    views = views_for(here, there, quick=quick)
-    if score is not None:
-        reader = reader_of(here, there)
-        if reader is None:
-            raise TypeError("score needs outputs that are numbers of one shape.")
-        plain = Reader((0,) * reader.width)  # the numbers as they are
-        views = [Given("the given score", plain, score), *views]
-    best: _Event | None = None
-    for view in views:
-        view.learn(here.part(0, half), there.part(0, half))
-        scores = [view.score(side.part(half, runs)) for side in (here, there)]
-        for found in _thresholds(scores, claim, final, risk):
-            if best is None or found[0] > best.promise:
-                best = _Event(view, *found[1:], found[0])
-    return best
-
-
-def _thresholds(
-    scores: list[Floats], claim: Measure, final: int, risk: float
-) -> list[tuple[float, float, bool, bool]]:
-    """For both sides of a threshold and both directions: the best promise and where it is."""
-    first, second = (np.sort(side) for side in scores)
-    both = np.sort(np.concatenate([first, second]))
-    tails = np.unique(np.geomspace(1, len(both), _THRESHOLDS // 2).astype(np.int64) - 1)
-    places = np.unique(
-        np.concatenate(
-            [tails, len(both) - 1 - tails, np.linspace(0, len(both) - 1, _THRESHOLDS, dtype=int)]
-        )
-    )
-    at = np.unique(both[places])
-    above = [len(side) - np.searchsorted(side, at, "left") for side in (first, second)]
-    found = []
-    for is_above in (True, False):
-        hits = [
-            (count if is_above else len(side) - count).astype(np.float64)
-            for count, side in zip(above, (first, second), strict=True)
-        ]
-        for swapped in (False, True):
-            a, b = (hits[1], hits[0]) if swapped else (hits[0], hits[1])
-            # the best of many events is probably a lucky one, rare ones above all: judged strictly, by as
-            # many runs as there are here; where that leaves nothing, by what the final runs may show
-            p, q = confident(a, len(first), b, len(second), _STRICT * risk)
-            value = floors(claim, p, q)
-            scale = final / len(first)
-            p, q = confident(a * scale, final, b * scale, final, risk)
-            value = value + _HOPE * floors(claim, p, q)
-            index = int(np.argmax(value))
-            found.append((float(value[index]), float(at[index]), is_above, swapped))
-    return [entry for entry in found if entry[0] > 0] or found[:1]
 
 
 def _result(

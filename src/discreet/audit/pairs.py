@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from discreet.schema import Schema
 from discreet.step import Step
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
-__all__ = ["Neighbours", "neighbouring", "through_the_door"]
+__all__ = ["Neighbours", "Pairs", "neighbouring", "through_the_door"]
 
 Table = dict[str, Any]
 Row = tuple[Any, ...]
@@ -28,12 +29,25 @@ Row = tuple[Any, ...]
 _MAX_ROWS = 24
 
 
-class Neighbours(Sequence[tuple[Table, Table]]):
-    """Pairs of small tables that differ in one person, and pairs near a given one.
+Data = TypeVar("Data")
+
+
+class Pairs(Sequence[tuple[Data, Data]]):
+    """Pairs of neighbours, and pairs near a given one.
 
     An audit that gets these looks for a bad pair by itself: early runs halve the list, then pairs near
-    the worst are tried.
+    the worst are tried, step by step.
     """
+
+    @abstractmethod
+    def near(
+        self, pair: tuple[Data, Data], random: np.random.Generator, count: int
+    ) -> list[tuple[Data, Data]]:
+        """Pairs like this one: at most `count`, neighbours too."""
+
+
+class Neighbours(Pairs[Table]):
+    """Pairs of small tables that differ in one person."""
 
     def __init__(self, schema: Schema, unit: Unit | Relation, rows: int = 3) -> None:
         self._schema, self._unit = schema, as_unit(unit)

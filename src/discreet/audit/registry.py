@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.audit.auditor import audit
+from discreet.audit.law import Law
 from discreet.audit.results import AuditResult
-from discreet.measures import Measure
+from discreet.measures import Measure, PureDP
 
 __all__ = ["Attack", "Case", "attack", "list_attacks", "run_attack"]
 
@@ -17,7 +18,15 @@ __all__ = ["Attack", "Case", "attack", "list_attacks", "run_attack"]
 class Case:
     """One mechanism with neighbours and a claim: what `audit` takes, to be run later.
 
-    `options` are those of `audit`: score, rounding, reuse, fork.
+    Attributes
+    ----------
+    options : dict
+        Those of `audit`: score, rounding, reuse, fork.
+    law : Law, optional
+        The exact law of what comes out for these neighbours. Then the law itself is compared with the
+        claim, and the runs with the law's trade-off curve.
+    reason : str
+        Why the floor must stay below half of the claim, for the page; nothing if it needn't.
     """
 
     title: str
@@ -26,14 +35,29 @@ class Case:
     claim: Measure | float
     trials: int = 100_000
     options: dict[str, Any] = field(default_factory=dict)
+    law: Law | None = None
+    reason: str = ""
+
+    @property
+    def measure(self) -> Measure:
+        """The claim, as a measure."""
+        return self.claim if isinstance(self.claim, Measure) else PureDP(self.claim)
+
+    def compare_law(self) -> AuditResult | None:
+        """The law against the claim, if there is one."""
+        if self.law is None:
+            return None
+        return self.law.compare(self.measure, f"{self.title}: its law")
 
     def run(self, confidence: float, effort: float = 1.0) -> AuditResult:
         """Run the audit; `effort` multiplies the number of runs."""
+        trials = max(40, int(self.trials * effort))
+        claim = self.claim if self.law is None else self.law.curve
         return audit(
             self.mechanism,
             self.neighbours,
-            self.claim,
-            trials=max(40, int(self.trials * effort)),
+            claim,
+            trials=trials,
             confidence=confidence,
             title=self.title,
             **self.options,
@@ -87,6 +111,8 @@ def run_attack(
     tests = max(1, sum(isinstance(part, Case) for part in parts))
     for part in parts:
         if isinstance(part, Case):
+            if (law := part.compare_law()) is not None:
+                yield law
             yield part.run(1 - (1 - confidence) / tests, effort)
         else:
             yield part

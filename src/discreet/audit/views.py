@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Added to counts of values, so that unseen ones don't decide.
 _SMOOTHING = 0.5
+#: Medians of numbers that are this many times as far apart as chance puts them are moved by the input.
+_APART = 3.0
 #: Outputs with up to this many numbers are looked at number by number, and by a forest.
 _FEW = 16
 _MAX_FOR_FOREST = 40
@@ -175,6 +178,32 @@ class _Likelihood(NumberView):
         return total
 
 
+class _Medians(NumberView):
+    """The sum over numbers of where each lies between its two medians, in units of its spread.
+
+    Where noise has a Laplace distribution that is the likelihood ratio itself, and it takes few runs to
+    learn; numbers that no input moves hardly count.
+    """
+
+    _low: Floats
+    _high: Floats
+    _weights: Floats
+
+    def _learn(self, here: Floats, there: Floats) -> None:
+        here, there = _tame(here), _tame(there)
+        first, second = np.median(here, axis=0), np.median(there, axis=0)
+        spread = (np.abs(here - first).mean(axis=0) + np.abs(there - second).mean(axis=0)) / 2
+        self._low, self._high = np.minimum(first, second), np.maximum(first, second)
+        apart = np.abs(first - second)
+        # medians of equal distributions differ, too: by a spread over the root of the number of runs
+        counts = apart > _APART * spread / math.sqrt(len(here))
+        weights = np.where(spread > 0, np.sign(first - second) / np.where(spread > 0, spread, 1), 0)
+        self._weights = weights * (counts if counts.any() else apart > 0)
+
+    def _score(self, rows: Floats) -> Floats:
+        return np.asarray(np.clip(_tame(rows), self._low, self._high) @ self._weights)
+
+
 def _quantiles(values: Floats, bins: int) -> Floats:
     finite = values[np.isfinite(values)]
     if not len(finite):
@@ -284,7 +313,8 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
         return views or [_Table("value", lambda s: s.marks, lambda s: s.shown)]
     width = reader.width
     views.append(_Likelihood("likelihood ratio", reader))
-    for index in range(min(width, _FEW)):
+    views.append(_Medians("medians", reader))
+    for index in _farthest(here, there, reader):
         name = "the output" if width == 1 else f"number {index} of the output"
         views.append(Given(name, reader, _column(index), reader.origin[index]))
     if width > 1:
@@ -298,6 +328,19 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     if 1 < width <= _MAX_FOR_FOREST and len(here) >= _MIN_FOR_FOREST:
         views.append(_Classifier("boosted trees", reader, _forest, 20_000))
     return views
+
+
+def _farthest(here: Sample, there: Sample, reader: Reader) -> list[int]:
+    """The numbers that inputs move most, relative to their spread in early runs: all if they are few."""
+    if reader.width <= _FEW:
+        return list(range(reader.width))
+    sides = [_tame(side.part(0, len(side) // 2).numbers(reader)[1]) for side in (here, there)]
+    if not all(len(side) for side in sides):
+        return list(range(_FEW))
+    first, second = (np.median(side, axis=0) for side in sides)
+    spread = np.abs(sides[0] - first).mean(axis=0) + np.abs(sides[1] - second).mean(axis=0)
+    apart = np.abs(first - second) / np.maximum(spread, 1e-300)
+    return sorted(np.argsort(-apart, kind="stable")[:_FEW].tolist())
 
 
 def _column(index: int) -> Callable[[Floats], Floats]:

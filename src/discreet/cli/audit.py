@@ -42,6 +42,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes that attack side by side")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each result")
     parser.add_argument("--markdown", action="store_true", help="a table for a document")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also measure how much each attack notices, and tell all about each claim",
+    )
+    parser.add_argument(
+        "--from", dest="source", metavar="FILE", help="findings of an earlier --explain --json"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
@@ -59,7 +67,28 @@ def run(arguments: argparse.Namespace) -> int:
         return _audit_own(arguments)
     if not arguments.names:
         raise CommandError("say what to audit: all, NAME, or --callable module:function.")
-    return _claims(arguments)
+    if arguments.source is not None and not arguments.explain:
+        raise CommandError("--from needs --explain: it holds findings of an earlier one.")
+    return _explain(arguments) if arguments.explain else _claims(arguments)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    """Tell all about claims: what was found, and how much each attack notices."""
+    from discreet.cli.explain import measured, read, write
+    from discreet.guarantees import all_claims
+
+    claims = {entry.name: entry for entry in all_claims()}
+    chosen = [claims[name] for name in _choose(arguments.names, claims)]
+    if arguments.source is not None:
+        return write(chosen, read(arguments.source), arguments)
+    confidence = 1 - (1 - arguments.confidence) / len(chosen)
+    tasks = [(entry, confidence, arguments.effort) for entry in chosen]
+    with _workers(arguments.jobs) as attacked:
+        names = _progress([entry.name for entry in chosen], arguments.quiet)
+        found = [
+            one for _, some in zip(names, attacked(measured, tasks), strict=True) for one in some
+        ]
+    return write(chosen, found, arguments)
 
 
 def _audit_own(arguments: argparse.Namespace) -> int:

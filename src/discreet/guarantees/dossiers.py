@@ -121,6 +121,8 @@ EXEMPT = {
         "discreet.guarantees.*.attacks*",
         "discreet.guarantees.draws",
         "discreet.guarantees.fits",
+        "discreet.guarantees.findings",
+        "discreet.guarantees.power",
         "discreet.guarantees.told",
     ),
     "what is claimed and where it belongs; the record has it claim by claim, function by function": (

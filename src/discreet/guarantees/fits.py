@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy.typing as npt
 
 from discreet import accounting
 from discreet.audit.exact import statement
+from discreet.audit.law import GaussianLaw, LaplaceLaw, Law
 from discreet.audit.registry import Case, Part
 from discreet.columns import Real
 from discreet.dataset import PrivateDataset
+from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
 from discreet.events import Repeat
 from discreet.ledger import Ledger
@@ -28,11 +31,11 @@ from discreet.mechanisms import (
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import open_input
-from discreet.queries import Additive, Query
+from discreet.queries import Additive, Joint, Query
 from discreet.release import Release
 from discreet.schema import Schema
 from discreet.step import Step
-from discreet.unit import ADD_REMOVE, REPLACE_ONE, Relation, Unit
+from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Relation, Unit
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -97,6 +100,15 @@ def likelihood(
     return lambda found: np.asarray((found - there) / float(distribution.sigma) @ step)
 
 
+def loss_law(distribution: Distribution, here: Integers, there: Integers) -> Law | None:
+    """The exact law of the loss where noise of this distribution is added to either vector."""
+    if isinstance(distribution, LaplaceDistribution):
+        return LaplaceLaw.between(float(distribution.scale), here, there)
+    if isinstance(distribution, GaussianDistribution):
+        return GaussianLaw.between(float(distribution.sigma), here, there)
+    return None
+
+
 def case(
     title: str,
     query: Additive,
@@ -104,7 +116,7 @@ def case(
     relation: Relation,
     *,
     distribution: Distribution | None = None,
-    trials: int = 20_000,
+    trials: int = 60_000,
 ) -> Case:
     """One answer of a plan against its share of the budget; another `distribution` weakens its noise."""
     unit = Unit(relation)
@@ -124,6 +136,7 @@ def case(
         claim,
         trials,
         options,
+        loss_law(law_of(query, budget, unit), here, there),
     )
 
 
@@ -152,11 +165,12 @@ def fit_case(
     target: str | None = None,
     told: slice = slice(None),
     trials: int = 800,
+    law: Law | None = None,
 ) -> Case:
     """What fits really learn about one row, or none: some of their answers, as one row of numbers.
 
     Each run is a whole fit: what it plans is paid for, and what it learns comes through the door. Only the
-    ledger is written once for all runs.
+    ledger is written once for all runs. The `law` of a single answer that is a sum is known without help.
     """
 
     def mechanism(table: Any, trials: int) -> Floats:
@@ -176,7 +190,34 @@ def fit_case(
     one = {name: np.array([cell]) for name, cell in row.items()}
     none = {name: cells[:0] for name, cells in one.items()}
     title = f"{type(model).__name__}, what fits are told"
-    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False})
+    known = open_input(model, PrivateDataset(none, schema, unit=PUBLIC), None, None, target).facts
+    asked = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None).queries[told]
+    if law is None and len(asked) == 1:
+        law = answer_law(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law)
+
+
+def answer_law(
+    query: Any, budget: Measure, schema: Schema, one: Any, other: Any, unit: Unit
+) -> Law | None:
+    """The exact law of the answer to one query about two tables; None if it is not a noised sum."""
+    if isinstance(query, Joint):
+        parts, weights = query.parts(schema, unit), query.weights(schema, unit)
+    elif isinstance(query, Additive):
+        parts, weights = (query.coded(schema, unit),), (1,)
+    else:
+        return None
+    moved = query.sensitivity(schema, unit)
+    here, there = (
+        np.concatenate(
+            [
+                open_engine(rows, schema, unit).totals(part).ravel() * weight
+                for part, weight in zip(parts, weights, strict=True)
+            ]
+        )
+        for rows in (one, other)
+    )
+    return loss_law(mechanism_for(budget, moved).distribution(moved), here, there)
 
 
 def flatten(found: Any) -> Floats:

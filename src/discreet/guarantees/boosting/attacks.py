@@ -55,7 +55,7 @@ def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint, Measure], .
 
 def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
     """The search for pairs, their counts and a round, with scores that are wrong about one row."""
-    model = AdditiveBoostingClassifier(epsilon=4, rounds=1, cells=4, interactions=1)
+    model = AdditiveBoostingClassifier(epsilon=16, rounds=1, cells=4, interactions=1)
     layout = model._public_layout(known)
     steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
     shapes = Learned(steep, steep, np.zeros(1))

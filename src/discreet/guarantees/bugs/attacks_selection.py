@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.answers import neighbouring_answers
 from discreet.audit.exact import exact
 from discreet.audit.registry import Case, Part, attack
 from discreet.guarantees.bugs import broken_selection as selection_bugs
@@ -28,6 +29,7 @@ def variant_3() -> Iterator[Part]:
     p, q = (_below_then_a_number(answer, 4) for answer in (0, 1))
     yield exact(p, q, 1.0, title="its distribution: four times below, then a number")
     run = partial(selection_bugs.variant_3, epsilon=1.0, cutoff=1)
+    yield Case("10 answers, cutoff 1, searched", run, neighbouring_answers(10), 1.0, 400_000)
     yield Case(
         "answers 00000 and 11111, cutoff 1",
         run,
@@ -44,6 +46,7 @@ def variant_4() -> Iterator[Part]:
     yield compared(distributions, 1.0, "its distribution: answers 000111 and 111000, cutoff 3")
     run = partial(selection_bugs.variant_4, epsilon=1.0, cutoff=3)
     yield Case("answers 000111 and 111000, cutoff 3", run, (FALLS, RISES), 1.0, 40_000)
+    yield Case("10 answers, cutoff 3, searched", run, neighbouring_answers(10), 1.0, 60_000)
 
 
 @attack("sparse-vector-with-silent-answers")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from discreet.guarantees.fits import (
     RELATIONS,
     ROW,
     SCHEMA,
+    Floats,
     Integers,
     Rows,
     add_noise,
@@ -20,6 +21,7 @@ from discreet.guarantees.fits import (
     facts,
     fit_case,
     likelihood,
+    loss_law,
     pair,
     whole_plan,
 )
@@ -55,9 +57,21 @@ def k_means() -> Iterator[Part]:
             parts = lloyd_parts(model, relation)
             for title, query, budget in (parts[0], parts[-1]):
                 yield case(f"{init}, δ = {delta:g}, {title}", query, budget, relation)
-    model = KMeans(2, epsilon=4.0, init="split", random_state=0)
+    model = KMeans(2, epsilon=40.0, init="split", random_state=0)
     start = model._lloyd(facts(ADD_REMOVE)).measures(model._measure())[0]
     yield fit_case(model, start, SCHEMA, ROW, told=slice(1), trials=600)
+
+
+def block_sums(starts: Floats, blocks: int) -> Callable[[Rows], Integers]:
+    """The exact sums of the blocks' centres."""
+    step = BlockCentres(("x", "y"), starts, blocks, NoNoise())
+
+    def read(rows: Rows) -> Integers:
+        codes = (np.array(rows, np.float64).reshape(len(rows), 2) * SIZE).astype(np.int64)
+        shares = step.run(CodedRows(codes, ("x", "y"), SCHEMA))
+        return np.asarray(np.rint(shares.ravel() * (SIZE * blocks)), np.int64)
+
+    return read
 
 
 def blocks_case(
@@ -70,23 +84,17 @@ def blocks_case(
     """Sample and aggregate in eight blocks, from starts in the corner that a row is farthest from."""
     unit, blocks, starts = Unit(relation), 8, np.zeros((1, 1, 2))
     moved = block_sensitivity(SCHEMA, unit, ("x", "y"), 1, blocks)
-    chosen = (
-        mechanism_for(budget, moved).distribution(moved) if distribution is None else distribution
-    )
-    step = BlockCentres(("x", "y"), starts, blocks, NoNoise())
-
-    def read(rows: Rows) -> Integers:
-        codes = (np.array(rows, np.float64).reshape(len(rows), 2) * SIZE).astype(np.int64)
-        shares = step.run(CodedRows(codes, ("x", "y"), SCHEMA))
-        return np.asarray(np.rint(shares.ravel() * (SIZE * blocks)), np.int64)
-
+    stated = mechanism_for(budget, moved).distribution(moved)
+    chosen = stated if distribution is None else distribution
+    read = block_sums(starts, blocks)
     first, second = pair(relation)
     claim: Any = (
         budget if isinstance(budget, PureDP) else accounting.cost(chosen.event(moved), GaussianDP)
     )
     options = {"score": likelihood(chosen, read(first), read(second))}
     title = f"{blocks} blocks, {budget!r}, {relation.value}"
-    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options)
+    law = loss_law(stated, read(first), read(second))
+    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options, law)
 
 
 @attack("k-means-blocks")
@@ -95,5 +103,8 @@ def k_means_blocks() -> Iterator[Part]:
         yield blocks_case(relation, PureDP(2))
         model = KMeans(2, method="sample_aggregate", epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
-    single = KMeans(1, method="sample_aggregate", epsilon=2.0, random_state=0)
-    yield fit_case(single, PureDP(2), SCHEMA, ROW, trials=400)
+    single = KMeans(1, method="sample_aggregate", epsilon=12.0, random_state=0)
+    step = single._plan(facts(ADD_REMOVE), None).recipe
+    read = block_sums(step.starts, step.blocks)
+    law = loss_law(step.distribution, *(read(rows) for rows in pair(ADD_REMOVE)))
+    yield fit_case(single, PureDP(12), SCHEMA, ROW, trials=600, law=law)

@@ -27,6 +27,7 @@ from discreet.guarantees.fits import (
     fit_case,
     flatten,
     likelihood,
+    loss_law,
     whole_plan,
 )
 from discreet.ledger import Ledger
@@ -64,9 +65,9 @@ def pair(relation: Relation) -> tuple[Integers, Integers]:
     return (rows(2, 0), rows(1, 0)) if relation is ADD_REMOVE else (rows(3, 0), rows(2, 1))
 
 
-def step(relation: Relation) -> PrincipalDirections:
+def step(relation: Relation, epsilon: int = EPSILON) -> PrincipalDirections:
     """One direction in the plane."""
-    return PrincipalDirections(NAMES, ball(), 1, Fraction(EPSILON), Unit(relation))
+    return PrincipalDirections(NAMES, ball(), 1, Fraction(epsilon), Unit(relation))
 
 
 def concentration(made: PrincipalDirections, codes: Integers) -> Floats:
@@ -89,17 +90,21 @@ def directions_case(relation: Relation, trials: int = 40_000) -> Case:
     return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options)
 
 
-def steps_case(relation: Relation, trials: int = 2000) -> Case:
-    """The same through the step itself."""
-    made = step(relation)
+#: Why attacks on drawn directions stay below the claim.
+AXIS = "the loss is largest in rare directions: the exact law of the angles stands beside it"
+
+
+def steps_case(relation: Relation, trials: int = 2000, epsilon: int = 6) -> Case:
+    """The same through the step itself; with a larger ε, since runs are few."""
+    made = step(relation, epsilon)
 
     def mechanism(codes: Integers, trials: int) -> Floats:
         found = [made.run(CodedRows(codes, NAMES, SCHEMA))[0] for _ in range(trials)]
         return np.array(found)
 
     options = {"score": lambda found: found[:, 0] ** 2, "reuse": False}
-    title = f"the step, {relation.value}"
-    return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options)
+    title = f"the step, {relation.value}, ε = {epsilon}"
+    return Case(title, mechanism, pair(relation), PureDP(epsilon), trials, options, reason=AXIS)
 
 
 def in_the_plane(relation: Relation, more: int = 20) -> Part:
@@ -125,24 +130,22 @@ def squares_case(
 ) -> Case:
     """The noised squares along the axes, of rows on the surface of the ball."""
     unit, made = Unit(relation), ball()
-    chosen = (
-        Laplace(EPSILON).distribution(made.sensitivity(unit))
-        if distribution is None
-        else distribution
-    )
+    stated = Laplace(EPSILON).distribution(made.sensitivity(unit))
+    chosen = stated if distribution is None else distribution
     first, second = rows(1, 0), (rows(0, 0) if relation is ADD_REMOVE else rows(0, 1))
 
     def read(codes: Any) -> Integers:
         return made.squares(codes, np.eye(2))
 
     options = {"score": likelihood(chosen, read(first), read(second))}
-    title = f"squares, {relation.value}"
-    return Case(title, add_noise(chosen, read), (first, second), PureDP(EPSILON), trials, options)
+    title, law = f"squares, {relation.value}", loss_law(stated, read(first), read(second))
+    run = add_noise(chosen, read)
+    return Case(title, run, (first, second), PureDP(EPSILON), trials, options, law)
 
 
-def told_case(trials: int = 300) -> Case:
+def told_case(trials: int = 600, epsilon: int = 8) -> Case:
     """All that whole fits learn about one row, or none."""
-    model = PCA(1, method="exponential", epsilon=2.0, norm=0.5, accept_assumed=True)
+    model = PCA(1, method="exponential", epsilon=epsilon, norm=0.5, accept_assumed=True)
 
     def mechanism(table: Any, trials: int) -> Floats:
         limit = model._measure().times(trials + 1)
@@ -160,8 +163,16 @@ def told_case(trials: int = 300) -> Case:
 
     one = {name: np.array([cell]) for name, cell in ROW.items()}
     none = {name: cells[:0] for name, cells in one.items()}
+    # the row lies on the diagonal; a direction and its opposite are the same
+    options = {"reuse": False, "score": lambda found: found[:, 0] * found[:, 1]}
     return Case(
-        "PCA, what fits are told", mechanism, (one, none), PureDP(2), trials, {"reuse": False}
+        "PCA, what fits are told",
+        mechanism,
+        (one, none),
+        PureDP(epsilon),
+        trials,
+        options,
+        reason=AXIS,
     )
 
 
@@ -220,4 +231,4 @@ def pca() -> Iterator[Part]:
             query, budget = model._query(facts(relation)), model._how()
             yield whole_plan(model, relation)
             yield case(f"δ = {delta:g}", query, budget, relation)
-    yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW)
+    yield fit_case(PCA(1, epsilon=16.0), PureDP(16), SCHEMA, ROW)

@@ -20,6 +20,7 @@ from discreet.columns import Text
 from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.events import KeyThreshold, Repeat
+from discreet.guarantees.fits import loss_law
 from discreet.guarantees.queries.attacks import UNITS, Floats, Integers, told_apart
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, PureDP
@@ -89,9 +90,11 @@ def discovered_keys() -> Iterator[Part]:
             yield exact(p, q, ApproxDP(1, delta), title=f"{what}, {unit}: its distribution")
     asked = KeyCounts("town", delta="1/50")
     tables = (_towns([["here"]] * 6), _towns([["here"]] * 6 + [["nowhere"]]))
-    yield Case("through the door", _keys_told(asked), tables, ApproxDP(1, "1/50"), 1_500)
+    words = "what tells them apart has a probability below δ, as it should; its law stands above"
+    claim = ApproxDP(1, "1/50")
+    yield Case("through the door", _keys_told(asked), tables, claim, 1_500, reason=words)
     tables = (_towns([["here"]] * 12), _towns([["here"]] * 13))
-    options, claim = {"reuse": False}, ApproxDP(1, "1/50")
+    options = {"reuse": False}
     yield Case("a common key, drawn", _keys_told(asked), tables, claim, 1_000, options)
 
 
@@ -143,8 +146,13 @@ def private_bounds() -> Iterator[Part]:
             pairs = list(combinations(found, 2))
         yield sensitivity_exceeded(lambda v: v, pairs, bound.l1, title=f"its counts, {unit}")
         here, there = max(pairs, key=lambda pair: int(np.abs(pair[0] - pair[1]).sum()))
-        run = told_apart(Laplace(1).distribution(bound), here, there)
-        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 40_000)
-    few, more = ({"u": np.array([5.0] * 40 + cell)} for cell in ([], [1000.0]))
-    door = through_the_door(query, PureDP(1), OPEN, UNITS[0])
-    yield Case("through the door", door, (few, more), 1.0, 1_000)
+        noise = Laplace(1).distribution(bound)
+        run, law = told_apart(noise, here, there), loss_law(noise, here, there)
+        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 60_000, law=law)
+    # as many rows as may still be noise, and one more: that one decides whether they count
+    noise = Laplace(2).distribution(query.sensitivity(OPEN, UNITS[0]))
+    groups = query.coded(OPEN, UNITS[0]).groups
+    hidden = int(noise.half_width(1 - Bounds.RISK / groups))
+    few, more = ({"u": np.array([5.0] * 80 + [1000.0] * n)} for n in (hidden, hidden + 1))
+    door = through_the_door(query, PureDP(2), OPEN, UNITS[0])
+    yield Case("through the door", door, (few, more), 2.0, 1_000)

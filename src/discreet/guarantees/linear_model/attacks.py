@@ -15,7 +15,7 @@ from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
-from discreet.guarantees.fits import fit_case
+from discreet.guarantees.fits import fit_case, loss_law
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
@@ -45,6 +45,10 @@ Pairs = tuple[Integers, Integers]
 SCHEMA = Schema(x=Real(-1, 1), z=Real(0, 4), y=Real(-2, 2), c=Categorical("a", "b"))
 PLANE = Schema(x=Real(0, 1), z=Real(0, 1))
 UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
+#: Why attacks on coefficients stay below the claim.
+MADE = (
+    "made from the noised equations, whose exact law is attacked beside it: what is made says less"
+)
 
 
 def table(*rows: tuple[float, float, float, str]) -> dict[str, Any]:
@@ -80,7 +84,8 @@ def on_equations(
     """The likelihood ratio of the noised vector: all that any attacker can use of it."""
     pair = tuple(totals(query, rows, unit) for rows in neighbours(unit))
     run = told_apart(law_of(query, measure, unit, share), *pair)
-    return Case(f"{query!r}, {unit}", run, pair, measure, 40_000)
+    law = loss_law(law_of(query, measure, unit, Fraction(1)), *pair)
+    return Case(f"{query!r}, {unit}", run, pair, measure, 100_000, law=law)
 
 
 def made_of(
@@ -122,10 +127,13 @@ def linear_regression() -> Iterator[Part]:
     options = {"rounding": 1e-6}
     asked = NormalEquations(["x"], "y"), PureDP(4)
     run = made_of(*asked, _slopes)
-    yield Case("the coefficients by AdaSSP", run, neighbours(UNITS[0]), 4.0, 8_000, options)
+    yield Case(
+        "the coefficients by AdaSSP", run, neighbours(UNITS[0]), 4.0, 8_000, options, reason=MADE
+    )
     run = made_of(*asked, _functional)
-    yield Case("the coefficients, functional", run, neighbours(UNITS[0]), 4.0, 8_000, options)
-    yield fit_case(LinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
+    pair = neighbours(UNITS[0])
+    yield Case("the coefficients, functional", run, pair, 4.0, 8_000, options, reason=MADE)
+    yield fit_case(LinearRegression(epsilon=16), PureDP(16), PLANE, {"x": 1.0, "z": 1.0}, "z")
 
 
 @attack("noisy-stats")
@@ -136,8 +144,8 @@ def noisy_stats() -> Iterator[Part]:
             yield on_equations(query, measure, unit)
     run = made_of(query, PureDP(3), _quotient)
     pair = neighbours(UNITS[0])
-    yield Case("the slope alone", run, pair, 3.0, 10_000, {"rounding": 1e-6})
-    yield fit_case(SimpleLinearRegression(epsilon=2), PureDP(2), PLANE, {"x": 1.0, "z": 1.0}, "z")
+    yield Case("the slope alone", run, pair, 3.0, 10_000, {"rounding": 1e-6}, reason=MADE)
+    yield fit_case(SimpleLinearRegression(epsilon=16), PureDP(16), PLANE, {"x": 1.0, "z": 1.0}, "z")
 
 
 @attack("functional-logistic-regression")
@@ -145,9 +153,9 @@ def logistic_regression() -> Iterator[Part]:
     for unit in UNITS:
         yield on_equations(NormalEquations(["x", "z"], "c", square=False), PureDP(1), unit)
         yield on_equations(NormalEquations(["x", "z"], by="c"), ApproxDP(2, "1/100"), unit)
-    model = LogisticRegression(method="functional", epsilon=2)
+    model = LogisticRegression(method="functional", epsilon=16)
     schema = Schema(x=Real(0, 1), c=Categorical("a", "b"))
-    yield fit_case(model, PureDP(2), schema, {"x": 1.0, "c": "b"}, "c")
+    yield fit_case(model, PureDP(16), schema, {"x": 1.0, "c": "b"}, "c")
 
 
 def medians_distribution(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
@@ -233,11 +241,11 @@ def theil_sen() -> Iterator[Part]:
         yield replaced_rows(2.0, rounds, score_sensitivity(UNITS[1], rounds))
     yield added_rows(2.0, score_sensitivity(UNITS[0], 1))
     # three rows on a flat line; a fourth, just beside them, turns the lines through it all the way down or up
-    step = PairedLines("x", "z", PureDP(3), UNITS[1], 1)
+    step = PairedLines("x", "z", PureDP(4), UNITS[1], 1)
     flat = (0.0, 0.001, 0.002)
     pair = tuple(
         {"x": np.array([*flat, 0.02]), "z": np.array([0.05, 0.05, 0.05, end])} for end in (0.0, 1.0)
     )
     door = through_the_door(step, None, PLANE, UNITS[1])
     options = {"score": lambda found: (found < 0.0501).sum(axis=1), "reuse": False}  # low medians
-    yield Case("one of four rows replaced, through the door", door, pair, 3.0, 4_000, options)
+    yield Case("one of four rows replaced, through the door", door, pair, 4.0, 4_000, options)

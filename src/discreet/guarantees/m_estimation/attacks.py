@@ -108,8 +108,8 @@ def reached(target: str, relation: Relation) -> Part:
 @attack("histogram-m-estimator")
 def histogram_m_estimator() -> Iterator[Part]:
     row = {"x": 1.0, "c": "a", "y": 1}
-    fast = HistogramMEstimator(GaussianNB(), bins={"x": 3}, epsilon=2)
-    yield fit_case(fast, PureDP(2), SCHEMAS["class"], row, target="y", trials=400)
+    fast = HistogramMEstimator(GaussianNB(), bins={"x": 3}, epsilon=4)
+    yield fit_case(fast, PureDP(4), SCHEMAS["class"], row, target="y", trials=400)
     for target, schema in SCHEMAS.items():
         for relation in RELATIONS:
             yield reached(target, relation)

@@ -11,9 +11,12 @@ import numpy.typing as npt
 
 from discreet.accounting import satisfies
 from discreet.audit.exact import statement
+from discreet.audit.law import Law
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Real
+from discreet.guarantees.erm.attacks import minimum_law
+from discreet.guarantees.erm.attacks_batches import table as erm_table
 from discreet.measures import ApproxDP, PureDP
 from discreet.models.inputs import plan_facts
 from discreet.publish import MaskedData, RowPerturbation
@@ -47,9 +50,9 @@ def masks(rows: Rows) -> Floats:
     return np.concatenate([made.X_.ravel(), made.y_])
 
 
-def weights() -> Callable[..., Floats]:
+def weights(epsilon: int) -> Callable[..., Floats]:
     """The noisy weights that masks are made from, many times: a mask says no more."""
-    asked = estimator()
+    asked = estimator(epsilon=epsilon)
     facts = plan_facts(asked, None, 1, None)
     step = asked._model()._step(facts)
 
@@ -58,6 +61,13 @@ def weights() -> Callable[..., Floats]:
         return np.array([step.run(rows).ravel() for _ in range(trials)])
 
     return run
+
+
+def weights_law(epsilon: int) -> Law | None:
+    """The exact law of these weights for one row, or none."""
+    asked = estimator(epsilon=epsilon)
+    plan = asked._model()._step(plan_facts(asked, None, 1, None))._perturbation
+    return minimum_law(plan, (erm_table([]), erm_table([(1.0, 0.0)])))
 
 
 def costs() -> Iterator[AuditResult]:
@@ -103,11 +113,17 @@ def masked_data() -> Iterator[Part]:
     yield made_without_rows()
     yield from costs()
     pair: Any = np.zeros((0, 2), np.int64), np.array([[2**20, 0]])
-    yield Case("weights of one row or none, ε = 1", weights(), pair, 1.0, 1_200)
+    yield Case(
+        "weights of one row or none, ε = 8", weights(8), pair, 8.0, 1_200, law=weights_law(8)
+    )
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = table(*few), table((0.5, 0), *few[1:])
     told = {"reuse": False}
-    yield Case("masks, one row's label is another, ε = 1", masks, pair, 1.0, _FITS, told)
+    words = (
+        "made from the noisy weights, attacked above: a mask says less; this looks for true labels"
+    )
+    title = "masks, one row's label is another, ε = 1"
+    yield Case(title, masks, pair, 1.0, _FITS, told, reason=words)
 
 
 def channel(numbers: int, **options: Any) -> RowPerturbation:
@@ -169,7 +185,7 @@ def refused() -> Iterator[AuditResult]:
 
 def whole_table(rows: npt.NDArray[np.int64], trials: int) -> Floats:
     """Publish all rows of a table, many times, as the step behind the door does it."""
-    of = channel(1, epsilon=2)
+    of = channel(1, epsilon=6)
     step, coded = PerturbedRows(of, len(rows)), CodedRows(rows, ("x0", "y"), of.schema)
     found = [step.run(coded) for _ in range(trials)]
     return np.array([np.concatenate([told["x0"], told["y"]]) for told in found])
@@ -188,10 +204,12 @@ def input_perturbation() -> Iterator[Part]:
     yield from _cases("grid", ((1, 1, 0), (1, 4, 0), (3, 2, 0), (6, 2, "1/100")))
     strange = channel(1, epsilon=1)
     odd = [((math.nan, 7.0), (1.0, 1.0)), ((math.inf, math.nan), (-1.0, 0.0))]
-    yield Case("cells of any kind, ε = 1", reports(strange), odd, 1.0, 10_000)
+    words = "a cell that is no number is taken for the middle, which is half as far from the ends"
+    yield Case("cells of any kind, ε = 1", reports(strange), odd, 1.0, 10_000, reason=words)
     top = 2**20
     pair = np.array([[top, 1], [0, 0]]), np.array([[0, 0], [0, 0]])
-    yield Case("a table of two rows, ε = 2", whole_table, pair, 2.0, 600)
+    words = "published in random order, which hides more; single reports are attacked above"
+    yield Case("a table of two rows, ε = 6", whole_table, pair, 6.0, 600, reason=words)
 
 
 @attack("input-perturbation-norm-gamma")

@@ -79,12 +79,17 @@ def weights() -> Iterator[Part]:
     )
     mechanism = _of(noisy_weights, epsilon=1.0, strength=strength)
     told = ScoreOnly(mechanism, _gamma_score(centres[0], centres[1], bound))
-    yield Case("noisy weights, ε = 1", told, pair, 1.0, 40_000, {"rounding": 1e-6})
+    options, words = (
+        {"rounding": 1e-6},
+        "this record moves the weights by half of what noise is for",
+    )
+    yield Case("noisy weights, ε = 1", told, pair, 1.0, 40_000, options, reason=words)
     for dimension in (2, 10):
         first, second = np.zeros(dimension), np.eye(dimension)[0] * bound
         told = ScoreOnly(partial(_gamma_noise, scale=bound), _gamma_score(first, second, bound))
         title = f"weights that move by all of 2/(λN), d = {dimension}, ε = 1"
-        yield Case(title, told, (first, second), 1.0, 40_000, {"rounding": 1e-6})
+        words = "" if dimension < 10 else "in ten dimensions noise is rarely along the move"
+        yield Case(title, told, (first, second), 1.0, 40_000, options, reason=words)
 
 
 def _gamma_noise(centre: Floats, trials: int, *, scale: float) -> Floats:
@@ -167,9 +172,9 @@ def without_labels() -> Iterator[Part]:
     pair = _changed((1.0, 0.0)), _changed((-1.0, 0.0))
     mechanism = _of(masked_data, epsilon=1.0)
     told = ScoreOnly(mechanism, lambda found: found[:, :, :-1])
-    yield Case(
-        "masked records, one record changed, ε = 1", told, pair, 1.0, 8_000, {"rounding": 1e-6}
-    )
+    title, options = "masked records, one record changed, ε = 1", {"rounding": 1e-6}
+    words = "made from the noisy weights of masking-weights: the records say less"
+    yield Case(title, told, pair, 1.0, 8_000, options, reason=words)
 
 
 @attack("masking-input-perturbation")

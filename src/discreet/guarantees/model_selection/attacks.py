@@ -202,7 +202,7 @@ NEIGHBOURS = [(0.2, 0)], [(0.2, 0), (0.7, 1)]
 @attack("private-search")
 def private_search() -> Iterator[Part]:
     yield from exact_searches()
-    run, claim = searches(Fraction(1))
+    run, claim = searches(Fraction(2))
     yield Case("behind the door, the score tells", run, NEIGHBOURS, claim, 1_000)
     for replay in replays():
         yield replay.result()

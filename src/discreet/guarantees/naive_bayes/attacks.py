@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.audit.law import Law
 from discreet.audit.registry import Case, Part, attack
 from discreet.dataset import PrivateDataset
+from discreet.guarantees.fits import answer_law
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.naive_bayes import CategoricalNB, GaussianNB, MixedNB
@@ -131,6 +133,20 @@ def fitted(kind: type, columns: tuple[str, ...], epsilon: float) -> Callable[...
     return mechanism
 
 
+def fitted_law(columns: tuple[str, ...], budget: Measure, rows: Rows) -> Law | None:
+    """The exact law of the vector that models of these rows, or none, are made from."""
+    schema = _schema(columns, 2)
+    query = Marginals(*(name for name in schema.base if name != "y"), by="y")
+    one, none = (
+        {
+            **{f"x{j}": np.array([row[j] for row in some]) for j in range(len(columns))},
+            "y": np.zeros(len(some), np.int64),
+        }
+        for some in (rows, ())
+    )
+    return answer_law(query, budget, schema, one, none, as_unit(ADD_REMOVE))
+
+
 @attack("naive-bayes")
 def naive_bayes() -> Iterator[Part]:
     for relation in (ADD_REMOVE, REPLACE_ONE):
@@ -146,5 +162,6 @@ def naive_bayes() -> Iterator[Part]:
         (MixedNB, ("real", "category")),
     ):
         person = (tuple(1.0 for _ in columns),)
-        title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 2"
-        yield Case(title, fitted(kind, columns, 2.0), ((), person), 2.0, 400)
+        title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 8"
+        law = fitted_law(columns, PureDP(8), person)
+        yield Case(title, fitted(kind, columns, 8.0), ((), person), 8.0, 400, law=law)

@@ -30,6 +30,7 @@ def noise_never_comes_twice() -> Iterator[Part]:
             0.0,
             4_000,
             {"fork": True},
+            reason="both inputs are equal: what is looked for is a draw that comes again",
         )
     with ThreadPoolExecutor(4) as pool:
         drawn = list(pool.map(lambda _: noise.random_bytes(16), range(64)))

@@ -19,6 +19,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Nearest
 from discreet.engines import open_engine
+from discreet.guarantees.fits import answer_law, loss_law
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.mechanisms import Distribution, Exponential, Gaussian, GaussianDistribution, Laplace
@@ -165,9 +166,11 @@ def coded_sums() -> Iterator[Part]:
             ratios[f"L1, {unit}"] = _ratio(found.l1, bound.l1)
             ratios[f"L2 squared, {unit}"] = _ratio(found.l2_squared, bound.l2_squared)
             if bound.l1 and unit.id_column is None:
-                run = told_apart(Laplace(1).distribution(bound), found.here, found.there)
+                noise = Laplace(1).distribution(bound)
+                run = told_apart(noise, found.here, found.there)
                 title = f"{query!r}, {unit}, Laplace noise"
-                yield Case(title, run, (found.here, found.there), 1.0, 20_000)
+                law = loss_law(noise, found.here, found.there)
+                yield Case(title, run, (found.here, found.there), 1.0, 60_000, law=law)
         where = max(ratios, key=lambda name: ratios[name])
         yield statement(
             repr(query),
@@ -187,8 +190,11 @@ def coded_sums() -> Iterator[Part]:
         pair = (table(((-1.0, 0.0, "a"),)), table(((3.0, 4.0, "b"),)))
         if unit.relation is ADD_REMOVE:
             pair = (table(()), table(((3.0, 4.0, "b"),) * unit.rows_per_person))
-        door = through_the_door(asked_query, PureDP(1), SCHEMA, unit)
-        yield Case(f"{asked_query!r}, {unit}, through the door", door, pair, 1.0, 1_000)
+        budget = PureDP(4)
+        door = through_the_door(asked_query, budget, SCHEMA, unit)
+        law = answer_law(asked_query, budget, SCHEMA, *pair, unit)
+        title = f"{asked_query!r}, {unit}, through the door"
+        yield Case(title, door, pair, budget, 1_000, law=law)
 
 
 def _ratio(found: int, bound: int) -> Fraction:
@@ -239,8 +245,8 @@ def exponential_quantile() -> Iterator[Part]:
                 yield worst(found, f"{query!r}, {unit}: its distribution")
     for unit, pair in SHARP.items():
         query = Quantile("n", "1/2")
-        door = through_the_door(query, PureDP(2), LONG, unit)
-        yield Case(f"{query!r}, {unit}, through the door", door, pair, 2.0, 2_500)
+        door = through_the_door(query, PureDP(4), LONG, unit)
+        yield Case(f"{query!r}, {unit}, through the door", door, pair, 4.0, 2_500)
 
 
 #: A column so long that few points are medians: one person makes the rest of them the better ones. That

@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.fits import fit_case, likelihood
+from discreet.guarantees.fits import fit_case, likelihood, loss_law
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, Distribution, PermuteAndFlip, mechanism_for
@@ -76,11 +76,10 @@ def vector_case(
 ) -> Case:
     """One noised vector against what it is charged; `distribution` weakens its noise."""
     unit = Unit(relation)
-    if distribution is None:
-        mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
-        assert isinstance(mechanism, AdditiveMechanism)
-        distribution = mechanism.distribution(query.sensitivity(SCHEMA, unit))
-    noise: Distribution = distribution
+    mechanism = mechanism_for(budget, query.sensitivity(SCHEMA, unit))
+    assert isinstance(mechanism, AdditiveMechanism)
+    stated = mechanism.distribution(query.sensitivity(SCHEMA, unit))
+    noise: Distribution = stated if distribution is None else distribution
     first, second = pair(relation)
     here, there = read(query, unit, first), read(query, unit, second)
     moved = np.flatnonzero(here != there)  # other coordinates say nothing
@@ -89,9 +88,9 @@ def vector_case(
         return noise.run(np.repeat(read(query, unit, rows)[moved][None], trials, axis=0))
 
     options = {"score": likelihood(noise, here[moved], there[moved])}
-    return Case(
-        f"{title}, {relation.value}", mechanism_of, (first, second), budget, 20_000, options
-    )
+    law = loss_law(stated, here, there)
+    title = f"{title}, {relation.value}"
+    return Case(title, mechanism_of, (first, second), budget, 40_000, options, law)
 
 
 @attack("joint-vector")
@@ -168,7 +167,7 @@ def private_choice() -> Iterator[Part]:
     # a tie, and one row from one candidate to the other: nothing separates two scores more
     tie = Best(Count(where="c == 0"), Count(where="c == 1"))
     pair = tuple({"x": np.zeros(2), "c": np.array([c, 1]), "v": np.zeros(2)} for c in (0, 1))
-    measures: tuple[Measure, ...] = PureDP(1), ZCDP("1/8")
+    measures: tuple[Measure, ...] = PureDP(2), ZCDP("1/2")
     for budget in measures:
         door = through_the_door(tie, budget, SCHEMA, REPLACE_ONE)
         yield Case(
@@ -231,14 +230,14 @@ def random_decision_forest() -> Iterator[Part]:
 def decision_tree() -> Iterator[Part]:
     for relation in RELATIONS:
         for kind, target in ((DecisionTreeClassifier, "c"), (DecisionTreeRegressor, "v")):
-            model, known = kind(epsilon=2, max_depth=2), facts(relation, target)
+            model, known = kind(epsilon=6, max_depth=2), facts(relation, target)
             yield whole_plan(model, known)
             made = model._plan(known, None)
             *levels, leaves = made.queries
             for level, query in enumerate(levels):
                 yield choice_result(f"{kind.__name__}, level {level}", query, relation)
             yield vector_case(f"{kind.__name__}, leaves", leaves, model._parts(known)[-1], relation)
-    stump = DecisionTreeClassifier(epsilon=2, max_depth=1)
+    stump = DecisionTreeClassifier(epsilon=16, max_depth=1)
     share = stump._parts(facts(ADD_REMOVE, "c"))[-1]
     yield fit_case(stump, share, SCHEMA, ROW, "c", told=slice(-1, None))
 
