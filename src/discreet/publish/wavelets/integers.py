@@ -48,7 +48,7 @@ class IntegerTransform:
     -------
     `apply` is exact: it equals the product of integer matrices, or raises for bounds, given in public, with
     which it could not be. Whatever is said about how far a row can move coefficients is computed from this
-    very matrix. Proof page: ``docs/proofs/wavelet_masks.md``.
+    very matrix. Proof page: ``docs/proofs/masks.md``.
     """
 
     bank: FilterBank

@@ -55,8 +55,8 @@ def forward(
     Examples
     --------
     >>> from discreet.publish.wavelets import HAAR
-    >>> forward([1.0, 3.0, 5.0, 5.0], HAAR).round(3)
-    array([ 2.828,  7.071, -1.414,  0.   ])
+    >>> forward([1.0, 3.0, 5.0, 7.0], HAAR).round(3)
+    array([ 2.828,  8.485, -1.414, -1.414])
     """
     moved = np.moveaxis(_read(values), axis, -1)
     size = padded_length(moved.shape[-1], bank, levels)
