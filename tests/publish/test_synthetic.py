@@ -231,6 +231,7 @@ def test_shares_are_the_nearest_distribution():
     assert math.isclose(found.sum(), 1.0)
     assert found[1] == 0
     assert (project_to_shares([-1.0, -5.0]) >= 0).all()
+    assert project_to_shares([1e18, -3e18, 1e17]).tolist() == [1, 0, 0]
 
 
 def chain(noise: float = 0.0) -> tuple[tuple[int, ...], list[Measured]]:
