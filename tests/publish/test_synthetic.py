@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import discreet as dp
 from discreet import testing
 from discreet.audit.membership import audit_scores
 from discreet.ledger import BudgetExceeded
-from discreet.publish import Synthesizer
+from discreet.publish import Synthesizer, report_utility
 from discreet.publish.synthetic.estimation import Measured, estimate, project_to_shares
 from discreet.publish.synthetic.junction import JunctionModel, model_size
 from discreet.publish.synthetic.layout import Layout, default_cuts, merge_cells
@@ -229,6 +231,7 @@ def test_shares_are_the_nearest_distribution():
     assert math.isclose(found.sum(), 1.0)
     assert found[1] == 0
     assert (project_to_shares([-1.0, -5.0]) >= 0).all()
+    assert project_to_shares([1e18, -3e18, 1e17]).tolist() == [1, 0, 0]
 
 
 def chain(noise: float = 0.0) -> tuple[tuple[int, ...], list[Measured]]:
@@ -279,6 +282,34 @@ def test_without_noise_the_model_has_the_marginals_that_were_measured():
     assert model_size(sizes, [part.columns for part in measured]) == sum(
         t.size for t in model.tables
     )
+
+
+def test_a_report_is_free_on_public_rows_and_charged_on_private_ones():
+    fitted = quick(rounds=0).fit(behind_a_door(people(2000)))
+    public = dp.PrivateDataset(people(2000), SCHEMA, unit=dp.PUBLIC)
+    found = report_utility(fitted, public)
+    assert len(found.errors) == 6
+    assert found.noise == 0
+    assert found.mean < 0.2
+    assert "pairs" in repr(found)
+    private = behind_a_door(people(2000))
+    with pytest.raises(ValueError, match="budget must be given"):
+        report_utility(fitted, private)
+    noised = report_utility(fitted, private, dp.ApproxDP(10, 1e-6))
+    assert abs(noised.mean - found.mean) < 0.1
+    with pytest.raises(BudgetExceeded):
+        report_utility(fitted, private, dp.PureDP(0.1))
+
+
+def test_the_guide_runs(tmp_path, monkeypatch, capsys):
+    page = Path(__file__).parents[2] / "docs" / "guides" / "synthetic.md"
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+        exec(compile(block, page.name, "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "5000 ['age', 'town', 'income', 'ill']"
+    assert "mean error of 6 pairs" in printed[-2]
 
 
 @pytest.mark.long

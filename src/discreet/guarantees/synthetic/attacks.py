@@ -138,8 +138,12 @@ def choice_result(
     """The distribution of draws over small neighbours, against what is charged for them."""
     unit = Unit(relation)
     found = (
-        exact(*(distribution_of(query, rows, unit, budget) for rows in sides), claim=budget)
-        for sides in neighbours(relation)
+        exact(
+            distribution_of(query, first, unit, budget),
+            distribution_of(query, second, unit, budget),
+            budget,
+        )
+        for first, second in neighbours(relation)
     )
     return worst(found, f"{title}, {relation.value}, small neighbours")
 

@@ -16,6 +16,7 @@ from discreet.publish.synthetic.junction import (
     find_cliques,
     hang_cliques,
 )
+from discreet.queries.sizes import MAX_ROWS
 
 #: A step that succeeds is followed by one this much longer.
 GROWTH = 1.05
@@ -67,16 +68,20 @@ def project_to_shares(counts: npt.ArrayLike) -> Floats:
     total = max(1.0, float(flat.sum()))
     ordered = np.sort(flat)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(flat) + 1)
-    last = int(np.flatnonzero(ordered > excess)[-1])
-    kept = np.maximum(flat - excess[last], 0.0)
+    above = np.flatnonzero(ordered > excess)
+    if len(above) == 0:  # numbers so large that 1 is lost beside them
+        return np.asarray(
+            (np.arange(len(flat)) == flat.argmax()).astype(np.float64).reshape(x.shape)
+        )
+    kept = np.maximum(flat - excess[above[-1]], 0.0)
     return np.asarray((kept / kept.sum()).reshape(x.shape))
 
 
 def estimate_total(measured: Sequence[Measured]) -> float:
-    """The number of rows, from what all noised marginals add up to; at least 1."""
+    """The number of rows, from what all noised marginals add up to; at least 1, at most MAX_ROWS."""
     sums = np.array([float(part.counts.sum()) for part in measured])
     weights = np.array([1 / (part.variance + 1e-12) for part in measured])
-    return max(1.0, float(sums @ weights / weights.sum()))
+    return min(max(1.0, float(sums @ weights / weights.sum())), float(MAX_ROWS))
 
 
 @final
@@ -124,7 +129,7 @@ class _Tree:
             parent, shared = self.parents[at], self.shared[at]
             if parent >= 0:
                 message = self.project(beliefs[at], at, shared)
-                message /= message.max()
+                message /= max(float(message.max()), SMALLEST)
                 sent[at] = message
                 beliefs[parent] *= self.spread(message, parent, shared)
         for at, (parent, shared) in enumerate(zip(self.parents, self.shared, strict=True)):
@@ -134,7 +139,7 @@ class _Tree:
                 # where nothing was sent nothing comes back
                 np.divide(reply, old, out=reply, where=old > 0)
                 beliefs[at] *= self.spread(reply, at, shared)
-            beliefs[at] /= beliefs[at].sum()
+            beliefs[at] /= max(float(beliefs[at].sum()), SMALLEST)
         return beliefs
 
 

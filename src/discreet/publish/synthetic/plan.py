@@ -14,16 +14,19 @@ from discreet.ledger.caps import rho_cap
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts, Question
 from discreet.publish.synthetic.junction import Clique
-from discreet.publish.synthetic.layout import Layout
+from discreet.publish.synthetic.layout import DEFAULT_BINS, Layout
 from discreet.queries import CellCounts, FarMarginals, Joint
 from discreet.rational import as_integer
 
 #: Shares of ρ (or ε): counts of each column; choosing the tree, measuring it; each round's choice, measuring.
-FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 30, 5, 35, 3, 27
+FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 20, 5, 35, 3, 27
 #: How many marginals a round measures.
 PER_ROUND = 6
 #: Rounds after the tree, unless something else is asked for: none below this ρ, where they don't pay.
 DEFAULT_ROUNDS, LEAST_RHO = 2, Fraction(1, 200)
+
+#: Cells of a column of numbers, unless something else is asked for, and from which ρ on there are more.
+MORE_BINS, RHO_FOR_MORE_BINS = 32, Fraction(1, 10)
 
 WORKLOADS = ("all-2way", "all-3way", "joint")
 
@@ -145,11 +148,20 @@ def split_budget(measure: Measure, shares: Sequence[int]) -> tuple[Measure, ...]
 
 def default_rounds(measure: Measure) -> int:
     """How many rounds follow the tree: from public facts alone."""
+    return DEFAULT_ROUNDS if _size_of(measure) >= LEAST_RHO else 0
+
+
+def default_bins(measure: Measure) -> int:
+    """Into how many cells a column of numbers is cut: more where noise leaves them apart."""
+    return MORE_BINS if _size_of(measure) >= RHO_FOR_MORE_BINS else DEFAULT_BINS
+
+
+def _size_of(measure: Measure) -> Fraction | float:
+    """What a budget is worth, as a ρ."""
     assert isinstance(measure, PureDP | ApproxDP)
     if isinstance(measure.epsilon, float):
-        return DEFAULT_ROUNDS
-    rho = measure.epsilon**2 / 2 if isinstance(measure, PureDP) else find_rho(measure)
-    return DEFAULT_ROUNDS if rho >= LEAST_RHO else 0
+        return math.inf
+    return measure.epsilon**2 / 2 if isinstance(measure, PureDP) else find_rho(measure)
 
 
 def make_recipe(

@@ -21,8 +21,8 @@ from discreet.models.privacy import FitPrivacy
 from discreet.models.shares import together
 from discreet.noise import entropy
 from discreet.publish.synthetic.fitting import Fitted, fit_joint, fit_marginals, refine
-from discreet.publish.synthetic.layout import DEFAULT_BINS, Layout
-from discreet.publish.synthetic.plan import make_recipe
+from discreet.publish.synthetic.layout import Layout
+from discreet.publish.synthetic.plan import default_bins, make_recipe
 from discreet.rational import as_integer, rational
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -57,8 +57,9 @@ class Synthesizer:
         such tuples to whole weights. ``"joint"`` counts all combinations of cells at once, for few columns.
     target : str, optional
         A column of categories that the rows will be used to predict: every pair is measured with it.
-    bins : int or mapping of name to int or cuts
-        Into how many cells columns of numbers are cut at most, or where. Cuts must be public, or bought.
+    bins : int or mapping of name to int or cuts, optional
+        Into how many cells columns of numbers are cut at most, or where; by default 16, or 32 with a large
+        budget. Cuts must be public, or bought.
     rounds : int, optional
         How many times six further marginals are measured after the tree; by default 2, or 0 where the
         budget is too small for them to pay.
@@ -75,6 +76,8 @@ class Synthesizer:
         The probabilities of the cells of each clique of columns.
     total_ : float
         The number of rows, estimated from noised counts; the public one under replace-one.
+    layout_ : Layout
+        The cells of each column.
     measured_ : tuple of tuples of str
         The marginals that were measured, in order.
     privacy_ : FitPrivacy
@@ -107,7 +110,7 @@ class Synthesizer:
         *,
         workload: Any = "all-2way",
         target: str | None = None,
-        bins: int | Mapping[str, Any] = DEFAULT_BINS,
+        bins: int | Mapping[str, Any] | None = None,
         rounds: int | None = None,
         max_cells: int = DEFAULT_MAX_CELLS,
         constraints: Sequence[Expression | str] = (),
@@ -139,7 +142,8 @@ class Synthesizer:
             raise ValueError("target must be the name of a column of categories of this table.")
         for condition in self.constraints:
             condition.condition(schema)
-        layout = Layout.from_schema(schema, names, self.bins)
+        bins = default_bins(self.measure) if self.bins is None else self.bins
+        layout = Layout.from_schema(schema, names, bins)
         features = tuple(name for name in names if name != self.target)
         facts = Facts(schema, unit, features, self.target, rows)
         recipe = make_recipe(facts, layout, self.measure, self.workload, self.rounds)
@@ -160,7 +164,7 @@ class Synthesizer:
             else:
                 fitted = fit_joint(recipe, door, rows)
             entry = door.entry
-        self._fitted, self._layout, self._schema = fitted, recipe.layout, plan.facts.schema
+        self._fitted, self.layout_, self._schema = fitted, recipe.layout, plan.facts.schema
         self.model_, self.total_ = fitted.model, fitted.total
         names = list(recipe.layout.columns)
         self.measured_ = tuple(tuple(names[c] for c in part.columns) for part in fitted.measured)
@@ -208,7 +212,7 @@ class Synthesizer:
                     "true of the table?"
                 )
             groups = self._fitted.model.draw(size, random)
-            made = self._layout.decode(refine(self._fitted, groups, random), random)
+            made = self.layout_.decode(refine(self._fitted, groups, random), random)
             kept = np.flatnonzero(self._satisfied(made, size))[:lacking]
             found.append({name: cells[kept] for name, cells in made.items()})
             lacking, drawn = lacking - len(kept), drawn + size
@@ -227,7 +231,7 @@ class Synthesizer:
     def marginal(self, *columns: str) -> npt.NDArray[np.float64]:
         """The model's probabilities of combinations of these columns' cells: one axis for each column."""
         self._check_fitted()
-        names = list(self._layout.columns)
+        names = list(self.layout_.columns)
         if not columns or len(set(columns)) != len(columns) or not set(columns) <= set(names):
             raise ValueError(f"columns must be different ones of: {', '.join(names)}.")
         places = [names.index(name) for name in columns]

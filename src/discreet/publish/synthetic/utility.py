@@ -1,0 +1,101 @@
+"""How well a synthetic table's model keeps the marginals of a table: on public rows, or charged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, final
+
+import numpy as np
+
+from discreet.dataset import PrivateDataset
+from discreet.measures import Measure, PureDP
+from discreet.publish.synthetic.estimation import project_to_shares
+from discreet.publish.synthetic.synthesizer import Synthesizer
+from discreet.queries import CellCounts, Joint
+
+__all__ = ["UtilityReport", "report_utility"]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class UtilityReport:
+    """Total-variation distances between a model and a table, by pair of columns.
+
+    Attributes
+    ----------
+    errors : mapping of pairs of names to float
+        0 where the shares of all combinations of cells agree, 1 where they have none in common.
+    noise : float
+        About how much of a mean error is the noise of this report alone; 0 on public rows.
+    is_private : bool
+        Whether the table was private, and its counts noised.
+    """
+
+    errors: Mapping[tuple[str, str], float]
+    noise: float
+    is_private: bool
+
+    @property
+    def mean(self) -> float:
+        """The mean error of all pairs."""
+        return float(np.mean(list(self.errors.values())))
+
+    @property
+    def worst(self) -> tuple[str, str]:
+        """The pair with the largest error."""
+        return max(self.errors, key=lambda pair: self.errors[pair])
+
+    def __repr__(self) -> str:
+        a, b = self.worst
+        told = f", about {self.noise:.3g} of it noise" if self.noise else ""
+        return (
+            f"mean error of {len(self.errors)} pairs: {self.mean:.3g}{told}\n"
+            f"largest: {self.errors[a, b]:.3g} ({a}, {b})"
+        )
+
+
+def report_utility(
+    fitted: Synthesizer, data: PrivateDataset, budget: Measure | None = None
+) -> UtilityReport:
+    """Compare a fitted model with a table, pair by pair.
+
+    How good a classifier trained on made-up rows is on real ones, `models.metrics.private_score` tells.
+
+    Parameters
+    ----------
+    fitted : Synthesizer
+    data : PrivateDataset
+        With the columns of the fit; public rows, or private ones.
+    budget : Measure, optional
+        What the report may cost; needed for private rows.
+
+    Privacy
+    -------
+    One noised vector of counts of all pairs, charged to the data set's ledger: see `CellCounts`. Nothing is
+    charged on public rows. Proof page: ``docs/proofs/synthetic.md``.
+    """
+    layout = fitted.layout_
+    if budget is None:
+        if not data.unit.is_public:
+            raise ValueError(
+                "budget must be given for private rows, as in dp.PureDP(0.1): a report reads them, too."
+            )
+        budget = PureDP(math.inf)
+    names = [name for name in layout.columns if name in data.schema]
+    if names != list(layout.columns) or len(names) < 2:
+        raise ValueError("data must have the columns of the fit, two or more.")
+    pairs = list(combinations(range(len(names)), 2))
+    query = Joint(*(CellCounts(layout.axes[a], layout.axes[b]) for a, b in pairs))
+    release = data.release(query, budget)
+    errors, noises = {}, []
+    for (a, b), counts, error in zip(pairs, release.value, release.stderr, strict=True):
+        shares = project_to_shares(counts)
+        model = fitted.marginal(names[a], names[b]).ravel()
+        errors[names[a], names[b]] = float(abs(shares - model).sum() / 2)
+        total: Any = max(1.0, float(np.sum(counts)))
+        # half the mean size of normal noise in each cell; projecting takes some of it away
+        noises.append(min(1.0, float(np.sum(error)) / total / math.sqrt(2 * math.pi)))
+    return UtilityReport(errors, float(np.mean(noises)), not data.unit.is_public)
