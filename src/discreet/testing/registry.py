@@ -12,6 +12,7 @@ from discreet.columns import Nearest
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import AdditiveMechanism, Distribution, LocalMechanism
+from discreet.publish.privelet import Ranges
 from discreet.queries import Query
 
 __all__ = [
@@ -129,6 +130,8 @@ SEVERAL: tuple[Query, ...] = (
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
     queries.BestSplit("x", {"y": [1.5]}, criterion="variance", by="c"),
+    Ranges("x", bins=12),
+    Ranges("x", "c", bins=6, strategy="haar", where="y >= 1"),
 )
 
 

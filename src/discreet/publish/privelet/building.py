@@ -111,7 +111,7 @@ def _merge(
     found = []
     for place, axis in enumerate(axes):
         others = tuple(k for k in range(shares.ndim) if k != place)
-        used = (shares > 0).any(axis=others)
+        used = np.asarray((shares > 0).any(axis=others))
         used[[0, -1]] = True
         kept = np.flatnonzero(used)
         # an unmeasured level has the λ of the next finer one that is measured

@@ -110,7 +110,7 @@ class Ranges(Query):
         elif isinstance(workload, Sequence) and workload:
             pairs = tuple(tuple(pair) for pair in workload)
             if all(len(pair) == 2 for pair in pairs) and len(self.names) == 1:
-                return pairs  # type: ignore[return-value]
+                return pairs
         raise ValueError(
             'workload must be "ranges", "prefixes" or "cells", or, for a single column, a list of pairs '
             f"(lower, upper), got {workload!r}."
@@ -190,7 +190,13 @@ def _read_strategy(strategy: Any) -> Strategy:
 
 @final
 class PreparedRanges(Prepared):
-    """A design with its price, ready to measure one histogram."""
+    """A design with its price, ready to measure one histogram.
+
+    Attributes
+    ----------
+    design : Design
+        What is measured with which noise.
+    """
 
     error_needs_rows = False
 
@@ -205,12 +211,12 @@ class PreparedRanges(Prepared):
         facts = Facts(unit.rows_per_person, is_replaced, rows if known else None)
         cells = tuple(len(scale.labels) for scale in self._scales)
         workloads = tuple(self._workload(query, scale) for scale in self._scales)
-        self.measure, self._design = _plan(query.strategy, cells, workloads, facts, budget, unit)
-        self.event = self._design.event
-        if not self._design.distributions:
+        self.measure, self.design = _plan(query.strategy, cells, workloads, facts, budget, unit)
+        self.event = self.design.event
+        if not self.design.distributions:
             self.measure = PureDP(0)
         self.note = (
-            f"{self._design.name}, root mean squared error {self._rms():.4g} over the workload"
+            f"{self.design.name}, root mean squared error {self._rms():.4g} over the workload"
         )
 
     @staticmethod
@@ -222,24 +228,24 @@ class PreparedRanges(Prepared):
         return query.workload
 
     def _rms(self) -> float:
-        return math.sqrt(max(0.0, self._design.error))
+        return math.sqrt(max(0.0, self.design.error))
 
     def _of_a_cell(self) -> float:
         ones = [np.array([1]) for _ in self._scales]
         zeros = [np.array([0]) for _ in self._scales]
-        return math.sqrt(max(0.0, float(self._design.variances(zeros, ones)[0])))
+        return math.sqrt(max(0.0, float(self.design.variances(zeros, ones)[0])))
 
     def expected_error(self, rows: int) -> float:
         return self._of_a_cell()
 
     def answer(self, engine: Engine) -> Answer:
         counts = engine.totals(self._coded)[:, 0]
-        cells = self._design.run(counts.reshape([len(scale.labels) for scale in self._scales]))
-        value = RangesValue(cells, self._scales, self._design)
+        cells = self.design.run(counts.reshape([len(scale.labels) for scale in self._scales]))
+        value = RangesValue(cells, self._scales, self.design)
         stderr = self._of_a_cell()
 
         def interval(level: float) -> NoiseInterval:
-            width = self._design.half_width(level) * stderr
+            width = self.design.half_width(level) * stderr
             return NoiseInterval(cells - width, cells + width, level, "value")
 
         return Answer(value, stderr, None, interval)

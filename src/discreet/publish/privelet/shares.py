@@ -92,7 +92,7 @@ def _climb(
             small[(-1,) * x.ndim] = False  # without the cells themselves there would be no estimate
             x = np.where(small, 0.0, x)
             x /= x.sum()
-    return x
+    return np.asarray(x)
 
 
 def node_shares(axes: Sequence[Axis], energies: Floats, moved: Floats) -> Floats:

@@ -174,7 +174,8 @@ class RangesValue:
         falling = np.minimum.accumulate(deficit[::-1])[::-1]
         place = (_first(rising >= 0, last) + _first(falling >= 0, last)) // 2
         if scale.edges is None:
-            return QuantileValue(*(scale.labels[k] for k in (place, low, high)), level)
+            labels = scale.labels
+            return QuantileValue(labels[place], labels[low], labels[high], level)
         before, after = (deficit[place - 1] if place else -q * self.cells.sum()), deficit[place]
         share = min(1.0, max(0.0, -before / (after - before))) if after > before else 0.5
         edges = scale.edges
