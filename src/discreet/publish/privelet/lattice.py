@@ -118,11 +118,43 @@ def _orthonormal(children: int) -> Floats:
 
 
 def projected(values: Floats, axes: Sequence[Axis], factors: Floats) -> Floats:
-    """Σ factors·(Q ⊗ ... ⊗ Q) applied to padded cells, in linear time."""
-    coefficients = forward(values, axes)
+    """Σ factors·(Q ⊗ ... ⊗ Q) applied to padded cells, in linear time.
+
+    Along each axis Q_l of a vector is a number for each node of level l: its mean less that of its parent.
+    """
+    for place, axis in enumerate(axes):
+        values = np.moveaxis(_pyramid(np.moveaxis(values, place, 0), axis), 0, place)
+    starts = [np.cumsum([0, *_nodes(axis)]) for axis in axes]
     for levels in levels_of(axes):
-        coefficients[on_nodes(axes, levels)] *= factors[levels]
-    return inverse(coefficients, axes)
+        here = tuple(slice(s[k], s[k + 1]) for s, k in zip(starts, levels, strict=True))
+        values[here] *= factors[levels]
+    for place, axis in enumerate(axes):
+        values = np.moveaxis(_collapse(np.moveaxis(values, place, 0), axis), 0, place)
+    return values
+
+
+def _nodes(axis: Axis) -> list[int]:
+    return [axis.padded // size for size in axis.sizes]
+
+
+def _pyramid(values: Floats, axis: Axis) -> Floats:
+    """Means of nodes less those of their parents, level by level from the root, along the first axis."""
+    means = [values]
+    for children in reversed(axis.branching):
+        means.append(means[-1].reshape(-1, children, *values.shape[1:]).mean(axis=1))
+    means.reverse()
+    pairs = zip(means, means[1:], axis.branching, strict=False)
+    details = [finer - np.repeat(coarser, b, axis=0) for coarser, finer, b in pairs]
+    return np.concatenate([means[0], *details])
+
+
+def _collapse(pyramid: Floats, axis: Axis) -> Floats:
+    """The sum of all levels, each spread over its cells."""
+    found, at = pyramid[:1], 1
+    for children, count in zip(axis.branching, _nodes(axis)[1:], strict=True):
+        found = np.repeat(found, children, axis=0) + pyramid[at : at + count]
+        at += count
+    return found
 
 
 def on_nodes(axes: Sequence[Axis], levels: tuple[int, ...]) -> tuple[slice, ...]:

@@ -55,7 +55,9 @@ class Scale:
         flags = np.zeros(len(self.labels), bool)
         if asked is None:
             flags[:] = True
-        elif isinstance(asked, tuple) and len(asked) == 2 and self.is_ordered:
+        elif isinstance(asked, tuple):  # a pair; other lists of values are lists
+            if len(asked) != 2:
+                raise ValueError(f"column {self.name!r}: a range is a pair (lower, upper).")
             flags[slice(*self.between(*asked))] = True
         elif isinstance(asked, Iterable) and not isinstance(asked, str | bytes):
             for value in asked:

@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Cells with padding that a design may have.
 MAX_PADDED = 2**23
+#: Children of a node whose differences are measured.
+MAX_BANDS = 64
 #: Besides its workload, a little of every cell counts: so no level is left without any measurement.
 EVERY_CELL = 1e-6
 
@@ -82,7 +84,10 @@ class Strategy(ABC):
 
 @lru_cache(maxsize=64)
 def _choose(strategy: Strategy, problem: Problem) -> Design:
-    return min(strategy.designs(problem), key=lambda design: design.error)
+    found = list(strategy.designs(problem))
+    least = min(design.error for design in found)
+    # of those that are as good, the first: the simplest
+    return next(design for design in found if design.error <= least * (1 + 1e-6))
 
 
 @final
@@ -104,7 +109,7 @@ class Tree(Strategy):
     ----------
     branching : int or sequence of int, optional
         Children of each node, or of the nodes of each level from the root down; the best by default.
-        Of several ordered columns, each has this tree. Columns without order have one node for each value.
+        Of several ordered columns, each has this tree. Columns without order have the root and their values.
     split : "optimal" or "equal"
         How the budget is split over levels; "equal" gives each the same, the root too.
 
@@ -156,6 +161,8 @@ class Haar(Strategy):
 
     def __init__(self, bands: int | Sequence[int] | None = None, *, split: str = "optimal") -> None:
         object.__setattr__(self, "bands", _read_branching(bands))
+        if self.bands is not None and np.max(self.bands) > MAX_BANDS:
+            raise ValueError(f"bands must be at most {MAX_BANDS}: more of them have more noise.")
         object.__setattr__(self, "split", _read_split(split))
 
     def designs(self, problem: Problem) -> Iterator[Design]:
@@ -234,7 +241,7 @@ def _forests(
     """Trees over the columns: those that were asked for, or the candidates."""
     each: list[list[tuple[int, ...]]] = []
     for cells, workload in zip(problem.cells, problem.workloads, strict=True):
-        if workload == ALL_OR_ONE:
+        if workload == ALL_OR_ONE and candidates is _heights:
             each.append([(cells,) if cells > 1 else ()])
         elif branching is not None:
             each.append([_uniform(cells, branching)])
