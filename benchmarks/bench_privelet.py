@@ -1,7 +1,7 @@
 """Mean squared errors of random ranges: cells, filter banks, Haar wavelets, trees, and the automatic choice.
 
-Run ``python benchmarks/bench_privelet.py``. Expected errors are closed forms (for filter banks over 256 ranges);
-draws of the very noise that is released check them. The exit status is the number of bars missed.
+Run ``python benchmarks/bench_privelet.py``. Expected errors are closed forms (for filter banks over 256
+ranges); draws of the very noise that is released check them. The exit status is the number of bars missed.
 """
 
 from __future__ import annotations

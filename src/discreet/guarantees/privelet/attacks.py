@@ -1,4 +1,4 @@
-"""Attacks on histograms whose noise is shaped: every neighbour of small tables, exactly, and the door itself."""
+"""Attacks on histograms whose noise is shaped: every neighbour of small tables, exactly, and the door."""
 
 from __future__ import annotations
 

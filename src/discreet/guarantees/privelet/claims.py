@@ -11,7 +11,7 @@ CLAIMS = (
     Claim(
         name="privelet",
         statement="Node counts of trees, Haar coefficients and coefficients of filter banks of a histogram, "
-        "with discrete Laplace noise whose scale at each level is the level's sensitivity over its share of ε, "
+        "with discrete Laplace noise whose scale at each level is its sensitivity over its share of ε, "
         "are ε-DP together; with rounded Gaussian noise they cost one Gaussian event.",
         unit="add/remove and replace-one, with or without ids and max_rows",
         measure="PureDP, or as the Gaussian event says",
