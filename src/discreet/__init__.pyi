@@ -20,6 +20,7 @@ from discreet.measures import GaussianDP as GaussianDP
 from discreet.measures import PureDP as PureDP
 from discreet.measures import Renyi as Renyi
 from discreet.measures import convert as convert
+from discreet.publish.privelet import Ranges as Ranges
 from discreet.queries import Bounds as Bounds
 from discreet.queries import Count as Count
 from discreet.queries import Gram as Gram

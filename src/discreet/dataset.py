@@ -156,7 +156,7 @@ class PrivateDataset:
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
             stderr = error(1 if guess is None else guess)
-        return Plan(asked, prepared.event, prepared.measure, stderr, error)
+        return Plan(asked, prepared.event, prepared.measure, stderr, error, prepared.note)
 
     @former_keyword("how", "budget")
     def release(self, query: Query, budget: Budget) -> Release:

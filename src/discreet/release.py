@@ -85,6 +85,8 @@ class Plan:
     stderr : number or array or None
         The expected standard error; None where it depends on the number of rows and none was given
         (use ``expected_error(rows)``), and for selections and steps.
+    note : str
+        What was chosen from public facts, such as how a histogram is measured; empty where nothing was.
     """
 
     asked: Any
@@ -92,6 +94,7 @@ class Plan:
     measure: Measure | None
     stderr: Any
     _error: Callable[[int], Any] | None = field(repr=False)
+    note: str = ""
 
     def expected_error(self, rows: int) -> Any:
         """The expected standard error if there were `rows` rows, spread evenly over the groups."""
@@ -101,4 +104,5 @@ class Plan:
 
     def __repr__(self) -> str:
         error = "" if self.stderr is None else f", stderr={_show(self.stderr)}"
-        return f"Plan({self.asked!r}, {self.measure!r}, {self.event!r}{error})"
+        note = f", {self.note}" if self.note else ""
+        return f"Plan({self.asked!r}, {self.measure!r}, {self.event!r}{error}{note})"

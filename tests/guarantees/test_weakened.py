@@ -22,6 +22,7 @@ from weakened import (
     answers_without_noise,
     blocks_with_a_tenth_of_the_noise,
     cells_of_half_the_sensitivity,
+    cells_that_are_never_apart,
     choices_of_twice_the_epsilon,
     curves_of_half_the_epsilon,
     directions_of_twice_the_epsilon,
@@ -46,6 +47,10 @@ from weakened import (
     narrow_stairs,
     noise_for_half_the_distance,
     noise_for_one_node,
+    ranges_of_persons_with_one_row,
+    ranges_that_forget_a_level,
+    ranges_that_forget_where_a_row_came_from,
+    ranges_with_a_third_of_the_noise,
     reports_without_a_second_blur,
     residuals_of_twice_the_size,
     rounds_at_the_price_of_one,
@@ -55,6 +60,7 @@ from weakened import (
     scores_of_squared_distances,
     scores_with_half_the_noise,
     scores_without_noise,
+    wavelets_with_one_weight,
 )
 
 from discreet import testing
@@ -153,6 +159,12 @@ WEAKENED = [
     ("synthetic-tables", half_the_gaussian_noise),
     ("synthetic-tables", answers_with_a_quarter_of_the_noise),
     ("synthetic-tables", rounds_beside_the_budget),
+    ("privelet", ranges_that_forget_a_level),
+    ("privelet", ranges_of_persons_with_one_row),
+    ("privelet", ranges_that_forget_where_a_row_came_from),
+    ("privelet", wavelets_with_one_weight),
+    ("privelet", cells_that_are_never_apart),
+    ("privelet", ranges_with_a_third_of_the_noise),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -40,6 +41,9 @@ from discreet.noise import bingham, entropy
 from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
 from discreet.publish.synthetic import plan as synthetic_plan
+from discreet.publish.privelet import building
+from discreet.publish.privelet.designs import Design
+from discreet.publish.privelet.facts import Facts
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import CellCounts, FarMarginals, Mean, Quantile, residuals
 from discreet.queries import choice as choice_query
@@ -439,3 +443,46 @@ def rounds_beside_the_budget(patch):
         return (*tree, *honest(measure, shares)[3:])
 
     patch.setattr(synthetic_plan, "split_budget", split)
+
+
+def ranges_that_forget_a_level(patch):
+    honest = building.compose
+    patch.setattr(building, "compose", lambda parts: honest(parts[:-1] or parts))
+
+
+def ranges_of_persons_with_one_row(patch):
+    honest = Facts.moved
+    patch.setattr(Facts, "moved", lambda facts, *rest: honest(replace(facts, rows=1), *rest))
+
+
+def ranges_that_forget_where_a_row_came_from(patch):
+    honest = Facts.moved
+    patch.setattr(
+        Facts, "moved", lambda facts, *rest: honest(replace(facts, is_replaced=False), *rest)
+    )
+
+
+def wavelets_with_one_weight(patch):
+    patch.setattr(building, "_one_row", lambda axis, level: 1)
+
+
+def cells_that_are_never_apart(patch):
+    honest = building.farthest
+    patch.setattr(
+        building,
+        "farthest",
+        lambda precision, entries, facts: honest(
+            precision, entries, replace(facts, is_replaced=False)
+        ),
+    )
+
+
+def ranges_with_a_third_of_the_noise(patch):
+    """What is planned and charged is right: only what is really told shows it."""
+
+    def run(design, counts):
+        exact = design.measure(counts)
+        noised = [d.run(integers) for d, integers in zip(design.distributions, exact, strict=True)]
+        return design.estimate([a + (b - a) // 3 for a, b in zip(exact, noised, strict=True)])
+
+    patch.setattr(Design, "run", run)

@@ -52,6 +52,8 @@ class Prepared(ABC):
     measure: Measure
     #: Whether the standard error depends on the number of rows.
     error_needs_rows: bool
+    #: What was chosen on the way, in words; shown with the plan.
+    note: str = ""
 
     @abstractmethod
     def expected_error(self, rows: int) -> Any:

@@ -12,6 +12,7 @@ from discreet.columns import Nearest
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
 from discreet.mechanisms import AdditiveMechanism, Distribution, LocalMechanism
+from discreet.publish.privelet import Ranges
 from discreet.queries import Query
 
 __all__ = [
@@ -134,6 +135,8 @@ SEVERAL: tuple[Query, ...] = (
     queries.FarMarginals(
         [[queries.Axis("x", (1,)), queries.Axis("c")], [queries.Axis("c")]], draws=2
     ),
+    Ranges("x", bins=12),
+    Ranges("x", "c", bins=6, strategy="haar", where="y >= 1"),
 )
 
 

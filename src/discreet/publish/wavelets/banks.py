@@ -94,9 +94,9 @@ class FilterBank:
         low = found[0]
         for done in range(1, as_integer(level, "level", minimum=1)):
             step = self.bands**done
-            wide = np.zeros((self.bands, (self.length - 1) * step + 1))
-            wide[:, ::step] = np.array(self.taps)
-            found = np.array([np.convolve(row, low) for row in wide])
+            found = np.zeros((self.bands, (self.length - 1) * step + len(low)))
+            for place, taps in enumerate(np.array(self.taps).T):
+                found[:, place * step : place * step + len(low)] += taps[:, None] * low
             low = found[0]
         return found
 
