@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from fractions import Fraction
 
 import duckdb
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet import events, queries, testing
+from discreet import events, mechanisms, queries, testing
+from discreet.engines import open_engine
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
 
@@ -213,6 +215,22 @@ def test_no_rows_release_no_keys_and_no_bounds():
     assert release.labels == []
     assert release.value.shape == (0,)
     assert data.release(dp.Bounds("x"), dp.PureDP(0.1)).value == (-1.0, 1.0, False)
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_bounds_are_drawn_with_the_noise_that_is_charged(epsilon):
+    """A range just below the threshold passes as often as the noise says, and not always alike."""
+    schema, unit = dp.Schema(u=dp.Real()), dp.Unit()
+    query = dp.Bounds("u")
+    prepared = query.prepare(dp.PureDP(epsilon), schema, unit, None)
+    noise = mechanisms.LaplaceDistribution(Fraction(1, epsilon))
+    ranges = query.coded(schema, unit).groups
+    least = math.floor(noise.half_width(1 - dp.Bounds.RISK / ranges))
+    engine = open_engine({"u": np.array([5.0] * 100 + [1000.0] * least)}, schema, unit)
+    passed = [prepared.answer(engine).value.upper == 1024.0 for _ in range(900)]
+    q = math.exp(-epsilon)
+    stated = q / (1 + q)  # P(noise >= 1)
+    assert abs(np.mean(passed) - stated) < 5 * math.sqrt(stated * (1 - stated) / 900)
 
 
 def test_bought_bounds_enclose_most_rows_and_can_be_declared():

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet import accounting
 from discreet.audit.registry import Case, Part, attack
+from discreet.guarantees.cluster.attacks_blocks import released_blocks
 from discreet.guarantees.fits import (
     RELATIONS,
     ROW,
@@ -95,5 +96,6 @@ def k_means_blocks() -> Iterator[Part]:
         yield blocks_case(relation, PureDP(2))
         model = KMeans(2, method="sample_aggregate", epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
+    yield from released_blocks()
     single = KMeans(1, method="sample_aggregate", epsilon=2.0, random_state=0)
     yield fit_case(single, PureDP(2), SCHEMA, ROW, trials=400)
