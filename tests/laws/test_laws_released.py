@@ -168,3 +168,11 @@ def test_signs_of_the_tilt_fall_both_ways() -> None:
     assert isinstance(plan.inner, events.LaplaceObjective)
     share = float((plan.draws(400) > 0).mean())
     assert abs(share - 0.5) < 6 * math.sqrt(0.25 / 800)
+
+
+@pytest.mark.parametrize("chosen", DISTRIBUTIONS, ids=repr)
+def test_noise_falls_on_both_sides_of_the_same_number(chosen: mechanisms.Distribution) -> None:
+    if isinstance(chosen, mechanisms.NoNoise):
+        return
+    drawn = np.array([chosen.run(np.zeros(1, np.int64))[0] for _ in range(80)])
+    assert drawn.min() < 0 < drawn.max()

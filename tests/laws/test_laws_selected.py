@@ -164,3 +164,11 @@ def test_numbers_of_a_sparse_vector_carry_noise_of_their_own() -> None:
     stated = mechanisms.LaplaceDistribution(Fraction(scale)).expected_error()
     assert 0.75 < np.std(told) / stated < 1.3
     assert abs(np.corrcoef(told[1:], told[:-1])[0, 1]) < 0.35
+
+
+def test_every_stream_draws_its_own_threshold_and_every_answer_its_own_noise() -> None:
+    noisy = {SparseVector(1).start(0)._noisy for _ in range(60)}
+    assert len(noisy) > 3
+    # one stream, one answer at the threshold, many times: it falls on both sides
+    stream = SparseVector(2, cutoff=100).start(3)
+    assert len({stream.feed(3) is None for _ in range(100)}) == 2

@@ -6,8 +6,8 @@ The code object of the function is exchanged, so whoever imported the function r
 from __future__ import annotations
 
 import ast
-import gc
 import importlib
+from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -91,6 +91,21 @@ def _code_of(tree: ast.Module, path: str, name: str, line: int) -> CodeType:
     raise LookupError(f"no function {name} at line {line} of {path}")
 
 
+def _find_functions(names: Mapping[str, Any], path: list[str]) -> Iterator[FunctionType]:
+    """The function of this name, below whatever it is wrapped in: properties, caches, decorators."""
+    found = names[path[0]]
+    if len(path) > 1:
+        yield from _find_functions(vars(found), path[1:])
+        return
+    pending = [found]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, FunctionType):
+            yield value
+        parts = ("__func__", "__wrapped__", "fget", "func")
+        pending += [getattr(value, part) for part in parts if hasattr(value, part)]
+
+
 def weaken(site: Site) -> None:
     """Put the weakened copy of a function in its place, in this process, for good."""
     module = importlib.import_module(site.module)
@@ -114,12 +129,8 @@ def weaken(site: Site) -> None:
     code = _code_of(tree, path, site.function, line)
     loaded = [
         value
-        for value in gc.get_objects()
-        if type(value)
-        is FunctionType  # `isinstance` would ask objects, and tests have some that lie
-        and value.__code__.co_qualname == site.function
-        and value.__code__.co_firstlineno == line
-        and value.__code__.co_filename == path
+        for value in _find_functions(vars(module), site.function.split("."))
+        if value.__code__.co_qualname == site.function and value.__code__.co_firstlineno == line
     ]
     if not loaded:
         raise LookupError(f"{site.module}:{site.function} is not loaded")

@@ -6,8 +6,8 @@
 
 Killers are attacks (``attack:coded-sums``) and tests (``tests/…/test_x.py::test_name``), between commas;
 each of them must catch the copy. In place of killers, ``equivalent: …`` says why the copy is as private as
-the original, and ``open: …`` that nothing catches it yet. ``after_noise.txt`` names code that sees nothing but
-released values.
+the original, and ``open: …`` that nothing catches it yet. ``after_noise.txt`` names code that sees released
+values alone.
 """
 
 from __future__ import annotations

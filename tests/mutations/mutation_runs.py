@@ -7,12 +7,13 @@ each copy is then made in a fork, so nothing has to be put back.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,8 @@ ROOT = Path(__file__).parents[2]
 #: The seed of the noise under attack, so that a run can be repeated; any other will do.
 SEED = 30
 #: After so many seconds a copy counts as one that hangs.
-DEFAULT_LIMIT = 240.0
-OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "--timeout", "100")
+DEFAULT_LIMIT = 100.0
+OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "--timeout", "90")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Runner:
             for key in (name, name.partition("::")[0]):
                 self._items.setdefault(key, []).append(item)
         self._session = session
+        gc.freeze()  # what forks share is not looked at, so it is not copied either
 
     def run(self, site: Site | None, killers: list[str], limit: float = DEFAULT_LIMIT) -> Outcome:
         """Make the copy in a fork and set the killers on it; None for the code as it is."""
@@ -143,10 +145,3 @@ def with_runner(killers: Iterable[str], act: Callable[[Runner], None]) -> None:
     code = pytest.main([*OPTIONS, "--rootdir", str(ROOT), *paths], plugins=[_Session(act)])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"the killers could not be collected: {code!r}")
-
-
-def iter_lines(path: Path) -> Iterator[str]:
-    """The lines of a data file that say something."""
-    for line in path.read_text("utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            yield line

@@ -41,34 +41,44 @@ def chosen(mutants: list[Mutant], seed: str) -> list[Mutant]:
     return sorted((m for m in mutants if number(m) % 10 == 0), key=number)
 
 
-def run_all(
-    runner: Runner, mutants: list[Mutant], seconds: float
-) -> tuple[list[Mutant], list[str]]:
-    """The mutants that every killer of theirs caught, and what went wrong with others."""
-    killed, wrong = [], []
-    end = time.monotonic() + seconds
-    fine: dict[str, bool] = {}
-    for number, mutant in enumerate(mutants, 1):
-        if time.monotonic() > end:
-            break
-        for killer in mutant.killers:
-            if killer not in fine:  # what fails without a mutant catches nothing
-                alone = runner.run(None, [killer])
-                fine[killer] = not alone.killer and not alone.how
-                if not fine[killer]:
-                    wrong.append(f"{killer} fails on the code as it is: {alone.how}")
-        found = [runner.run(mutant.site, [killer]) for killer in mutant.killers]
-        caught = [one.killer != "" or one.how == "hangs" for one in found]
-        sys.stdout.write(f"{number}/{len(mutants)} {found[0].seconds:.1f} s {mutant.site}\n")
-        sys.stdout.flush()
-        if all(caught):
-            killed.append(mutant)
-        else:
-            past = [k for k, ok in zip(mutant.killers, caught, strict=True) if not ok]
-            wrong.append(
-                f"{mutant.site} gets past {', '.join(past)} ({found[caught.index(False)].how})"
-            )
-    return killed, wrong
+#: A copy that takes so many seconds, and so many times as long as the code as it is, hangs: that is seen.
+PATIENCE = 20.0, 10.0
+
+
+class Suite:
+    """Runs mutants against their killers, each killer first against the code as it is."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._alone: dict[str, float] = {}
+        self.killed: list[Mutant] = []
+        self.wrong: list[str] = []
+
+    def run(self, mutants: list[Mutant], seconds: float) -> None:
+        """Run mutants in turn, until the time is over."""
+        end = time.monotonic() + seconds
+        for number, mutant in enumerate(mutants, 1):
+            if time.monotonic() > end:
+                break
+            start = time.monotonic()
+            past = [said for killer in mutant.killers if (said := self._gets_past(mutant, killer))]
+            if past:
+                self.wrong.append(f"{mutant.site} gets past {', '.join(past)}")
+            else:
+                self.killed.append(mutant)
+            took = time.monotonic() - start
+            sys.stdout.write(f"{number}/{len(mutants)} {took:.1f} s {mutant.site}\n")
+            sys.stdout.flush()
+
+    def _gets_past(self, mutant: Mutant, killer: str) -> str:
+        if killer not in self._alone:  # what fails without a mutant catches nothing
+            alone = self._runner.run(None, [killer], limit=600.0)
+            self._alone[killer] = alone.seconds
+            if alone.killer or alone.how:
+                self.wrong.append(f"{killer} fails on the code as it is: {alone.how}")
+        limit = max(PATIENCE[0], PATIENCE[1] * self._alone[killer])
+        found = self._runner.run(mutant.site, [killer], limit=limit)
+        return "" if found.killer or found.how == "hangs" else f"{killer} {found.how}".strip()
 
 
 def counts(mutants: list[Mutant], killed: list[Mutant]) -> dict[str, dict[str, int]]:
@@ -112,12 +122,14 @@ def main(arguments: list[str] | None = None) -> int:
     mutants = [m for m in found if m.killers and fnmatchcase(names[m], options.only)]
     if options.tenth:
         mutants = chosen(mutants, options.tenth)
-    results: list[tuple[list[Mutant], list[str]]] = []
-    with_runner(
-        {killer for mutant in mutants for killer in mutant.killers},
-        lambda runner: results.append(run_all(runner, mutants, options.seconds)),
-    )
-    killed, wrong = results[0]
+    suites: list[Suite] = []
+
+    def act(runner: Runner) -> None:
+        suites.append(Suite(runner))
+        suites[0].run(mutants, options.seconds)
+
+    with_runner({killer for mutant in mutants for killer in mutant.killers}, act)
+    killed, wrong = suites[0].killed, suites[0].wrong
     sys.stdout.write("".join(f"WRONG {line}\n" for line in wrong))
     sys.stdout.write(f"{len(killed)} of {len(mutants)} copies were caught\n")
     if options.record is not None and not wrong:

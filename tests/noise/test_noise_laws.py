@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import chi2
 
 from discreet import noise
-from discreet.noise import lazy
+from discreet.noise import lazy, selection
 from discreet.noise.norm_gamma import norm_gamma
 
 COUNT = 4096
@@ -184,3 +184,22 @@ def test_more_digits_of_a_uniform_are_new_each_time():
         uniform.reveal()
         seen.add(uniform.head)
     assert len(seen) > 16
+
+
+def test_numbers_drawn_one_by_one_differ_even_where_words_are_drawn_again():
+    """Of a range of three quarters of all words, one in four words is drawn again."""
+    drawn = [noise.uniform_below(3 << 61) for _ in range(120)]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_proposals_of_a_selection_are_accepted_as_often_as_they_should_be(monkeypatch):
+    """A candidate that is proposed twice as often as its weight says is accepted every other time."""
+    rate = Fraction("39.1043")  # exp(-rate) is 1.5·2^-57, and 3·2^-57 is what it is proposed with
+    envelope = selection._envelope(np.array([0, -1]), rate, None)
+    assert int(envelope.counts[1]) == 3
+    last = int(envelope.cumulative[-1]) - 1
+    monkeypatch.setattr(selection, "fill_below", lambda bound, out: out.fill(last))
+    proposals = np.empty(400, np.int64)
+    first, second = envelope._propose(proposals), envelope._propose(proposals)
+    assert is_share(first.size, 400, 0.5)
+    assert not np.array_equal(first, second)
