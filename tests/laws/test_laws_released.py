@@ -112,8 +112,10 @@ def weights(kind: Any, measure: Any = None) -> Source:
     return lambda: plan.release(np.zeros(size, np.int64)), stated
 
 
-def tilts(kind: Any, measure: Any = None) -> Source:
-    plan = kind(task_of(Logistic(), UNIT, measure or dp.PureDP(1), width=2))
+def tilts(kind: Any, measure: Any = None, width: int = 2) -> Source:
+    plan = kind(task_of(Logistic(), UNIT, measure or dp.PureDP(1), width=width))
+    if measure is not None:
+        assert isinstance(plan.inner, events.GaussianObjective)
     return lambda: plan.draws(1)[0].astype(float) * float(plan.step), plan.spread()
 
 
@@ -142,7 +144,7 @@ SOURCES: dict[str, Callable[[], Source]] = {
     "weights with norm-Gamma noise": lambda: weights(NormGammaOutput),
     "what float64 leaves open": lambda: weights(ObjectivePerturbation),
     "the tilt": lambda: tilts(ObjectivePerturbation),
-    "the tilt, for delta": lambda: tilts(ObjectivePerturbation, dp.ApproxDP(1, "1/100000")),
+    "the tilt, for delta": lambda: tilts(ObjectivePerturbation, dp.ApproxDP(1, "1/100"), width=8),
     "the tilt with norm-Gamma noise": lambda: tilts(NormGammaObjective),
 }
 

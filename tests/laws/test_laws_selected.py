@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import i0, i1
 from scipy.stats import chi2
 
 import discreet as dp
@@ -20,7 +21,9 @@ from discreet import mechanisms
 from discreet.coding import Tally
 from discreet.engines import open_engine
 from discreet.mechanisms import Exponential, PermuteAndFlip, ReportNoisyMax, SparseVector
-from discreet.models.linear_model.theil_sen import PairedLines
+from discreet.models.decomposition.ball import RADIUS, Ball
+from discreet.models.decomposition.directions import PrincipalDirections
+from discreet.models.linear_model.theil_sen import PairedLines, pair_randomly, random_pairs
 from discreet.queries import Best, Quantile
 from discreet.selection import Selection
 
@@ -82,6 +85,26 @@ def medians() -> tuple[Callable[[], int], Any]:
     return lambda: min(3, int((step._median(values) + 0.5) * 2)), np.full(4, 0.25)
 
 
+def matching() -> tuple[Callable[[], int], Any]:
+    """Whom the first of four rows is paired with."""
+
+    def draw() -> int:
+        pairs = [set(map(int, pair)) for pair in zip(*random_pairs(4), strict=True)]
+        return next(sum(pair) for pair in pairs if 0 in pair) - 1
+
+    return draw, np.full(3, 1 / 3)
+
+
+def thrown(rows: int, buckets: int) -> Callable[[], int]:
+    """Which rows are a pair, as the sum of their numbers less one; 2 rows may be none, which is 1."""
+
+    def draw() -> int:
+        first, second = pair_randomly(rows, buckets)
+        return int(first[0] + second[0]) - 1 if len(first) else 1
+
+    return draw
+
+
 def setting() -> tuple[Callable[[], int], Any]:
     event = dp.events.DiscreteLaplace(1)
     plan = Selection(((event,), (event,), (event,)), (1, 2, 1), Fraction(0), Fraction(1, 3))
@@ -107,6 +130,9 @@ CHOICES: dict[str, Callable[[], tuple[Callable[[], int], Any]]] = {
     "a choice, concentrated": lambda: choice(dp.ZCDP("1/8")),
     "a quantile": quantile,
     "a median of lines": medians,
+    "a matching": matching,
+    "buckets": lambda: (thrown(2, 2), np.full(2, 1 / 2)),
+    "ranks in a bucket": lambda: (thrown(3, 1), np.full(3, 1 / 3)),
     "a setting": setting,
 }
 
@@ -172,3 +198,27 @@ def test_every_stream_draws_its_own_threshold_and_every_answer_its_own_noise() -
     # one stream, one answer at the threshold, many times: it falls on both sides
     stream = SparseVector(2, cutoff=100).start(3)
     assert len({stream.feed(3) is None for _ in range(100)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "moved"),
+    [
+        (dp.Unit(), 1),
+        (dp.Unit(dp.REPLACE_ONE), 2),
+        (dp.Unit(dp.ADD_REMOVE, "who", 3), 3),
+        (dp.Unit(dp.REPLACE_ONE, "who", 2), 4),
+    ],
+    ids=str,
+)
+def test_directions_follow_their_density_for_every_unit(unit: dp.Unit, moved: int) -> None:
+    """In the plane, twice the angle of a direction has a von Mises distribution."""
+    ball = Ball((dp.Real(0, 1),) * 2, np.full(2, 0.5), 0.5)
+    step = PrincipalDirections(("x", "y"), ball, 1, Fraction(2 * moved), unit)
+    assert step.event(dp.Schema(x=dp.Real(0, 1), y=dp.Real(0, 1)), unit).event.event == (
+        dp.events.Exponential(2 * moved)
+    )
+    gram = np.diag([float(RADIUS**2), 0.0])  # exp(c·x'Gx) = exp(2·cos²), for every unit
+    drawn = np.array([step._one(gram) for _ in range(400)])
+    told = (drawn[:, 0] ** 2 - drawn[:, 1] ** 2).mean()
+    assert abs(told - i1(1.0) / i0(1.0)) < 5.5 * 0.66 / math.sqrt(400)
+    assert len(np.unique(drawn[:, 0])) > 390
