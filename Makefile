@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest check check-extras accept bench bench-page clean
+.PHONY: help setup demo test test-long test-all test-oldest check check-extras accept mutants bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ check: $(READY) ## style, types, layers, code against the record of looks
 
 accept: $(READY) ## record a look at one dossier: NAME=... WHY="what was compared"
 	@$(BIN)/python tools/looks.py accept "$(NAME)" --why "$(WHY)"
+
+mutants: $(READY) ## weaken every line that a guarantee rests on, and see that each copy is caught (up to an hour)
+	@$(BIN)/python tests/mutations/mutation_suite.py run $(ARGS)
 
 bench: $(READY) ## the benchmarks, each line with its bar
 	@$(BIN)/python benchmarks/run.py $(ARGS)

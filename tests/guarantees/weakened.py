@@ -40,10 +40,10 @@ from discreet.models.metrics import Metric, ScoredRows
 from discreet.noise import bingham, entropy
 from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
-from discreet.publish.synthetic import plan as synthetic_plan
 from discreet.publish.privelet import building
 from discreet.publish.privelet.designs import Design
 from discreet.publish.privelet.facts import Facts
+from discreet.publish.synthetic import plan as synthetic_plan
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import CellCounts, FarMarginals, Mean, Quantile, residuals
 from discreet.queries import choice as choice_query

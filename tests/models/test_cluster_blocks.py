@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.coding import Sensitivity
-from discreet.mechanisms import NoNoise
+from discreet.mechanisms import LaplaceDistribution, NoNoise
 from discreet.models.cluster import KMeans
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity, dealt
 from discreet.step import CodedRows
@@ -144,3 +145,16 @@ def test_more_budget_needs_fewer_blocks() -> None:
     assert plan.noise["cluster_centers_"] == pytest.approx(
         np.full((2, 2), np.sqrt(2) * 4 / 50), rel=1e-3
     )
+
+
+def test_the_released_average_has_the_noise_that_is_charged() -> None:
+    """Rows in the middle of the box, so that the noise is rarely cut at its ends."""
+    distribution = LaplaceDistribution(Fraction(BLOCKS * SIZE, 20))
+    starts = np.full((1, 1, 2), 0.5)
+    step = BlockCentres(("x", "y"), starts, BLOCKS, distribution)
+    rows = CodedRows(np.full((3, 2), SIZE // 2), ("x", "y"), SCHEMA)
+    drawn = np.array([step.run(rows).ravel() for _ in range(300)])
+    stated = distribution.expected_error() / (SIZE * BLOCKS)
+    assert 0.75 < drawn.std(axis=0).mean() / stated < 1.25
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.4
+    assert len(np.unique(drawn)) > 500

@@ -181,6 +181,26 @@ def test_added_rows_move_scores_by_two_each_for_each_round(unit: dp.Unit, added:
     assert worst == score_sensitivity(unit, 1)
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_replaced_persons_move_scores_by_two_for_each_old_row_and_each_new_one(most: int) -> None:
+    """Rows of another person lie in buckets of their own, so both may break up a pair."""
+    draw = np.random.default_rng(most)
+    bound = score_sensitivity(dp.Unit(dp.REPLACE_ONE, "i", most), 1)
+    worst = 0
+    for trial in range(1000):
+        common = np.array(CELLS)[draw.integers(0, 9, 8)]
+        bucket, rank = draw.integers(0, 4, 8), draw.permutation(8)
+        moved = []
+        for side in range(2):
+            own = np.array(CELLS)[draw.integers(0, 9, most)]
+            places = np.arange(most) + most * side if trial % 2 else draw.integers(0, 4, most)
+            rows = np.concatenate([common, own])
+            coins = np.append(bucket, places), np.append(rank, [-1] * most)
+            moved.append(heights(*rows.T, *pairs_of(*coins), 0.75))
+        worst = max(worst, apart(*moved))
+    assert bound / 2 < worst <= bound  # for one row alone, or without the old one, it would be half
+
+
 def pairs_of(bucket: Any, rank: Any) -> Any:
     """`pair_randomly` with coins that are given: the two of lowest rank in each bucket."""
     pairs = []

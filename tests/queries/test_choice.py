@@ -90,6 +90,33 @@ def test_candidates_that_count_different_rows_cost_more_for_persons_in_groups() 
     assert moved(query, scores(query, [], unit), scores(query, mine, unit, [1, 1])) == 2
 
 
+@pytest.mark.parametrize("criterion", ["majority", "gini"])
+def test_a_person_whose_rows_have_gaps_is_in_one_group_alone(criterion: Any) -> None:
+    """Each row lacks another column: if each cut counted its own rows, both groups would move."""
+    schema = dp.Schema(
+        g=dp.Categorical(0, 1), a=dp.Categorical("a"), b=dp.Categorical("b"), y=dp.Categorical(0, 1)
+    )
+    query = BestSplit("y", {"a": [], "b": []}, by="g", criterion=criterion)
+    unit = dp.Unit(dp.ADD_REMOVE, "id", 1)
+    mine = {"g": [0, 1], "a": ["a", ""], "b": ["", "b"], "y": [0, 0], "id": ["me", "me"]}
+    others = {
+        "g": [0, 1] * 2,
+        "a": ["a"] * 4,
+        "b": ["b"] * 4,
+        "y": [0, 1, 1, 0],
+        "id": list("pqrs"),
+    }
+
+    def found(table: dict[str, list[Any]]) -> Any:
+        engine = Arrays({name: np.array(cells, object) for name, cells in table.items()})
+        return query.scores([engine.totals(part) for part in query.parts(schema, unit)], schema)
+
+    with_me = {name: others[name] + mine[name] for name in mine}
+    change = found(with_me) - found(others)
+    assert np.count_nonzero(np.any(change != 0, axis=1)) <= 1
+    assert np.ptp(change, axis=1).sum() <= query.sensitivity(schema, unit).l1
+
+
 def probabilities(query: Any, data: list[Row], unit: dp.Unit, epsilon: int, trust: int = 1) -> Any:
     """The exact distribution of the answer for each group; `trust` divides the sensitivity."""
     mechanism = mechanisms.PermuteAndFlip(epsilon, monotone=query.is_monotone(unit))

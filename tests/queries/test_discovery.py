@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from fractions import Fraction
 
 import duckdb
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet import events, queries, testing
+from discreet import events, mechanisms, queries, testing
+from discreet.engines import open_engine
 
 SCHEMA = dp.Schema(town=dp.Text(), x=dp.Real(), n=dp.Integer(0, 9))
 
@@ -213,6 +215,47 @@ def test_no_rows_release_no_keys_and_no_bounds():
     assert release.labels == []
     assert release.value.shape == (0,)
     assert data.release(dp.Bounds("x"), dp.PureDP(0.1)).value == (-1.0, 1.0, False)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE], ids=str)
+def test_one_person_moves_counts_of_keys_and_ranges_as_far_as_is_stated(relation, most):
+    """All rows of a person in one key or range, and then in another, or nowhere."""
+    unit = dp.Unit(relation, "who", most)
+    schema = dp.Schema(u=dp.Real(), t=dp.Text())
+    here = {"u": [5.0] * most, "t": ["here"] * most}
+    there = {"u": [900.0] * most, "t": ["there"] * most} if relation is dp.REPLACE_ONE else None
+    bounds, keys = dp.Bounds("u"), dp.KeyCounts("t", delta="1/100")
+
+    def counts(mine):
+        cells = mine or {"u": [], "t": []}
+        columns = {"u": np.array([*cells["u"], 5.0]), "t": np.array([*cells["t"], "here"], object)}
+        columns["who"] = np.array(["me"] * len(cells["u"]) + ["you"], object)
+        engine = open_engine(columns, schema, unit)
+        found = engine.keys(keys.coded(schema, unit), "t", keys.groups(unit))
+        told = [found.get(name, 0) for name in ("here", "there")]
+        return engine.totals(bounds.coded(schema, unit)).ravel(), np.array(told)
+
+    for query, one, other in zip((bounds, keys), counts(here), counts(there), strict=True):
+        moved = np.abs(one - other)
+        stated = query.sensitivity(schema, unit)
+        assert (stated.l1, stated.l2_squared) == (int(moved.sum()), int((moved**2).sum()))
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_bounds_are_drawn_with_the_noise_that_is_charged(epsilon):
+    """A range just below the threshold passes as often as the noise says, and not always alike."""
+    schema, unit = dp.Schema(u=dp.Real()), dp.Unit()
+    query = dp.Bounds("u")
+    prepared = query.prepare(dp.PureDP(epsilon), schema, unit, None)
+    noise = mechanisms.LaplaceDistribution(Fraction(1, epsilon))
+    ranges = query.coded(schema, unit).groups
+    least = math.floor(noise.half_width(1 - dp.Bounds.RISK / ranges))
+    engine = open_engine({"u": np.array([5.0] * 100 + [1000.0] * least)}, schema, unit)
+    passed = [prepared.answer(engine).value.upper == 1024.0 for _ in range(900)]
+    q = math.exp(-epsilon)
+    stated = q / (1 + q)  # P(noise >= 1)
+    assert abs(np.mean(passed) - stated) < 5 * math.sqrt(stated * (1 - stated) / 900)
 
 
 def test_bought_bounds_enclose_most_rows_and_can_be_declared():

@@ -139,6 +139,14 @@ def test_no_setting_of_numpy_lets_a_value_raise():
     assert all(len(mechanism.randomize(masked)) == 3 for mechanism in testing.LOCALS)
 
 
+def test_values_are_held_within_the_bounds_before_any_arithmetic():
+    """Else a large value overflows, and numpy's settings decide whether that raises: an answer about it."""
+    interval = Interval(0, "1/1000")
+    with np.errstate(all="raise"):
+        codes = interval.codes(np.array([1.7e308, -1.7e308, np.inf, -np.inf, np.nan]))
+    assert codes.tolist() == [STEPS, 0, STEPS, 0, STEPS // 2]
+
+
 def test_codes_fit_where_the_dtype_of_the_values_does_not():
     domain = Categories(1000, unknown=500)
     assert domain.codes(np.array([7, 255], np.uint8)).tolist() == [7, 255]

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet import accounting
 from discreet.audit.registry import Case, Part, attack
+from discreet.guarantees.cluster.attacks_blocks import released_blocks
 from discreet.guarantees.fits import (
     RELATIONS,
     ROW,
@@ -103,6 +104,7 @@ def k_means_blocks() -> Iterator[Part]:
         yield blocks_case(relation, PureDP(2))
         model = KMeans(2, method="sample_aggregate", epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
+    yield from released_blocks()
     single = KMeans(1, method="sample_aggregate", epsilon=12.0, random_state=0)
     step = single._plan(facts(ADD_REMOVE), None).recipe
     read = block_sums(step.starts, step.blocks)

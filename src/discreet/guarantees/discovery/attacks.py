@@ -20,6 +20,7 @@ from discreet.columns import Text
 from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.events import KeyThreshold, Repeat
+from discreet.guarantees.discovery.attacks_bounds import at_the_threshold
 from discreet.guarantees.fits import loss_law
 from discreet.guarantees.queries.attacks import UNITS, Floats, Integers, told_apart
 from discreet.ledger import Ledger
@@ -156,3 +157,4 @@ def private_bounds() -> Iterator[Part]:
     few, more = ({"u": np.array([5.0] * 80 + [1000.0] * n)} for n in (hidden, hidden + 1))
     door = through_the_door(query, PureDP(2), OPEN, UNITS[0])
     yield Case("through the door", door, (few, more), 2.0, 1_000)
+    yield from at_the_threshold()

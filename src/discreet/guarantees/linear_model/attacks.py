@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting import cost
 from discreet.audit.exact import exact
 from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
+from discreet.events import Exponential, Repeat
 from discreet.guarantees.fits import fit_case, loss_law
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
-from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, mechanism_for
 from discreet.models.linear_model import (
     LinearRegression,
@@ -174,7 +176,11 @@ def medians_distribution(rows: Floats, pairs: Pairs, factor: float, edges: Integ
 
 
 def lines_compared(
-    here: tuple[Floats, Pairs], there: tuple[Floats, Pairs], epsilon: float, sensitivity: int
+    here: tuple[Floats, Pairs],
+    there: tuple[Floats, Pairs],
+    epsilon: float,
+    sensitivity: int,
+    claim: Measure | None = None,
 ) -> AuditResult:
     """The exact distributions of both medians for two tables, for an attacker who even knows the pairing."""
     values = [
@@ -186,7 +192,7 @@ def lines_compared(
     edges = np.unique(np.concatenate([found, np.minimum(found + 1, STEPS)]))
     factor = epsilon / 2 / (2 * sensitivity)
     p, q = (medians_distribution(*side, factor, edges) for side in (here, there))
-    return exact(p, q, epsilon)
+    return exact(p, q, PureDP(epsilon) if claim is None else claim)
 
 
 #: Rows on a flat line, and rows that turn a line through them down, up, or hardly.
@@ -235,8 +241,35 @@ def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
     return worst(found(), f"a row more, thrown into a bucket, ε = {epsilon:g}")
 
 
+#: Rows whose line goes up, down, or neither, all the way; and a row that turns the first or the second round.
+UP, DOWN, LEVEL = (((0.0, 0.5), (0.01, height)) for height in (1.0, 0.0, 0.5))
+TURN_DOWN, TURN_UP = (0.02, 0.0), (0.02, 1.0)
+
+
+def exchanged_persons(epsilon: Fraction, sensitivity: int, beside: int = 2) -> AuditResult:
+    """A person's row gives way to another person's, whose coins are its own: two pairs are broken up.
+
+    Some median has a good score whatever happens, so ε alone would forgive half the sensitivity; what a
+    draw of bounded range costs in concentrated DP would not.
+    """
+    rows = [*UP, *DOWN, *LEVEL * beside]
+    coins = [(at // 2, at % 2) for at in range(len(rows))]
+    here, there = (
+        (np.array([*rows, row]), thrown([*coins, (bucket, -1)]))
+        for row, bucket in ((TURN_DOWN, 0), (TURN_UP, 1))
+    )
+    claim = cost(Repeat(Exponential(epsilon / 2), 2), ZCDP)
+    found = (
+        lines_compared(a, b, float(epsilon), sensitivity, claim)
+        for a, b in ((here, there), (there, here))
+    )
+    return worst(found, f"one person's row replaced by another's, ε = {float(epsilon):g}")
+
+
 @attack("theil-sen")
 def theil_sen() -> Iterator[Part]:
+    persons = Unit(REPLACE_ONE, "who", 1)
+    yield exchanged_persons(Fraction(2), score_sensitivity(persons, 1))
     for rounds in (1, 2, 3):
         yield replaced_rows(2.0, rounds, score_sensitivity(UNITS[1], rounds))
     yield added_rows(2.0, score_sensitivity(UNITS[0], 1))

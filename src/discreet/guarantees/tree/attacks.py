@@ -159,8 +159,38 @@ CHOICES: dict[str, Choice] = {
 }
 
 
+#: Columns of which a row may have no value, and one that says in which group it is.
+GAPS = Schema(g=Categorical(0, 1), s=Categorical("a"), t=Categorical("a"), c=Categorical(0, 1))
+
+
+def persons_result() -> AuditResult:
+    """A person with two rows, of which one counts: each has a value in one of two cut columns alone.
+
+    If each column counted its own rows, the person would be in two groups at once.
+    """
+    unit = Unit(ADD_REMOVE, "who", 1)
+    query = BestSplit("c", {"s": (), "t": ()}, by="g", criterion="majority")
+    crowd = [
+        (g, s, t, c, f"{g}{s}{t}{c}") for g in (0, 1) for s, t, c in (("a", "", 1), ("", "a", 0))
+    ]
+    person = [(0, "a", "", 0, "one"), (1, "", "a", 0, "one")]
+
+    def distribution(rows: list[tuple[Any, ...]]) -> Floats:
+        columns = {name: [row[at] for row in rows] for at, name in enumerate((*GAPS.base, "who"))}
+        table = Arrays({name: np.array(cells, object) for name, cells in columns.items()})
+        parts = [table.totals(part) for part in query.parts(GAPS, unit)]
+        mechanism = PermuteAndFlip(Fraction(1), monotone=query.is_monotone(unit))
+        moved = query.sensitivity(GAPS, unit).l1
+        return joined([mechanism.probabilities(row, moved) for row in query.scores(parts, GAPS)])
+
+    few = [crowd * times for times in (0, 1)]
+    found = (exact(distribution([*rows, *person]), distribution(rows), 1.0) for rows in few)
+    return worst(found, "a person whose rows have gaps, in two groups")
+
+
 @attack("private-choice")
 def private_choice() -> Iterator[Part]:
+    yield persons_result()
     for relation in RELATIONS:
         for title, query in CHOICES.items():
             yield choice_result(title, query, relation)
