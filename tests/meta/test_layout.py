@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 CODE = ROOT / "src" / "discreet"
 
-#: Folders about the whole: laws, attacks and mutants of everything that is registered, the package, the benchmarks.
+#: Folders about the whole: laws, attacks and mutants of all that is registered, package, benchmarks.
 CROSS_CUTTING = {"laws", "guests", "meta", "benchmarks", "mutations"}
 #: Files about all estimators, beside those that are named after a module of `models/`.
 EVERY_ESTIMATOR = {"contract", "edges", "engines", "models", "payment", "sklearn"}

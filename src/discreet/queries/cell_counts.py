@@ -70,9 +70,11 @@ class Axis:
 
     def code(self, schema: Schema) -> Code:
         """The code of the group of cells that a row is in; one object for each schema, which caches know."""
-        if not self._made or self._made[0][0] is not schema:
-            self._made[:] = [(schema, self._new_code(schema))]
-        return self._made[0][1]
+        made = self._made[0] if self._made else None
+        if made is None or made[0] is not schema:
+            made = (schema, self._new_code(schema))
+            self._made[:] = [made]
+        return made[1]  # this thread's own, whatever another one has put there since
 
     def _new_code(self, schema: Schema) -> Code:
         cells = self.cells(schema)
