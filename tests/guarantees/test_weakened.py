@@ -21,7 +21,6 @@ from weakened import (
     answers_with_a_quarter_of_the_noise,
     answers_without_noise,
     blocks_with_a_tenth_of_the_noise,
-    cells_that_are_never_apart,
     choices_of_twice_the_epsilon,
     curves_of_half_the_epsilon,
     directions_of_twice_the_epsilon,
@@ -45,10 +44,6 @@ from weakened import (
     narrow_stairs,
     noise_for_half_the_distance,
     noise_for_one_node,
-    ranges_of_persons_with_one_row,
-    ranges_that_forget_a_level,
-    ranges_that_forget_where_a_row_came_from,
-    ranges_with_a_third_of_the_noise,
     reports_without_a_second_blur,
     residuals_of_twice_the_size,
     rounds_at_the_price_of_one,
@@ -56,6 +51,13 @@ from weakened import (
     runs_that_go_on_where_the_last_one_ended,
     scores_with_half_the_noise,
     scores_without_noise,
+)
+from weakened_ranges import (
+    cells_that_are_never_apart,
+    ranges_of_persons_with_one_row,
+    ranges_that_forget_a_level,
+    ranges_that_forget_where_a_row_came_from,
+    ranges_with_a_third_of_the_noise,
     wavelets_with_one_weight,
 )
 

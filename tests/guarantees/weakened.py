@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -40,9 +39,6 @@ from discreet.models.metrics import Metric, ScoredRows
 from discreet.noise import bingham, entropy
 from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
-from discreet.publish.privelet import building
-from discreet.publish.privelet.designs import Design
-from discreet.publish.privelet.facts import Facts
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import Mean, Quantile, residuals
 from discreet.queries import choice as choice_query
@@ -392,46 +388,3 @@ def rounds_at_the_price_of_one(patch):
         return (first, *(m.times(4) for m in rounds))
 
     patch.setattr(AdditiveBoosting, "_schedule", schedule)
-
-
-def ranges_that_forget_a_level(patch):
-    honest = building.compose
-    patch.setattr(building, "compose", lambda parts: honest(parts[:-1] or parts))
-
-
-def ranges_of_persons_with_one_row(patch):
-    honest = Facts.moved
-    patch.setattr(Facts, "moved", lambda facts, *rest: honest(replace(facts, rows=1), *rest))
-
-
-def ranges_that_forget_where_a_row_came_from(patch):
-    honest = Facts.moved
-    patch.setattr(
-        Facts, "moved", lambda facts, *rest: honest(replace(facts, is_replaced=False), *rest)
-    )
-
-
-def wavelets_with_one_weight(patch):
-    patch.setattr(building, "_one_row", lambda axis, level: 1)
-
-
-def cells_that_are_never_apart(patch):
-    honest = building.farthest
-    patch.setattr(
-        building,
-        "farthest",
-        lambda precision, entries, facts: honest(
-            precision, entries, replace(facts, is_replaced=False)
-        ),
-    )
-
-
-def ranges_with_a_third_of_the_noise(patch):
-    """What is planned and charged is right: only what is really told shows it."""
-
-    def run(design, counts):
-        exact = design.measure(counts)
-        noised = [d.run(integers) for d, integers in zip(design.distributions, exact, strict=True)]
-        return design.estimate([a + (b - a) // 3 for a, b in zip(exact, noised, strict=True)])
-
-    patch.setattr(Design, "run", run)
