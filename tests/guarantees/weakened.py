@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -40,12 +39,8 @@ from discreet.models.metrics import Metric, ScoredRows
 from discreet.noise import bingham, entropy
 from discreet.publish import MaskedData
 from discreet.publish import rows as perturbed_rows
-from discreet.publish.privelet import building
-from discreet.publish.privelet.designs import Design
-from discreet.publish.privelet.facts import Facts
-from discreet.publish.synthetic import plan as synthetic_plan
 from discreet.publish.true_labels import TrueLabels
-from discreet.queries import CellCounts, FarMarginals, Mean, Quantile, residuals
+from discreet.queries import Mean, Quantile, residuals
 from discreet.queries import choice as choice_query
 from discreet.queries import discovery as discovery_query
 from discreet.queries.additive import PreparedSums
@@ -393,96 +388,3 @@ def rounds_at_the_price_of_one(patch):
         return (first, *(m.times(4) for m in rounds))
 
     patch.setattr(AdditiveBoosting, "_schedule", schedule)
-
-
-def cells_of_half_the_sensitivity(patch):
-    honest = CellCounts.sensitivity
-
-    def half(query, schema, unit):
-        right = honest(query, schema, unit)
-        return Sensitivity(-(-right.l1 // 2), right.l2_squared / 4)
-
-    patch.setattr(CellCounts, "sensitivity", half)
-
-
-def scores_of_squared_distances(patch):
-    """A row moves the square of a distance by more than any weight."""
-
-    def scores(query, totals):
-        parts = zip(totals, query.expected, strict=True)
-        return np.array([int(((part[:, 0] - expected) ** 2).sum()) for part, expected in parts])
-
-    patch.setattr(FarMarginals, "scores", scores)
-
-
-def expectations_of_the_true_number_of_rows(patch):
-    """A model scaled to as many rows as there are: one more row moves every cell's distance."""
-
-    def scores(query, totals):
-        found = []
-        for part, expected in zip(totals, query.expected, strict=True):
-            share = expected / max(1, expected.sum())
-            found.append(int(np.rint(8 * abs(part[:, 0] - share * part.sum()).sum())))
-        return np.array(found, np.int64)
-
-    honest = FarMarginals.sensitivity
-
-    def moved(query, schema, unit):
-        right = 8 * honest(query, schema, unit).l1  # scores are in eighths
-        return Sensitivity(right, right**2)
-
-    patch.setattr(FarMarginals, "scores", scores)
-    patch.setattr(FarMarginals, "sensitivity", moved)
-
-
-def rounds_beside_the_budget(patch):
-    honest = synthetic_plan.split_budget
-
-    def split(measure, shares):
-        tree = honest(measure, shares[:3])
-        return (*tree, *honest(measure, shares)[3:])
-
-    patch.setattr(synthetic_plan, "split_budget", split)
-
-
-def ranges_that_forget_a_level(patch):
-    honest = building.compose
-    patch.setattr(building, "compose", lambda parts: honest(parts[:-1] or parts))
-
-
-def ranges_of_persons_with_one_row(patch):
-    honest = Facts.moved
-    patch.setattr(Facts, "moved", lambda facts, *rest: honest(replace(facts, rows=1), *rest))
-
-
-def ranges_that_forget_where_a_row_came_from(patch):
-    honest = Facts.moved
-    patch.setattr(
-        Facts, "moved", lambda facts, *rest: honest(replace(facts, is_replaced=False), *rest)
-    )
-
-
-def wavelets_with_one_weight(patch):
-    patch.setattr(building, "_one_row", lambda axis, level: 1)
-
-
-def cells_that_are_never_apart(patch):
-    honest = building.farthest
-    patch.setattr(
-        building,
-        "farthest",
-        lambda precision, entries, facts: honest(
-            precision, entries, replace(facts, is_replaced=False)
-        ),
-    )
-
-
-def ranges_with_a_third_of_the_noise(patch):
-    """What is planned and charged is right: only what is really told shows it."""
-
-    def run(design, counts):
-        exact = design.measure(counts)
-        noised = [d.run(integers) for d, integers in zip(design.distributions, exact, strict=True)]
-        return design.estimate([a + (b - a) // 3 for a, b in zip(exact, noised, strict=True)])
-
-    patch.setattr(Design, "run", run)
