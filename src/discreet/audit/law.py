@@ -93,7 +93,11 @@ class LaplaceLaw:
         for shift in self.shifts:
             first, mass = self._losses(shift, step, up)
             total, start = np.maximum(fftconvolve(total, mass), 0.0), start + first
-        return _Tails(step * (start + np.arange(len(total))), total, step)
+        return _Tails(
+            step * (start + np.arange(len(total), dtype=np.float64)),
+            np.asarray(total, np.float64),
+            step,
+        )
 
     def _losses(self, shift: int, step: float, up: bool) -> tuple[int, Floats]:
         """The first place and the masses of log P(x)/Q(x) = (|x - shift| - |x|)/scale, where x is noise."""

@@ -203,8 +203,8 @@ def render_page(
         if mine:
             rows.append(_row(entry, mine, repository))
     rows.sort(key=lambda row: -row[0])
-    heads = ("claim", "status", "verdict", "proof", "claimed", "floor", "floor/claim")
-    heads += ("sharpest case", "weakest drawn case", "smallest weakening caught", "mutants", "look")
+    heads = ["claim", "status", "verdict", "proof", "claimed", "floor", "floor/claim"]
+    heads += ["sharpest case", "weakest drawn case", "smallest weakening caught", "mutants", "look"]
     lines = [_HEAD, "", "## Per claim", "", _line(heads), _line(["---"] * len(heads))]
     lines += [_line(cells) for _, cells in rows]
     lines += ["", "## Per drawn case", "", _CASES, ""]

@@ -18,6 +18,7 @@ from discreet.columns import Categorical, Real
 from discreet.guarantees.erm.attacks import minimum_law
 from discreet.guarantees.erm.attacks_batches import table as erm_table
 from discreet.measures import ApproxDP, PureDP
+from discreet.models.erm.perturbation import OutputPerturbation
 from discreet.models.inputs import plan_facts
 from discreet.publish import MaskedData, RowPerturbation
 from discreet.publish.perturb import PerturbedRows
@@ -67,6 +68,7 @@ def weights_law(epsilon: int) -> Law | None:
     """The exact law of these weights for one row, or none."""
     asked = estimator(epsilon=epsilon)
     plan = asked._model()._step(plan_facts(asked, None, 1, None))._perturbation
+    assert isinstance(plan, OutputPerturbation)
     return minimum_law(plan, (erm_table([]), erm_table([(1.0, 0.0)])))
 
 

@@ -196,8 +196,8 @@ def sparse_vector() -> Iterator[Part]:
     yield Case("streams 0 0 1 and 1 1 0, drawn", run, _STREAMS[1], claim, 4_000, reason=RARE)
     first = AboveThreshold(6)
     claim = accounting.cost(first.event(), PureDP)
-    run = lambda a: first.run(a, 1)  # noqa: E731
-    yield Case("the first above, drawn", run, _STREAMS[1], claim, 2_000, reason=RARE)
+    tell = lambda a: first.run(a, 1)  # noqa: E731
+    yield Case("the first above, drawn", tell, _STREAMS[1], claim, 2_000, reason=RARE)
     # the two steps of the proof: the noise of the threshold hides one step, that of an answer two
     steps = [1 / float(scale) for scale in mechanism.scales()]
     threshold = lambda at: mechanism.start(at)._noisy  # noqa: E731
