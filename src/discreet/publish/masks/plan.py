@@ -30,8 +30,8 @@ from discreet.unit import Unit
 __all__ = ["MaskPlan", "MaskedRows", "RowMask"]
 
 Array = npt.NDArray[Any]
-#: About this many numbers are noised at a time.
-CHUNK = 2**16
+#: About this many numbers are noised at a time, so that memory stays bounded.
+CHUNK = 2**20
 Order = Literal["random", "position"]
 
 
@@ -183,7 +183,7 @@ class MaskPlan:
         found = np.empty((len(codes), len(self.channel.numbers)))
         if self.release is not None:
             step = max(1, CHUNK // (self.block * found.shape[1])) * self.block
-            for start in range(0, len(codes), step):  # whole blocks that stay in the cache
+            for start in range(0, len(codes), step):  # whole blocks
                 part = codes[start : start + step]
                 found[start : start + step] = self._blur_blocks(part, self.release)
         return found
