@@ -21,13 +21,11 @@ from weakened import (
     answers_with_a_quarter_of_the_noise,
     answers_without_noise,
     blocks_with_a_tenth_of_the_noise,
-    cells_of_half_the_sensitivity,
     choices_of_twice_the_epsilon,
     curves_of_half_the_epsilon,
     directions_of_twice_the_epsilon,
     directions_too_near_to_the_best,
     draws_of_twice_the_epsilon,
-    expectations_of_the_true_number_of_rows,
     fewer_lies,
     flips_of_half_the_scale,
     half_the_gaussian_noise,
@@ -49,12 +47,16 @@ from weakened import (
     reports_without_a_second_blur,
     residuals_of_twice_the_size,
     rounds_at_the_price_of_one,
-    rounds_beside_the_budget,
     rows_outside_the_ball,
     runs_that_go_on_where_the_last_one_ended,
-    scores_of_squared_distances,
     scores_with_half_the_noise,
     scores_without_noise,
+)
+from weakened_synthetic import (
+    expectations_of_the_true_number_of_rows,
+    replaced_rows_counted_as_added,
+    rounds_beside_the_budget,
+    scores_of_squared_distances,
 )
 
 from discreet import testing
@@ -146,7 +148,7 @@ WEAKENED = [
     ("input-perturbation-norm-gamma", noise_for_half_the_distance),
     ("cell-counts", half_the_laplace_noise),
     ("cell-counts", half_the_gaussian_noise),
-    ("cell-counts", cells_of_half_the_sensitivity),
+    ("cell-counts", replaced_rows_counted_as_added),
     ("far-marginals", draws_of_twice_the_epsilon),
     ("far-marginals", scores_of_squared_distances),
     ("far-marginals", expectations_of_the_true_number_of_rows),
