@@ -1,4 +1,4 @@
-"""Copies of the synthesizer, each weakened in one place; the registered attacks must catch them."""
+"""Copies of synthetic tables, each weakened in one place; the registered attacks must catch them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from discreet.coding import Sensitivity
 from discreet.publish.synthetic import plan as synthetic_plan
 from discreet.queries import CellCounts, FarMarginals
+from discreet.unit import ADD_REMOVE, Unit
 
 
-def cells_of_half_the_sensitivity(patch):
+def replaced_rows_counted_as_added(patch):
     honest = CellCounts.sensitivity
-
-    def half(query, schema, unit):
-        right = honest(query, schema, unit)
-        return Sensitivity(-(-right.l1 // 2), right.l2_squared / 4)
-
-    patch.setattr(CellCounts, "sensitivity", half)
+    patch.setattr(
+        CellCounts,
+        "sensitivity",
+        lambda query, schema, unit: honest(query, schema, Unit(ADD_REMOVE)),
+    )
 
 
 def scores_of_squared_distances(patch):
