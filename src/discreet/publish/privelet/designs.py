@@ -111,7 +111,11 @@ class Design(ABC):
             least = min(float(d.sigma) for d in noisy if isinstance(d, GaussianDistribution))
             return gaussian_factor(level, least)
         scales = [d for d in noisy if isinstance(d, LaplaceDistribution)]
-        widest = max(math.sqrt(2) * float(d.scale) / d.expected_error() for d in scales)
+        # noise whose deviation is below what a double holds is never seen
+        ratios = [
+            math.sqrt(2) * float(d.scale) / d.expected_error() for d in scales if d.expected_error()
+        ]
+        widest = max(ratios, default=1.0)
         return laplace_factor(level) * widest
 
 
