@@ -23,7 +23,7 @@ SUITE = ROOT / "tests" / "mutations" / "mutation_suite.py"
 RECORD = ROOT / "docs" / "mutants.json"
 
 #: Mutants that nothing catches yet. The number may fall, never rise.
-MAX_OPEN = 408
+MAX_OPEN = 386
 #: Tests that compare with what was stored know nothing of a guarantee: they catch every change.
 NO_KILLERS = ("golden", "published", "looks", "guide", "papers")
 #: Copies that once survived everything: an attack and a test must catch each.
@@ -150,7 +150,7 @@ def commit() -> str:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_tenth_of_the_mutants_chosen_by_the_commit_is_killed() -> None:
-    run_suite("--tenth", commit(), "--seconds", "180")
+    run_suite("--tenth", commit(), "--seconds", "150")
 
 
 @pytest.mark.slow
