@@ -157,3 +157,16 @@ def test_too_small_a_budget_for_the_direction_is_refused() -> None:
         ClampedSigmoid("1/2").plan(numbers(1))
     with pytest.raises(ValueError, match="WaveletLaplace"):
         ClampedSigmoid(4).plan(numbers(9))
+
+
+def test_a_cosine_is_the_same_wherever_its_angle_stands() -> None:
+    """What a row doesn't change must keep its integer, whatever a vector unit does at the ends of arrays."""
+    angles = math.pi / 4 + np.random.default_rng(5).uniform(-1, 1, 600) * math.pi / 12
+    for function in (np.cos, np.sin):
+        alone = np.array([function(angle) for angle in angles])
+        for start in range(17):
+            for length in (1, 2, 3, 5, 8, 9, 27, 64, 500):
+                part = angles[start : start + length]
+                assert np.array_equal(function(part), alone[start : start + length])
+        assert np.array_equal(function(angles[::-1])[::-1], alone)
+        assert np.array_equal(function(angles[::3]), alone[::3])
