@@ -23,7 +23,13 @@ def honest(answers, trials, cutoff, epsilon=1.0):
 @pytest.mark.parametrize(
     ("mechanism", "trials", "caught"),
     [
-        (partial(broken.variant_3, epsilon=1.0, cutoff=1), 400_000, True),
+        pytest.param(
+            partial(broken.variant_3, epsilon=1.0, cutoff=1),
+            400_000,
+            True,
+            # found in about three searches of four: not reliable enough for every run
+            marks=pytest.mark.slow,
+        ),
         (partial(broken.variant_4, epsilon=1.0, cutoff=3), 60_000, True),
         (partial(broken.variant_5, epsilon=1.0), 20_000, True),
         (partial(broken.variant_6, epsilon=1.0), 60_000, True),

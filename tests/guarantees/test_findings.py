@@ -151,6 +151,7 @@ def test_findings_travel_and_make_a_page(tmp_path):
 RECORD = ROOT / "docs" / "audits.jsonl"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RECORD.exists(), reason="made by `discreet audit all --explain --json`")
 def test_the_page_is_made_from_the_findings_and_no_case_on_it_is_vacuous():
     found = [Finding.from_dict(json.loads(line)) for line in RECORD.read_text("utf-8").splitlines()]

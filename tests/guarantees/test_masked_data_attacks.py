@@ -30,7 +30,7 @@ def test_weights_come_as_near_as_logistic_loss_lets_them() -> None:
     """The noise is for a slope of 1; at small weights that of the logistic loss is 1/2."""
     asked = attacks.estimator()
     with testing.fixed_noise(9):
-        told = attacks.weights()(np.array([[2**20, 0]]), 3000)
+        told = attacks.weights(1)(np.array([[2**20, 0]]), 3000)
     moved, spread = -float(np.mean(told)), float(np.std(told))
     slope = 0.5 * (1 / 3) ** 0.5  # of a row scaled down to the default norm
     assert moved == pytest.approx(slope / asked.alpha, abs=4 * spread / 3000**0.5)

@@ -11,7 +11,17 @@ import pytest
 import discreet as dp
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
 from discreet.engines.arrays import Arrays
-from discreet.queries import Additive, Best, Choice, Joint, Quantile, Query, Variance
+from discreet.publish import Ranges
+from discreet.queries import (
+    Additive,
+    Best,
+    Choice,
+    FarMarginals,
+    Joint,
+    Quantile,
+    Query,
+    Variance,
+)
 from discreet.queries.sizes import MAX_ROWS, MAX_TOTAL, largest_summand
 from discreet.schema import Schema
 from discreet.testing import QUERIES, SEVERAL
@@ -131,6 +141,13 @@ def test_the_largest_sums_are_answered_right_or_refused_unread(x: str, y: str, u
                 parts = [engine.exact(part) for part in query.parts(schema, UNITS[unit])]
                 scores = query.scores(parts, schema)
                 assert scores[0, np.ravel(release.value)[0]] == scores[0].max()
+            elif isinstance(query, FarMarginals):
+                parts = [engine.exact(part) for part in query.parts(schema, UNITS[unit])]
+                scores = query.scores(parts)
+                assert scores[release.value[0]] == scores.max()
+            elif isinstance(query, Ranges):
+                wanted = engine.exact(query.coded(schema, UNITS[unit])).astype(np.float64)
+                np.testing.assert_allclose(release.value.cells.ravel(), wanted[:, 0], atol=1)
             elif isinstance(query, Quantile):
                 # the grid point of the only value there is
                 lower, upper = COLUMNS[x][1] if query.column == "x" else COLUMNS[y][1]

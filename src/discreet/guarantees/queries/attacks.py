@@ -25,6 +25,8 @@ from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.mechanisms import Distribution, Exponential, Gaussian, GaussianDistribution, Laplace
 from discreet.queries import (
     Additive,
+    Axis,
+    CellCounts,
     CentredSums,
     ClassResiduals,
     Count,
@@ -78,6 +80,7 @@ def sums() -> tuple[Additive, ...]:
         WithColumns(CentredSums("x", by="near"), {"near": Nearest("x", [(0,), (2,)])}),
         ClassResiduals("c", "c", [{"c": [3, -2]}], [1], classes=[0]),
         NumberResiduals("x", "c", {"c": [3, -2]}, 40, steps=3),
+        CellCounts(Axis("x", (1,)), Axis("c")),
     )
 
 
