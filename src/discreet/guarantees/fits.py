@@ -157,6 +157,10 @@ class Listener:
         return self.told[-1]
 
 
+#: Why some attacks on whole fits stay below the claim: runs are few, and they are there for another end.
+FEW = "whole fits are few: this ε shows noise that is too small, a larger one beside it how near attacks come"
+
+
 def fit_case(
     model: PrivateEstimator,
     claim: Measure,
@@ -166,6 +170,7 @@ def fit_case(
     told: slice = slice(None),
     trials: int = 800,
     law: Law | None = None,
+    reason: str = "",
 ) -> Case:
     """What fits really learn about one row, or none: some of their answers, as one row of numbers.
 
@@ -194,7 +199,7 @@ def fit_case(
     asked = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None).queries[told]
     if law is None and len(asked) == 1:
         law = answer_law(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
-    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law)
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law, reason)
 
 
 def answer_law(

@@ -17,6 +17,7 @@ from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Repeat
 from discreet.guarantees.fits import (
+    FEW,
     RELATIONS,
     ROW,
     SCHEMA,
@@ -231,4 +232,5 @@ def pca() -> Iterator[Part]:
             query, budget = model._query(facts(relation)), model._how()
             yield whole_plan(model, relation)
             yield case(f"δ = {delta:g}", query, budget, relation)
+    yield fit_case(PCA(1, epsilon=2.0), PureDP(2), SCHEMA, ROW, reason=FEW)
     yield fit_case(PCA(1, epsilon=16.0), PureDP(16), SCHEMA, ROW)

@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
 from discreet.events import Exponential, Repeat
-from discreet.guarantees.fits import fit_case, loss_law
+from discreet.guarantees.fits import FEW, fit_case, loss_law
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
@@ -135,7 +135,9 @@ def linear_regression() -> Iterator[Part]:
     run = made_of(*asked, _functional)
     pair = neighbours(UNITS[0])
     yield Case("the coefficients, functional", run, pair, 4.0, 8_000, options, reason=MADE)
-    yield fit_case(LinearRegression(epsilon=16), PureDP(16), PLANE, {"x": 1.0, "z": 1.0}, "z")
+    row = {"x": 1.0, "z": 1.0}
+    yield fit_case(LinearRegression(epsilon=2), PureDP(2), PLANE, row, "z", reason=FEW)
+    yield fit_case(LinearRegression(epsilon=16), PureDP(16), PLANE, row, "z")
 
 
 @attack("noisy-stats")
@@ -147,7 +149,9 @@ def noisy_stats() -> Iterator[Part]:
     run = made_of(query, PureDP(3), _quotient)
     pair = neighbours(UNITS[0])
     yield Case("the slope alone", run, pair, 3.0, 10_000, {"rounding": 1e-6}, reason=MADE)
-    yield fit_case(SimpleLinearRegression(epsilon=16), PureDP(16), PLANE, {"x": 1.0, "z": 1.0}, "z")
+    row = {"x": 1.0, "z": 1.0}
+    yield fit_case(SimpleLinearRegression(epsilon=2), PureDP(2), PLANE, row, "z", reason=FEW)
+    yield fit_case(SimpleLinearRegression(epsilon=16), PureDP(16), PLANE, row, "z")
 
 
 @attack("functional-logistic-regression")
@@ -155,9 +159,10 @@ def logistic_regression() -> Iterator[Part]:
     for unit in UNITS:
         yield on_equations(NormalEquations(["x", "z"], "c", square=False), PureDP(1), unit)
         yield on_equations(NormalEquations(["x", "z"], by="c"), ApproxDP(2, "1/100"), unit)
-    model = LogisticRegression(method="functional", epsilon=16)
-    schema = Schema(x=Real(0, 1), c=Categorical("a", "b"))
-    yield fit_case(model, PureDP(16), schema, {"x": 1.0, "c": "b"}, "c")
+    schema, row = Schema(x=Real(0, 1), c=Categorical("a", "b")), {"x": 1.0, "c": "b"}
+    for epsilon, reason in ((2, FEW), (16, "")):
+        model = LogisticRegression(method="functional", epsilon=epsilon)
+        yield fit_case(model, PureDP(epsilon), schema, row, "c", reason=reason)
 
 
 def medians_distribution(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:

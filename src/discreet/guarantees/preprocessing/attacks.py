@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.audit.registry import Part, attack
-from discreet.guarantees.fits import RELATIONS, ROW, SCHEMA, case, facts, fit_case, whole_plan
+from discreet.guarantees.fits import (
+    FEW,
+    RELATIONS,
+    ROW,
+    SCHEMA,
+    case,
+    facts,
+    fit_case,
+    whole_plan,
+)
 from discreet.measures import PureDP
 from discreet.models.preprocessing import StandardScaler
 
@@ -16,4 +25,5 @@ def standard_scaler() -> Iterator[Part]:
         model = StandardScaler(epsilon=2.0, schema=SCHEMA, unit=relation)
         yield whole_plan(model, relation)
         yield case("Laplace noise", model._query(facts(relation)), PureDP(2), relation)
+    yield fit_case(StandardScaler(epsilon=2.0), PureDP(2), SCHEMA, ROW, reason=FEW)
     yield fit_case(StandardScaler(epsilon=12.0), PureDP(12), SCHEMA, ROW)
