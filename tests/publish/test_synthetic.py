@@ -312,7 +312,7 @@ def test_the_guide_runs(tmp_path, monkeypatch, capsys):
     assert "mean error of 6 pairs" in printed[-2]
 
 
-@pytest.mark.long
+@pytest.mark.slow  # mbi and jax are not among the tools that tests install
 def test_the_estimate_is_as_good_as_that_of_mbi(recwarn):
     import warnings
 
