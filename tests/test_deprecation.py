@@ -55,3 +55,11 @@ def test_a_budget_under_its_former_keyword_is_charged_once() -> None:
     with pytest.raises(TypeError, match="budget"):
         data.release(dp.Count())
     assert "budget" in private_score.__wrapped__.__annotations__
+
+
+def test_the_attack_on_log_odds_takes_its_former_keyword() -> None:
+    with (
+        pytest.warns(DeprecationWarning, match=r"lira\(least=...\) is now lira\(minimum=...\)"),
+        pytest.raises(ValueError, match="minimum must be between"),
+    ):
+        dp.audit.membership.lira(None, least=0.5)

@@ -95,13 +95,13 @@ def _risk(confidence: float) -> float:
     return 1 - confidence
 
 
-def _largest(refuted: Callable[[float], bool], most: float) -> float:
+def _largest(refuted: Callable[[float], bool], maximum: float) -> float:
     """The largest refuted parameter, from below; refutations hold for all smaller ones too."""
     if not refuted(0.0):
         return 0.0
-    if refuted(most):
-        return most
-    low, high = 0.0, most
+    if refuted(maximum):
+        return maximum
+    low, high = 0.0, maximum
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if refuted(middle) else (low, middle)

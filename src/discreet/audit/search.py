@@ -30,7 +30,7 @@ _MILD = 0.1
 #: The weight of what the final runs may show, relative to what is certain.
 _HOPE = 0.01
 #: The fewest runs on each input that a pair gets while bad pairs are looked for.
-_LEAST = 100
+_MIN_RUNS = 100
 #: How many pairs near the worst are tried, so many at each step; and how many are compared in the end.
 _NEAR, _STEPS, _FINALISTS = 16, 4, 4
 
@@ -83,16 +83,16 @@ class Search:
         if len(pairs) == 1:
             only = _Candidate(pairs[0])
             return only.pair, self._learn(only, self.trials // 2, quick=False)
-        most = max(2, self.trials // (8 * _LEAST))
+        most = max(2, self.trials // (8 * _MIN_RUNS))
         left = [_Candidate(pair) for pair in list(pairs)[:: math.ceil(len(pairs) / most)]]
         rounds = math.ceil(math.log2(len(left)))
         kept = left
         for _ in range(rounds):
-            runs = max(self.trials // (8 * rounds * len(left)), min(_LEAST, self.trials // 8))
+            runs = max(self.trials // (8 * rounds * len(left)), min(_MIN_RUNS, self.trials // 8))
             left = self._rank(left, runs)
             kept, left = left, left[: math.ceil(len(left) / 2)]
         finalists = kept[:_FINALISTS]
-        if isinstance(pairs, Pairs) and self.trials >= 16 * _NEAR * _LEAST:
+        if isinstance(pairs, Pairs) and self.trials >= 16 * _NEAR * _MIN_RUNS:
             finalists = self._walk(pairs, finalists)
         if len(finalists) > 1:
             finalists = self._rank(finalists, self.trials // (16 * len(finalists)))

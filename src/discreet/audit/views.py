@@ -25,7 +25,7 @@ _FEW = 16
 _MAX_FOR_FOREST = 40
 _MAX_FOR_LINEAR = 2_000
 #: Classifiers are trained on at least this many runs; scores on numbers need a few of them.
-_MIN_FOR_LINEAR, _MIN_FOR_FOREST, _LEAST = 100, 1000, 10
+_MIN_FOR_LINEAR, _MIN_FOR_FOREST, _MIN_RUNS = 100, 1000, 10
 
 
 class View(ABC):
@@ -214,9 +214,9 @@ def _quantiles(values: Floats, bins: int) -> Floats:
 class _Classifier(NumberView):
     """The log-odds of a classifier from scikit-learn that was trained to tell the inputs apart."""
 
-    def __init__(self, name: str, reader: Reader, build: Callable[[], Any], most: int) -> None:
+    def __init__(self, name: str, reader: Reader, build: Callable[[], Any], maximum: int) -> None:
         super().__init__(name, reader)
-        self._build, self._most = build, most
+        self._build, self._most = build, maximum
         self._model: Any = None
 
     def _learn(self, here: Floats, there: Floats) -> None:
@@ -296,7 +296,7 @@ def reader_of(here: Sample, there: Sample) -> Reader | None:
     """How to read the numbers of most outputs; None if these have none, or too few runs have them."""
     counts = here.width_counts() + there.width_counts()
     width = max(counts, key=lambda found: (counts[found], found))
-    if not width or min(here.width_counts()[width], there.width_counts()[width]) < _LEAST:
+    if not width or min(here.width_counts()[width], there.width_counts()[width]) < _MIN_RUNS:
         return None
     return Reader(here.origin(width))
 

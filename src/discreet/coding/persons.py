@@ -54,14 +54,14 @@ def ranks_within(persons: Integers) -> Integers:
 
 
 def count_texts(
-    texts: list[str], codes: Integers, persons: Integers, most: int, groups: int
+    texts: list[str], codes: Integers, persons: Integers, maximum: int, groups: int
 ) -> dict[str, int]:
     """How often each text occurs.
 
-    Rows are in each person's order: of each person, the first `most` rows count, and of these the rows
+    Rows are in each person's order: of each person, the first `maximum` rows count, and of these the rows
     in the first `groups` different texts.
     """
-    kept = ranks_within(persons) < most
+    kept = ranks_within(persons) < maximum
     persons, codes = persons[kept], codes[kept]
     pairs = persons * max(1, len(texts)) + codes
     _, first, pair_of = np.unique(pairs, return_index=True, return_inverse=True)

@@ -20,15 +20,15 @@ Mask = npt.NDArray[np.bool_]
 Chunks = Iterable[tuple["Chunk", Mask]]
 
 
-def rows_of(codes: tuple[Code, ...], chunks: Chunks, most: int | None = None) -> Integers:
-    """The codes of the rows that count; of `most` rows at most, if that is known."""
-    if most is None:
+def rows_of(codes: tuple[Code, ...], chunks: Chunks, maximum: int | None = None) -> Integers:
+    """The codes of the rows that count; of `maximum` rows at most, if that is known."""
+    if maximum is None:
         parts = [np.zeros((0, len(codes)), np.int64)]
         for chunk, mask in chunks:
             parts.append(np.empty((int(mask.sum()), len(codes)), np.int64))
             _write_rows(parts[-1], codes, chunk, mask)
         return np.concatenate(parts)
-    result, at = np.empty((most, len(codes)), np.int64), 0
+    result, at = np.empty((maximum, len(codes)), np.int64), 0
     for chunk, mask in chunks:
         count = int(mask.sum())
         _write_rows(result[at : at + count], codes, chunk, mask)

@@ -147,7 +147,7 @@ class Frames(Engine):
         return withhold_errors(lambda: self._totals(query))
 
     def _totals(self, query: CodedQuery) -> Integers:
-        most = self._traits.most_sums
+        most = self._traits.max_sums
         tiles = [query.terms[at : at + most] for at in range(0, len(query.terms), most)]
         return np.concatenate([self._tile(replace(query, terms=tile)) for tile in tiles], axis=1)
 

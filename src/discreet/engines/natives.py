@@ -31,7 +31,7 @@ class Traits:
         It raises where a product of doubles is too small for a double, so none such is made.
     maps : bool
         It looks up values in a table; otherwise they are compared one by one.
-    most_sums : int
+    max_sums : int
         How many sums are asked for at once.
     options : tuple
         Of its ``collect``.
@@ -42,15 +42,15 @@ class Traits:
     fenced: bool = False
     exact_zero: bool = False
     maps: bool = True
-    most_sums: int = 2**62
+    max_sums: int = 2**62
     options: tuple[tuple[str, Any], ...] = ()
 
 
 DEFAULT = Traits()
 ARROW = Traits(ranks=False)
-SPARK = Traits(local=False, most_sums=300)
+SPARK = Traits(local=False, max_sums=300)
 #: PostgreSQL returns at most 1664 columns, those of subqueries counted.
-POSTGRES = Traits(local=False, fenced=True, exact_zero=True, maps=False, most_sums=800)
+POSTGRES = Traits(local=False, fenced=True, exact_zero=True, maps=False, max_sums=800)
 POLARS_STREAM = Traits(options=(("engine", "streaming"),))
 
 

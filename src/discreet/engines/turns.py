@@ -26,8 +26,8 @@ __all__ = ["DUCKDB_RELATIONS", "InTurn", "Turn", "share_turn"]
 class Turn:
     """Lets a number of threads in at a time; a forked child finds it free, whoever held it in the parent."""
 
-    def __init__(self, most: int = 1) -> None:
-        self._most = most
+    def __init__(self, maximum: int = 1) -> None:
+        self._most = maximum
         self.renew()
         _turns.add(self)
 

@@ -48,12 +48,12 @@ def weakened_noise(factor: float, seed: int = 0) -> Iterator[None]:
     def swap(stack: ExitStack, place: Any, name: str, change: Callable[..., Any]) -> None:
         honest = getattr(place, name)
 
-        def drawn(*arguments: Any, **options: Any) -> Any:
+        def draw(*arguments: Any, **options: Any) -> Any:
             if threading.get_ident() != owner:
                 return honest(*arguments, **options)
             return change(honest, *arguments, **options)
 
-        setattr(place, name, drawn)
+        setattr(place, name, draw)
         stack.callback(setattr, place, name, honest)
 
     with ExitStack() as stack:

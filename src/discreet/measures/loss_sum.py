@@ -28,7 +28,7 @@ _TRANSFORM = 16 * UNIT
 #: Of a product of two complex numbers (Brent, Percival & Zimmermann 2007: √5 units).
 _PRODUCT = 2.3 * UNIT
 #: The largest count of losses for which the errors are still small.
-_MOST = 10**12
+_MAX_COUNT = 10**12
 #: Above this the errors of transforms are not proved to be small, and nothing is answered.
 _LARGEST_ERROR = 0.01
 
@@ -76,8 +76,8 @@ def _directions(
 ) -> Iterator[_Direction]:
     """The composed losses, for a person who leaves and (where it differs) for one who joins."""
     total = sum(count for _, count in parts)
-    if total > _MOST:
-        raise TooManyLosses(f"privacy losses are added up to a count of {_MOST:g} only.")
+    if total > _MAX_COUNT:
+        raise TooManyLosses(f"privacy losses are added up to a count of {_MAX_COUNT:g} only.")
     average = math.fsum(part.spread * count for part, count in parts) / total
     finest = math.sqrt(average) / _FINENESS
     start = _power_of_two(finest)

@@ -44,7 +44,11 @@ def join_counts(estimates: list[tuple[Floats, float]]) -> tuple[Floats, float]:
 
 
 def class_moments(
-    counts: Floats, sums: Floats, squares: Floats, noise: tuple[float, Floats, Floats], least: float
+    counts: Floats,
+    sums: Floats,
+    squares: Floats,
+    noise: tuple[float, Floats, Floats],
+    minimum: float,
 ) -> tuple[Floats, Floats]:
     """Means and variances of u in [-1, 1] by class and column, from noised sums of u and 1 - u².
 
@@ -56,7 +60,7 @@ def class_moments(
         Noised sums of u and u².
     noise : tuple
         Standard deviations of the noise of the count, of the sums, and of the sums of 1 - u².
-    least : float
+    minimum : float
         The least variance: that of the grid.
 
     Returns
@@ -77,7 +81,7 @@ def class_moments(
     v = np.clip(spread, 0.0, 1.0)
     parts = rest_noise**2 + (2 * raw * sum_noise) ** 2 + ((1 + raw**2 - v) * count_noise) ** 2
     variances = _variances(spread, np.sqrt(parts) / n)
-    return means, np.maximum(variances + left, least)
+    return means, np.maximum(variances + left, minimum)
 
 
 def _variances(seen: Floats, noise: Floats) -> Floats:

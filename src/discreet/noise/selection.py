@@ -22,7 +22,7 @@ __all__ = ["select"]
 
 Whole: TypeAlias = Sequence[int] | NDArray[np.integer]
 
-_MOST: Final = 1 << 30  # candidates
+_MAX_CANDIDATES: Final = 1 << 30  # candidates
 _FASTEST: Final = Fraction(1 << 64)  # a larger factor has the same envelope
 
 
@@ -91,7 +91,7 @@ def select(
     rate = non_negative(factor, "factor")
     marks = _integers("scores", scores)
     masses = None if weights is None else _integers("weights", weights)
-    if not 1 <= marks.size <= _MOST:
+    if not 1 <= marks.size <= _MAX_CANDIDATES:
         raise ValueError("scores must hold between 1 and 2**30 candidates")
     if masses is not None:
         if masses.shape != marks.shape:

@@ -15,15 +15,15 @@ __all__ = ["fill_below", "permutation", "random_bytes", "random_words", "uniform
 _LARGEST_PERMUTATION: Final = 1 << 32
 
 
-def _count(name: str, value: SupportsIndex, least: int, most: int) -> int:
+def _count(name: str, value: SupportsIndex, minimum: int, maximum: int) -> int:
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be an int, not a bool")
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
-    if not least <= number <= most:
-        raise ValueError(f"{name} must lie between {least} and {most}; got {number}")
+    if not minimum <= number <= maximum:
+        raise ValueError(f"{name} must lie between {minimum} and {maximum}; got {number}")
     return number
 
 

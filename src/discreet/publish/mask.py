@@ -70,12 +70,12 @@ class Noisy:
         spread = 2.0 * float(np.sqrt((self.weights**2).sum(axis=1).max(initial=0.0) / 3))
         return min(1.0, _SPREAD / spread) if spread > 0 else 1.0
 
-    def modest_scale(self, scale: float, least: float, generator: Generator) -> float:
-        """c at most `scale` for which c·weights give every class the share `least` between the bounds."""
+    def modest_scale(self, scale: float, minimum: float, generator: Generator) -> float:
+        """c at most `scale` for which c·weights give every class the share `minimum` between the bounds."""
         z = generator.uniform(-1.0, 1.0, (_POINTS, self.weights.shape[1]))
         for _ in range(200):
             shares = Goal(scale * self.weights, scale * self.intercept, self.weights).shares(z)
-            if shares.mean(axis=0).min() >= least:
+            if shares.mean(axis=0).min() >= minimum:
                 break
             scale *= 0.8
         return scale

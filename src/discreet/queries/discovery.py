@@ -179,9 +179,9 @@ class Bounds(Query):
         return self._sensitivity_from_extent(Extent(1, 1, 2, 2), schema, unit)
 
     @staticmethod
-    def value(counts: list[int], least: float) -> BoundsValue:
-        """The bounds that enclose all bins whose noisy count is above `least`."""
-        frequent = [index for index, count in enumerate(counts) if count > least]
+    def value(counts: list[int], minimum: float) -> BoundsValue:
+        """The bounds that enclose all bins whose noisy count is above `minimum`."""
+        frequent = [index for index, count in enumerate(counts) if count > minimum]
         if not frequent:
             return BoundsValue(-1.0, 1.0, False)
         edges = (2 * RUNGS[0], *RUNGS, 2 * RUNGS[-1])

@@ -218,8 +218,8 @@ def random_game(rng, models=40, records=30, people=25):
 
 def test_lira_is_the_ratio_of_fitted_normal_densities():
     game = random_game(np.random.default_rng(4))
-    online = membership.lira(game, variance="each", least=1e-6).scores
-    offline = membership.lira(game, online=False, variance="each", least=1e-6).scores
+    online = membership.lira(game, variance="each", minimum=1e-6).scores
+    offline = membership.lira(game, online=False, variance="each", minimum=1e-6).scores
     for i in range(30):
         values, there = game.shadows.log_odds()[:, i], game.shadows.included[:, i]
         fits = [(values[w].mean(), values[w].std(ddof=1)) for w in (there, ~there)]
@@ -237,7 +237,7 @@ def test_shrunk_variances_lie_between_and_help_with_few_shadows(digits):
     areas = {v: membership.lira(game, variance=v).auc for v in ("each", "shrunk", "shared")}
     assert areas["shrunk"] > areas["each"] + 0.02
     assert areas["shrunk"] > areas["shared"] - 0.005
-    tight = membership.lira(game, variance="each", least=1e-6)
+    tight = membership.lira(game, variance="each", minimum=1e-6)
     assert tight.auc < areas["shrunk"]
 
 
@@ -339,7 +339,7 @@ def test_frames_are_kept_as_frames(digits):
             "neither",
         ),
         (lambda g: membership.lira(g, variance="none"), ValueError, "variance"),
-        (lambda g: membership.lira(g, least=0.5), ValueError, "least"),
+        (lambda g: membership.lira(g, minimum=0.5), ValueError, "minimum"),
         (lambda g: membership.rmia(g, gamma=0.5), ValueError, "gamma"),
         (lambda g: membership.rmia(g, a=2), ValueError, "a must"),
         (lambda g: membership.loss_threshold(g, delta=2), ValueError, "delta"),

@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from discreet.audit.membership.game import Answers, Game
 from discreet.audit.membership.report import MembershipReport
+from discreet.deprecation import former_keyword
 from discreet.rational import Number, probability
 
 __all__ = ["lira", "loss_threshold", "rmia", "shadow_models"]
@@ -74,12 +75,13 @@ def _features(answers: Answers, rows: Flags) -> Floats:
     return np.concatenate(parts, axis=2).reshape(-1, answers.probabilities.shape[2] + 1)
 
 
+@former_keyword("least", "minimum")
 def lira(
     game: Game,
     *,
     online: bool = True,
     variance: Literal["shrunk", "each", "shared"] = "shrunk",
-    least: float = 0.01,
+    minimum: float = 0.01,
     delta: Number = 0,
     confidence: float = 0.95,
 ) -> MembershipReport:
@@ -97,17 +99,17 @@ def lira(
     variance : {"shrunk", "each", "shared"}
         A variance for each record, one for all (better with few shadows), or the record's own pulled
         towards the common one, which counts as much as eight shadows.
-    least : float
+    minimum : float
         Probabilities are kept this far from 0 and 1. The frequencies that trees give are 0 or 1 too often for
         normal distributions; for a network that is certain with good reason use less, such as 1e-6.
     """
     if variance not in _WEIGHTS:
         raise ValueError(f'variance must be "shrunk", "each" or "shared", got {variance!r}.')
-    if not 0 < least < 0.5:
-        raise ValueError(f"least must be between 0 and 1/2, got {least!r}.")
+    if not 0 < minimum < 0.5:
+        raise ValueError(f"minimum must be between 0 and 1/2, got {minimum!r}.")
     _need_shadows(game, 4)
     weight = _WEIGHTS[variance]
-    values, found = game.shadows.log_odds(least), game.targets.log_odds(least)
+    values, found = game.shadows.log_odds(minimum), game.targets.log_odds(minimum)
     out_mean, out_deviation = _normal(values, ~game.shadows.included, weight)
     if online:
         in_mean, in_deviation = _normal(values, game.shadows.included, weight)
@@ -196,9 +198,9 @@ def _mean(values: Floats, where: Flags) -> Floats:
     return np.asarray(np.where(count > 0, found, values.mean(axis=0)), np.float64)
 
 
-def _need_shadows(game: Game, least: int) -> None:
-    if len(game.shadows.included) < least:
-        raise ValueError(f"this attack needs at least {least} shadow(s): play with more.")
+def _need_shadows(game: Game, minimum: int) -> None:
+    if len(game.shadows.included) < minimum:
+        raise ValueError(f"this attack needs at least {minimum} shadow(s): play with more.")
 
 
 def _report(

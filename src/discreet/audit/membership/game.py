@@ -27,7 +27,7 @@ Codes = npt.NDArray[np.intp]
 Trainer = Callable[[Any, Any], Any]
 
 #: Probabilities of classes are kept this far from 0 and 1, so that logarithms are finite.
-_LEAST = 1e-7
+_MIN_PROBABILITY = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,14 @@ class Answers:
     def confidence(self) -> Floats:
         """The probability of each record's own class, (models, records)."""
         found = self.probabilities[:, np.arange(len(self.labels)), self.labels]
-        return np.asarray(np.clip(found, _LEAST, 1 - _LEAST), np.float64)
+        return np.asarray(np.clip(found, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY), np.float64)
 
-    def log_odds(self, least: float = _LEAST) -> Floats:
-        """log(p/(1 - p)) of each record's own class, p kept between `least` and 1 - `least`.
+    def log_odds(self, minimum: float = _MIN_PROBABILITY) -> Floats:
+        """log(p/(1 - p)) of each record's own class, p kept between `minimum` and 1 - `minimum`.
 
         Nearly normal for many models (Carlini et al. 2022).
         """
-        p = np.clip(self.confidence, least, 1 - least)
+        p = np.clip(self.confidence, minimum, 1 - minimum)
         return np.asarray(np.log(p) - np.log1p(-p), np.float64)
 
 

@@ -103,9 +103,9 @@ def staircase() -> Iterator[Part]:
         mechanism = Staircase(epsilon)
         claim = accounting.cost(mechanism.event(width), PureDP)
         noise = mechanism.noise(width)
-        yield Case(f"ε = {epsilon}, Δ = {width}", drawn(noise), (0, width), claim, 200_000)
+        yield Case(f"ε = {epsilon}, Δ = {width}", draw_with(noise), (0, width), claim, 200_000)
 
 
-def drawn(noise: StaircaseDistribution) -> Callable[..., Any]:
+def draw_with(noise: StaircaseDistribution) -> Callable[..., Any]:
     """The mechanism that adds such noise to an integer."""
     return lambda value, trials: value + noise.draw(trials)

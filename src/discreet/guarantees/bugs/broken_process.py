@@ -26,11 +26,11 @@ class CheckFirstSpendLast:
     ) -> None:
         self._rows, self._is_left, self._charge = rows, is_left, charge
 
-    def count_above(self, column: str, least: float, *, epsilon: float) -> int:
+    def count_above(self, column: str, minimum: float, *, epsilon: float) -> int:
         """How many rows have at least this value, with noise."""
         if not self._is_left():
             raise RuntimeError("nothing is left.")
-        true = sum(float(cell) >= least for cell in self._rows[column])
+        true = sum(float(cell) >= minimum for cell in self._rows[column])
         answer = true + int(integer_laplace(1 / epsilon, 1)[0])
         self._charge()
         return answer

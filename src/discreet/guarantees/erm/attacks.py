@@ -120,7 +120,7 @@ def exact_distributions(
     reach = (12 * float(size) + 4 * float(loss.slope)) / regulariser
     edges = np.linspace(-reach, reach, _CELLS)
 
-    def found() -> Iterator[AuditResult]:
+    def audit_pairs() -> Iterator[AuditResult]:
         for pair in neighbours(loss, unit):
             slopes = (
                 Batch(loss, rows, regulariser).gradient(edges[:, None, None]) for rows in pair
@@ -128,7 +128,7 @@ def exact_distributions(
             p, q = (ideal_distribution(inner, slope[:, 0, 0] / weaken) for slope in slopes)
             yield exact(p, q, claim, error=1e-14)
 
-    return worst(found(), f"ideal minimiser, {measure!r}, {unit}")
+    return worst(audit_pairs(), f"ideal minimiser, {measure!r}, {unit}")
 
 
 def densities(

@@ -209,7 +209,7 @@ def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
     """Four rows, the last replaced, for all matchings in each round."""
     matchings = [((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))]
 
-    def found() -> Iterator[AuditResult]:
+    def audit_each() -> Iterator[AuditResult]:
         for chosen in itertools.product(matchings, repeat=rounds):
             first, second = np.concatenate([np.array(pairs) for pairs in chosen]).T
             for one, other in itertools.combinations(CELLS, 2):
@@ -218,7 +218,7 @@ def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
                 yield lines_compared((here, pairs), (there, pairs), epsilon, sensitivity)
 
     words = "matching" if rounds == 1 else "matchings"
-    return worst(found(), f"one of four rows replaced, {rounds} {words}, ε = {epsilon:g}")
+    return worst(audit_each(), f"one of four rows replaced, {rounds} {words}, ε = {epsilon:g}")
 
 
 def thrown(coins: Sequence[tuple[int, int]]) -> Pairs:
@@ -234,7 +234,7 @@ def thrown(coins: Sequence[tuple[int, int]]) -> Pairs:
 def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
     """Four rows and a fifth, thrown into two buckets, for all buckets and ranks of two of them."""
 
-    def found() -> Iterator[AuditResult]:
+    def audit_each() -> Iterator[AuditResult]:
         for one, other in itertools.permutations(CELLS[:2], 2):
             rows = np.array([*FLAT[:3], one, other])
             for buckets in itertools.product((0, 1), repeat=2):
@@ -243,7 +243,7 @@ def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
                     here = rows[:-1], thrown(coins[:-1])
                     yield lines_compared(here, (rows, thrown(coins)), epsilon, sensitivity)
 
-    return worst(found(), f"a row more, thrown into a bucket, ε = {epsilon:g}")
+    return worst(audit_each(), f"a row more, thrown into a bucket, ε = {epsilon:g}")
 
 
 #: Rows whose line goes up, down, or neither, all the way; and a row that turns the first or the second round.

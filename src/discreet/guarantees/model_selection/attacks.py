@@ -68,14 +68,14 @@ def best_distribution(run: Run, shape: float, gamma: float) -> Floats:
     return found
 
 
-def told_runs(run: Run, shape: float, gamma: float, most: int = 60) -> Floats:
+def told_runs(run: Run, shape: float, gamma: float, maximum: int = 60) -> Floats:
     """The distribution of the best outcome together with the number of runs, which must stay secret."""
     chance, score = run
-    k = np.arange(1, most + 1)
+    k = np.arange(1, maximum + 1)
     ratios = np.log((k[1:] - 1 + shape) / k[1:])
     mass = np.exp(k * math.log1p(-gamma) + np.concatenate([[0.0], np.cumsum(ratios)]))
     mass = mass / mass.sum()
-    found = np.zeros((most, len(chance)))
+    found = np.zeros((maximum, len(chance)))
     for value in np.unique(score):
         here = score == value
         upto, below = chance[score <= value].sum(), chance[score < value].sum()

@@ -93,7 +93,7 @@ def noisy_max() -> Iterator[Part]:
     for monotone, pair in pairs.items():
         mechanism = ReportNoisyMax(1, monotone=monotone)
         claim = accounting.cost(mechanism.event(), PureDP)
-        yield Case(f"draws, monotone = {monotone}", _drawn(mechanism), pair, claim, 100_000)
+        yield Case(f"draws, monotone = {monotone}", _draw_with(mechanism), pair, claim, 100_000)
         found = (
             compared((noisy_max_distribution(s, mechanism) for s in pair), claim)
             for pair in neighbouring_scores(monotone)
@@ -101,7 +101,7 @@ def noisy_max() -> Iterator[Part]:
         yield worst(found, f"its distribution, monotone = {monotone}, all small neighbours")
 
 
-def _drawn(mechanism: ReportNoisyMax) -> Callable[..., Any]:
+def _draw_with(mechanism: ReportNoisyMax) -> Callable[..., Any]:
     return lambda scores, trials: mechanism.draws(np.array(scores), trials)
 
 

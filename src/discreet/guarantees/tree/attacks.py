@@ -122,10 +122,10 @@ FEW = ((0, 0, -1.0), (1, 1, 1.0), (2, 0, 1.0), (3, 1, -1.0))
 CROWDS: tuple[Rows, ...] = ((), FEW[:1] * 40)
 
 
-def neighbours(relation: Relation, most: int = 1) -> Iterator[tuple[Rows, Rows]]:
+def neighbours(relation: Relation, maximum: int = 1) -> Iterator[tuple[Rows, Rows]]:
     """Small tables, alone and beside a crowd, with all their neighbours."""
     for crowd in CROWDS:
-        for size in range(most + 1):
+        for size in range(maximum + 1):
             for few in combinations_with_replacement(FEW, size):
                 rows = crowd + few
                 if relation is ADD_REMOVE:

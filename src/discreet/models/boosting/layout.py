@@ -82,11 +82,11 @@ def _schema(columns: Mapping[str, Base]) -> Schema:
     return Schema(dict(columns))
 
 
-def public_layout(facts: Facts, most: int) -> Layout:
+def public_layout(facts: Facts, maximum: int) -> Layout:
     """The layout before anything was asked: from the declarations of the features alone."""
     columns = dict(zip(facts.features, facts.columns, strict=True))
     numeric = sum(isinstance(column, Numeric) for column in columns.values())
-    limit = max(4, min(most, MAX_IN_ALL // max(1, numeric)))
+    limit = max(4, min(maximum, MAX_IN_ALL // max(1, numeric)))
     cuts: dict[str, tuple[float, ...] | None] = {}
     for name, column in columns.items():
         if isinstance(column, Categorical):

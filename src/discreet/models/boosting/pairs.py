@@ -139,14 +139,14 @@ def _parts(is_ordered: bool, rows: Floats, values: Floats) -> tuple[int, ...]:
 
 
 def choose_pairs(
-    pairs: Sequence[Pair], sums: Sequence[Floats], noise: float, total: float, most: int
+    pairs: Sequence[Pair], sums: Sequence[Floats], noise: float, total: float, maximum: int
 ) -> list[Pair]:
     """Pick the pairs whose residuals most exceed what noise alone explains."""
     gains = []
     for pair, part in zip(pairs, sums, strict=True):
         known = pair.is_known()
         gains.append(float((part[known] ** 2 - noise**2).sum()) / max(total, 1.0))
-    best = sorted(range(len(pairs)), key=lambda at: -gains[at])[:most]
+    best = sorted(range(len(pairs)), key=lambda at: -gains[at])[:maximum]
     return [pairs[at] for at in sorted(best)]
 
 
@@ -188,23 +188,23 @@ class PairQueries:
         cells = add_pairs(self._layout, pairs).columns
         return Joint(*(WithColumns(Count(by=pair.by(self._layout)), cells) for pair in pairs))
 
-    def plan(self, most: int) -> tuple[Joint, Joint, Joint]:
+    def plan(self, maximum: int) -> tuple[Joint, Joint, Joint]:
         """The search, the counts and a round, for placeholder pairs that cost what any others would."""
         outputs = len(self._mains.intercept)
         ones = [np.ones(size) for size in self._layout.sizes.values()]
         zeros = [np.zeros((size, outputs)) for size in self._layout.sizes.values()]
         pairs = candidate_pairs(self._layout, ones, zeros)
-        few = pairs[:most]
+        few = pairs[:maximum]
         nothing = [np.zeros((pair.size, outputs)) for pair in pairs]
         search, _ = self.residuals(pairs, nothing)
-        return search, self.counts(few), self.residuals(few, nothing[:most])[0]
+        return search, self.counts(few), self.residuals(few, nothing[:maximum])[0]
 
 
 def learn_pairs(
     queries: PairQueries,
     pairs: Sequence[Pair],
     start: Start,
-    most: int,
+    maximum: int,
     bend: float,
     release: Callable[[Joint], Release],
 ) -> tuple[list[Pair], Learned, list[Floats]]:
@@ -214,7 +214,7 @@ def learn_pairs(
     found = release(query)
     sums = [np.asarray(part, np.float64) * unit for part in found.value]
     total = float(np.mean([here.sum() for here in start.rows]))
-    chosen = choose_pairs(pairs, sums, float(np.max(found.stderr[0])) * unit, total, most)
+    chosen = choose_pairs(pairs, sums, float(np.max(found.stderr[0])) * unit, total, maximum)
     counted = release(queries.counts(chosen))
     counts = [np.asarray(part, np.float64) for part in counted.value]
     begin = pair_start(chosen, counts, float(np.max(counted.stderr[0])), start, bend)

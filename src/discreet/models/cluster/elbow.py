@@ -103,10 +103,10 @@ def elbow(
 class _Summary:
     """A few weighted points that stand for all rows: cells of a grid, or many small clusters."""
 
-    def __init__(self, model: KMeans, facts: Facts, most: int) -> None:
+    def __init__(self, model: KMeans, facts: Facts, maximum: int) -> None:
         space = model._space(facts)
         self.grid = len(facts.features) <= GRID_BITS
-        self.space = replace(space, clusters=most if self.grid else 2 * most)
+        self.space = replace(space, clusters=maximum if self.grid else 2 * maximum)
         self.fine = Lloyd(self.space, SplitStart(), _ROUNDS)
         self.draw = model._draw()
 

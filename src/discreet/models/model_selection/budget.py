@@ -22,7 +22,7 @@ _TOLERANCE = Fraction(1, 50)
 #: and begins only if at least this much more than the pure theorem gives is proved.
 _STEP = Fraction(1, 20)
 #: With a δ, fits may use one of their own unless that leaves them less than this share of ε.
-_LEAST = Fraction(1, 2)
+_MIN_SHARE = Fraction(1, 2)
 
 #: From the budgets of a fit and of its score to the search that has them.
 Selecting = Callable[[Measure, Measure], Selection]
@@ -164,7 +164,7 @@ def divide(
         run = _largest(lambda run, delta=delta: event(run, delta), first, total)  # type: ignore[misc]
         found.append((run, delta))
     (with_delta, delta), (pure, _) = found
-    if with_delta is not None and (pure is None or with_delta >= _LEAST * pure):
+    if with_delta is not None and (pure is None or with_delta >= _MIN_SHARE * pure):
         return division.at(with_delta, delta, False)
     if pure is None:
         raise ValueError(

@@ -20,11 +20,11 @@ from discreet.rational import rational
 Floats = npt.NDArray[np.float64]
 
 
-def check_width(value: Any, least: str = "1/64") -> Any:
+def check_width(value: Any, minimum: str = "1/64") -> Any:
     """The width of a smoothed corner, if losses are proved for it."""
     width = rational(value, "width")
-    if not rational(least, "least") <= width <= 1:
-        raise ValueError(f"width must be between {least} and 1, got {value!r}.")
+    if not rational(minimum, "least") <= width <= 1:
+        raise ValueError(f"width must be between {minimum} and 1, got {value!r}.")
     return width
 
 

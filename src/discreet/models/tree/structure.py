@@ -51,16 +51,16 @@ def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
     return high - length + 1
 
 
-def cut_points(column: Numeric, most: int = MAX_CUTS) -> tuple[float, ...]:
+def cut_points(column: Numeric, maximum: int = MAX_CUTS) -> tuple[float, ...]:
     """Public cut points: about half of them evenly spaced, the others halving towards a crowded end."""
     # a real value equal to the upper bound has a cell of its own: no cut there
     last = column.steps(VALUE_BITS) - (0 if column.is_exact(VALUE_BITS) else 1)
     if last < 1:
         return ()
-    if last <= most:
+    if last <= maximum:
         return tuple(_cut_at(column, code) for code in range(1, last + 1))
-    halvings = min(HALVINGS, most // 2) if crowding(column) > 0.5 else 0
-    even = most - halvings
+    halvings = min(HALVINGS, maximum // 2) if crowding(column) > 0.5 else 0
+    even = maximum - halvings
     codes = {max(1, round(last * k / (even + 1))) for k in range(1, even + 1)}
     codes |= {_from_crowd(column, 2.0**-k, 0, last) for k in range(3, 3 + halvings)}
     return tuple(_cut_at(column, code) for code in sorted(codes))

@@ -225,7 +225,7 @@ def _expected(model: JunctionModel, marginals: Sequence[Clique]) -> list[Floats]
     return found
 
 
-def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], most: int) -> Rule:
+def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], maximum: int) -> Rule:
     """Pairs that join two parts of the forest drawn so far; single columns when there is none."""
 
     def rule(chosen: tuple[int, ...]) -> Mask:
@@ -236,7 +236,7 @@ def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], most: int) -> R
                 part = {c: a if own == b else own for c, own in part.items()}
         allowed = np.array(
             [
-                len(clique) == 2 and part[clique[0]] != part[clique[1]] and size <= most
+                len(clique) == 2 and part[clique[0]] != part[clique[1]] and size <= maximum
                 for clique, size in zip(marginals, cells, strict=True)
             ]
         )
@@ -250,7 +250,7 @@ def size_rule(
     marginals: Sequence[Clique],
     extended: Sequence[Clique],
     kept: Sequence[Clique],
-    most: int,
+    maximum: int,
 ) -> Rule:
     """Marginals, each once, with which the model stays small enough; single columns when there is none."""
 
@@ -262,7 +262,7 @@ def size_rule(
                 and place not in chosen
                 and (
                     any(set(extended[place]) <= set(other) for other in have)
-                    or model_size(sizes, [*have, extended[place]]) <= most
+                    or model_size(sizes, [*have, extended[place]]) <= maximum
                 )
                 for place, clique in enumerate(marginals)
             ]

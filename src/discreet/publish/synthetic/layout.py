@@ -138,14 +138,14 @@ def _is_zero_cell(column: Numeric, cuts: tuple[float, ...]) -> bool:
     return bool(cuts) and cuts[0] - float(column.lower) <= width * ATOM
 
 
-def merge_cells(counts: Floats, least: float, ordered: bool) -> tuple[int, ...]:
-    """Put cells with few rows together, so that each group has about `least` rows: its number by cell.
+def merge_cells(counts: Floats, minimum: float, ordered: bool) -> tuple[int, ...]:
+    """Put cells with few rows together, so that each group has about `minimum` rows: its number by cell.
 
     Neighbours of an ordered column join one another; rare values of the others form one group.
     """
     if ordered:
-        return _merge_neighbours(counts, least)
-    rare = counts < least
+        return _merge_neighbours(counts, minimum)
+    rare = counts < minimum
     if rare.sum() < 2:
         return tuple(range(len(counts)))
     groups = np.cumsum(~rare) - 1
@@ -153,12 +153,12 @@ def merge_cells(counts: Floats, least: float, ordered: bool) -> tuple[int, ...]:
     return tuple(int(group) for group in groups)
 
 
-def _merge_neighbours(counts: Floats, least: float) -> tuple[int, ...]:
+def _merge_neighbours(counts: Floats, minimum: float) -> tuple[int, ...]:
     ends = list(range(1, len(counts) + 1))
     sums = [float(count) for count in counts]
     while len(sums) > 1:
         at = int(np.argmin(sums))
-        if sums[at] >= least:
+        if sums[at] >= minimum:
             break
         left, right = at - 1, at + 1
         into = right if left < 0 or (right < len(sums) and sums[right] < sums[left]) else left

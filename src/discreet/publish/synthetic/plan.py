@@ -23,7 +23,7 @@ FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 20, 5, 35, 3, 27
 #: How many marginals a round measures.
 PER_ROUND = 6
 #: Rounds after the tree, unless something else is asked for: none below this ρ, where they don't pay.
-DEFAULT_ROUNDS, LEAST_RHO = 2, Fraction(1, 200)
+DEFAULT_ROUNDS, MIN_RHO = 2, Fraction(1, 200)
 
 #: Cells of a column of numbers, unless something else is asked for, and from which ρ on there are more.
 MORE_BINS, RHO_FOR_MORE_BINS = 32, Fraction(1, 10)
@@ -148,7 +148,7 @@ def split_budget(measure: Measure, shares: Sequence[int]) -> tuple[Measure, ...]
 
 def default_rounds(measure: Measure) -> int:
     """How many rounds follow the tree: from public facts alone."""
-    return DEFAULT_ROUNDS if _size_of(measure) >= LEAST_RHO else 0
+    return DEFAULT_ROUNDS if _size_of(measure) >= MIN_RHO else 0
 
 
 def default_bins(measure: Measure) -> int:
