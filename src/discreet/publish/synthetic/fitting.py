@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import final
 
 import numpy as np
@@ -134,22 +135,22 @@ class _Fit:
         if stage.choose is None:
             return [self._recipe.extend(self._recipe.free)]
         marginals = self._recipe.tree_candidates()
-        cells = [self._cells(clique) for clique in marginals]
+        cells = [self._cells(self._recipe.extend(clique)) for clique in marginals]
         rule = tree_rule(marginals, cells, self._max_cells // stage.count)
-        return self._draw(stage, marginals, [0] * len(marginals), rule)
+        drawn = self._draw(stage, marginals, [0] * len(marginals), rule)
+        return [self._recipe.extend(clique) for clique in drawn]
 
     def choose_more(self, stage: Stage) -> list[Clique]:
         """Marginals that the model misses by more than their measurement would."""
-        marginals = self._recipe.round_candidates()
+        marginals = tuple(self._recipe.round_candidates())
         noise = math.sqrt(2 / math.pi) * expected_noise(stage)  # the mean size of normal noise
         left = [round(noise * self._cells(clique)) for clique in marginals]
-        extended = [self._recipe.extend(clique) for clique in marginals]
         kept = [part.columns for part in self.measured]
-        rule = size_rule(self.sizes, marginals, extended, kept, self._max_cells)
+        rule = size_rule(self.sizes, marginals, kept, self._max_cells)
         return self._draw(stage, marginals, left, rule)
 
     def _cells(self, clique: Clique) -> int:
-        return math.prod(self.sizes[c] for c in self._recipe.extend(clique))
+        return math.prod(self.sizes[c] for c in clique)
 
     def _draw(
         self, stage: Stage, marginals: Sequence[Clique], allowances: Sequence[int], rule: Rule
@@ -158,14 +159,31 @@ class _Fit:
         assert isinstance(stage.choose.query, FarMarginals)
         query = FarMarginals(
             [[self._axes[c] for c in clique] for clique in marginals],
-            [self._total * table for table in _expected(self.model, marginals)],
+            [self._total * table for table in self._expected(marginals)],
             weights=stage.choose.query.weights,
             allowances=allowances,
             draws=stage.count,
             rule=rule,
         )
         drawn: tuple[int, ...] = self._door.release(query, stage.choose.budget).value
-        return [self._recipe.extend(marginals[place]) for place in drawn]
+        return [marginals[place] for place in drawn]
+
+    def _expected(self, marginals: Sequence[Clique]) -> list[Floats]:
+        """What the model expects of each marginal; pairs with one column are found together, once."""
+        pairs = cache(JunctionModel.pairs)
+        target = self._recipe.target
+        given = [] if target is None else self.model.split(target)
+        found = []
+        for clique in marginals:
+            if target in clique and len(clique) == 3:
+                a, b = (c for c in clique if c != target)
+                parts = [share * pairs(model, a)[b] for share, model in given]
+                found.append(np.stack(parts, axis=clique.index(target)))
+            elif len(clique) == 2:
+                found.append(pairs(self.model, clique[0])[clique[1]])
+            else:
+                found.append(self.model.marginal(clique))
+        return found
 
 
 def expected_noise(stage: Stage) -> float:
@@ -209,22 +227,6 @@ def _in_groups(part: Measured, groups: Sequence[tuple[int, ...]]) -> Measured:
     return Measured(part.columns, counts, np.sqrt(noise))
 
 
-def _expected(model: JunctionModel, marginals: Sequence[Clique]) -> list[Floats]:
-    """What the model expects of each marginal; pairs of one column are found together."""
-    pairs: dict[int, dict[int, Floats]] = {}
-    found = []
-    for clique in marginals:
-        if len(clique) == 2:
-            if clique[0] not in pairs:
-                pairs = {
-                    clique[0]: model.pairs(clique[0])
-                }  # those of one column follow one another
-            found.append(pairs[clique[0]][clique[1]])
-        else:
-            found.append(model.marginal(clique))
-    return found
-
-
 def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], maximum: int) -> Rule:
     """Pairs that join two parts of the forest drawn so far; single columns when there is none."""
 
@@ -248,21 +250,20 @@ def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], maximum: int) -
 def size_rule(
     sizes: Sequence[int],
     marginals: Sequence[Clique],
-    extended: Sequence[Clique],
     kept: Sequence[Clique],
     maximum: int,
 ) -> Rule:
     """Marginals, each once, with which the model stays small enough; single columns when there is none."""
 
     def rule(chosen: tuple[int, ...]) -> Mask:
-        have = [*kept, *(extended[place] for place in chosen)]
+        have = [*kept, *(marginals[place] for place in chosen)]
         allowed = np.array(
             [
                 len(clique) > 1
                 and place not in chosen
                 and (
-                    any(set(extended[place]) <= set(other) for other in have)
-                    or model_size(sizes, [*have, extended[place]]) <= maximum
+                    any(set(clique) <= set(other) for other in have)
+                    or model_size(sizes, [*have, clique]) <= maximum
                 )
                 for place, clique in enumerate(marginals)
             ]

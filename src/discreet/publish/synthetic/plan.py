@@ -14,7 +14,7 @@ from discreet.ledger.caps import rho_cap
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts, Question
 from discreet.publish.synthetic.junction import Clique
-from discreet.publish.synthetic.layout import DEFAULT_BINS, Layout
+from discreet.publish.synthetic.layout import Layout
 from discreet.queries import CellCounts, FarMarginals, Joint
 from discreet.rational import as_integer
 
@@ -24,9 +24,6 @@ FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 20, 5, 35, 3, 27
 PER_ROUND = 6
 #: Rounds after the tree, unless something else is asked for: none below this ρ, where they don't pay.
 DEFAULT_ROUNDS, MIN_RHO = 2, Fraction(1, 200)
-
-#: Cells of a column of numbers, unless something else is asked for, and from which ρ on there are more.
-MORE_BINS, RHO_FOR_MORE_BINS = 32, Fraction(1, 10)
 
 WORKLOADS = ("all-2way", "all-3way", "joint")
 
@@ -85,9 +82,10 @@ class Recipe:
         """The pairs of which a tree is made, then single columns, for when no pair is small enough."""
         return (*combinations(self.free, 2), *((place,) for place in self.free))
 
-    def round_candidates(self) -> tuple[Clique, ...]:
-        """The workload, then single columns."""
-        return (*self.candidates, *((place,) for place in self.free))
+    def round_candidates(self) -> dict[Clique, int]:
+        """The workload with its weights, each marginal with the target, too; then single columns."""
+        wider = {self.extend(clique): weight for clique, weight in self.candidates.items()}
+        return {**dict.fromkeys(((place,) for place in self.free), 1), **wider, **self.candidates}
 
     def extend(self, clique: Clique) -> Clique:
         """A marginal together with the target."""
@@ -151,11 +149,6 @@ def default_rounds(measure: Measure) -> int:
     return DEFAULT_ROUNDS if _size_of(measure) >= MIN_RHO else 0
 
 
-def default_bins(measure: Measure) -> int:
-    """Into how many cells a column of numbers is cut: more where noise leaves them apart."""
-    return MORE_BINS if _size_of(measure) >= RHO_FOR_MORE_BINS else DEFAULT_BINS
-
-
 def _size_of(measure: Measure) -> Fraction | float:
     """What a budget is worth, as a ρ."""
     assert isinstance(measure, PureDP | ApproxDP)
@@ -189,12 +182,12 @@ def make_recipe(
     first = facts.ask(singles, budgets.pop(0))
     shape = Recipe(layout, target, first, (), candidates)
 
-    def stage(marginals: Sequence[Clique], draws: int, chosen: bool) -> Stage:
+    def stage(marginals: Mapping[Clique, int], draws: int, chosen: bool) -> Stage:
         far = None
         if chosen:
             query = FarMarginals(
                 [[axes[c] for c in clique] for clique in marginals],
-                weights=[candidates.get(clique, 1) for clique in marginals],
+                weights=list(marginals.values()),
                 draws=draws,
                 rule=_any_rule,
             )
@@ -202,7 +195,7 @@ def make_recipe(
         stand_in = Joint(*([CellCounts(axes[0])] * draws))
         return Stage(far, facts.ask(stand_in, budgets.pop(0)), draws)
 
-    stages = [stage(shape.tree_candidates(), tree, has_choice)]
+    stages = [stage({c: candidates.get(c, 1) for c in shape.tree_candidates()}, tree, has_choice)]
     stages += [stage(shape.round_candidates(), PER_ROUND, True) for _ in range(count)]
     return Recipe(layout, target, first, tuple(stages), candidates)
 
