@@ -133,7 +133,10 @@ class CellCounts(Additive):
     def labels(self, schema: Schema) -> list[Any]:
         cells = math.prod(self.sizes(schema))
         if cells > MAX_CELLS:
-            raise ValueError(f"CellCounts: more than {MAX_CELLS} cells; use fewer or coarser axes.")
+            raise ValueError(
+                f"columns {' and '.join(map(repr, self.by))} have {cells} cells together, more than the "
+                f"{MAX_CELLS} that are counted: use fewer columns, or coarser ones (bins, cuts or groups)."
+            )
         return list(range(cells))
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:

@@ -26,7 +26,7 @@ __all__ = ["FarMarginals", "Rule"]
 
 #: From the candidates drawn so far to which of all may be drawn next; never none of them.
 Rule = Callable[[tuple[int, ...]], npt.NDArray[np.bool_]]
-#: The largest weight of a candidate, and the most rows that a model can expect.
+#: The largest weight of a candidate, and the most rows that a model can expect, or that can be allowed for.
 MAX_WEIGHT, MAX_EXPECTED = 2**10, 2**42
 
 
@@ -47,7 +47,7 @@ class FarMarginals(Several):
     weights : sequence of int, optional
         What a unit of distance is worth; 1 for each by default.
     allowances : sequence of int, optional
-        Public numbers, such as the distance that noise alone would leave; 0 by default.
+        Public numbers from 0 to 2^42, such as the distance that noise alone would leave; 0 by default.
     draws : int
         How many marginals are drawn, one after the other.
     rule : callable, optional
@@ -82,6 +82,9 @@ class FarMarginals(Several):
         self.allowances = _as_integers(allowances, size, 0, "allowances")
         if min(self.weights) < 1 or max(self.weights) > MAX_WEIGHT:
             raise ValueError(f"weights must lie between 1 and {MAX_WEIGHT}.")
+        if min(self.allowances) < 0 or max(self.allowances) > MAX_EXPECTED:
+            # larger ones could leave 64 bits with some counts and not with others
+            raise ValueError("allowances must lie between 0 and 2^42.")
         if self.expected is not None and len(self.expected) != size:
             raise ValueError(f"expected must have an entry for each of the {size} candidates.")
         self.draws = as_integer(draws, "draws", minimum=1)

@@ -29,7 +29,7 @@ from discreet.publish.synthetic.junction import (
 from discreet.publish.synthetic.layout import merge_cells
 from discreet.publish.synthetic.plan import Recipe, Stage
 from discreet.queries import CellCounts, FarMarginals, Joint
-from discreet.queries.far_marginals import Rule
+from discreet.queries.far_marginals import MAX_EXPECTED, Rule
 
 Mask = npt.NDArray[np.bool_]
 
@@ -132,8 +132,10 @@ class _Fit:
 
     def choose_tree(self, stage: Stage) -> list[Clique]:
         """Pairs of columns that depend on one another most, joined in a tree."""
-        if stage.choose is None:
-            return [self._recipe.extend(self._recipe.free)]
+        if stage.choose is None:  # few columns: all of them, or one again where that is too much
+            free = self._recipe.free
+            is_small = self._cells(self._recipe.extend(free)) <= self._max_cells
+            return [self._recipe.extend(free if is_small else free[:1])]
         marginals = self._recipe.tree_candidates()
         cells = [self._cells(self._recipe.extend(clique)) for clique in marginals]
         rule = tree_rule(marginals, cells, self._max_cells // stage.count)
@@ -144,7 +146,7 @@ class _Fit:
         """Marginals that the model misses by more than their measurement would."""
         marginals = tuple(self._recipe.round_candidates())
         noise = math.sqrt(2 / math.pi) * expected_noise(stage)  # the mean size of normal noise
-        left = [round(noise * self._cells(clique)) for clique in marginals]
+        left = [min(round(noise * self._cells(c)), MAX_EXPECTED) for c in marginals]
         kept = [part.columns for part in self.measured]
         rule = size_rule(self.sizes, marginals, kept, self._max_cells)
         return self._draw(stage, marginals, left, rule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -84,8 +84,7 @@ class Layout:
             column = schema.base[name]
             cuts: tuple[float, ...] = ()
             if isinstance(column, Numeric):
-                own = given.get(name, most)
-                cuts = default_cuts(column, own) if isinstance(own, int) else tuple(own)
+                cuts = _read_cuts(column, given.get(name, most), name)
             axes.append(Axis(name, cuts))
             zeros.append(isinstance(column, Numeric) and _is_zero_cell(column, cuts))
         sizes = tuple(axis.size(schema) for axis in axes)
@@ -127,6 +126,16 @@ class Layout:
         if self.has_zero_cell[place]:
             drawn[cells == 0] = column.lower
         return np.asarray(drawn)
+
+
+def _read_cuts(column: Numeric, bins: Any, name: str) -> tuple[float, ...]:
+    """The cuts of a column: those given, or as many as a number of bins has."""
+    if not isinstance(bins, Iterable):
+        return default_cuts(column, as_integer(bins, f"bins[{name!r}]", minimum=2))
+    try:
+        return tuple(float(cut) for cut in bins)
+    except (TypeError, ValueError):
+        raise TypeError(f"bins[{name!r}] must be a whole number, or numbers to cut at.") from None
 
 
 #: Into how many cells a column of numbers is cut at most, unless something else is asked for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -104,14 +104,19 @@ def read_workload(workload: Any, names: Sequence[str], target: int | None) -> di
             )
         width = 3 if workload == "all-3way" and len(free) > 2 else 2
         return dict.fromkeys(combinations(free, width), 1)
+    if not isinstance(workload, Iterable) or any(
+        isinstance(columns, str) or not isinstance(columns, Iterable) for columns in workload
+    ):
+        raise TypeError(
+            "workload must be a list of tuples of names, as in [('age', 'income')], or a mapping of such "
+            "tuples to weights."
+        )
     weights = workload if isinstance(workload, Mapping) else dict.fromkeys(map(tuple, workload), 1)
     found: dict[Clique, int] = {}
     for columns, weight in weights.items():
         unknown = [name for name in columns if name not in names]
-        if unknown or isinstance(columns, str):
-            raise ValueError(
-                f"workload: {(unknown or [columns])[0]!r} is not a column of the table."
-            )
+        if unknown:
+            raise ValueError(f"workload: {unknown[0]!r} is not a column of the table.")
         clique = tuple(sorted({names.index(name) for name in columns} - {target}))
         if clique:
             found[clique] = max(found.get(clique, 0), as_integer(weight, "workload", minimum=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, final
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.coding import CodedQuery, partial_codes
 from discreet.coding.chunks import Chunk
-from discreet.columns import Categorical
+from discreet.columns import MAX_CELLS, Categorical
 from discreet.dataset import PrivateDataset
 from discreet.expressions import Expression, parse
 from discreet.measures import ApproxDP, PureDP
@@ -35,6 +35,8 @@ Array = npt.NDArray[Any]
 DEFAULT_MAX_CELLS = 2**17
 #: Steps of mirror descent, at most.
 DEFAULT_ITERATIONS = 1500
+#: The most rows that are drawn unless their number is given.
+MAX_DEFAULT_ROWS = 2**28
 #: Of this many drawn rows one at least must satisfy the constraints.
 MAX_REJECTED = 1000
 
@@ -63,7 +65,7 @@ class Synthesizer:
         How many times six further marginals are measured after the tree; by default 2, or 0 where the
         budget is too small for them to pay.
     max_cells : int
-        The most cells of the model's tables: marginals that would make it larger are not chosen.
+        The most cells of the model's tables, up to 2^22: marginals that would make it larger aren't chosen.
     constraints : sequence of conditions
         What every row satisfies, such as ``"age >= 16 or income == 0"``: rows that don't are drawn again.
     iterations : int
@@ -118,10 +120,10 @@ class Synthesizer:
         self.measure = _read_measure(epsilon, delta)
         self.workload, self.target, self.bins, self.rounds = workload, target, bins, rounds
         self.max_cells = as_integer(max_cells, "max_cells", minimum=1)
+        if self.max_cells > MAX_CELLS:
+            raise ValueError(f"max_cells must be at most {MAX_CELLS}, got {max_cells!r}.")
         self.iterations = as_integer(iterations, "iterations", minimum=1)
-        if isinstance(constraints, str | Expression):
-            raise TypeError("constraints must be a list of conditions, as in ['age >= 16'].")
-        self.constraints = tuple(parse(c) if isinstance(c, str) else c for c in constraints)
+        self.constraints = _read_constraints(constraints)
 
     def plan(self, data: PrivateDataset) -> FitPlan:
         """Tell what a fit would ask and cost, without touching a row."""
@@ -181,14 +183,19 @@ class Synthesizer:
         Parameters
         ----------
         rows : int, optional
-            By default the estimated number of rows.
+            By default the estimated number of rows, unless noise made it larger than 2^28.
         random_state : int or Generator, optional
             It plays no part in privacy.
         backend : str, optional
             "pandas", "polars" or "pyarrow" for a frame; a mapping of names to arrays by default.
         """
-        self._check_fitted()
+        self.check_fitted()
         count = round(self.total_) if rows is None else as_integer(rows, "rows")
+        if rows is None and count > MAX_DEFAULT_ROWS:
+            raise ValueError(
+                f"rows must be given: with so much noise, {count} rows were estimated, which is too many to "
+                "hold."
+            )
         random = np.random.default_rng(random_state)
         made = self._draw(count, random)
         if backend is None:
@@ -207,7 +214,7 @@ class Synthesizer:
             if drawn > MAX_REJECTED * max(count, 1000):
                 raise ValueError(
                     "constraints: fewer than one of a thousand rows of the model satisfies them; are they "
-                    "true of the table?"
+                    "true of the table? The model is paid for: set other constraints and sample again."
                 )
             groups = self._fitted.model.draw(size, random)
             made = self.layout_.decode(refine(self._fitted, groups, random), random)
@@ -228,7 +235,7 @@ class Synthesizer:
 
     def marginal(self, *columns: str) -> npt.NDArray[np.float64]:
         """The model's probabilities of combinations of these columns' cells: one axis for each column."""
-        self._check_fitted()
+        self.check_fitted()
         names = list(self.layout_.columns)
         if not columns or len(set(columns)) != len(columns) or not set(columns) <= set(names):
             raise ValueError(f"columns must be different ones of: {', '.join(names)}.")
@@ -243,7 +250,8 @@ class Synthesizer:
             table = np.take(table, groups, axis=axis) * share.reshape(shape)
         return np.asarray(np.moveaxis(table, range(len(order)), np.argsort(np.argsort(order))))
 
-    def _check_fitted(self) -> None:
+    def check_fitted(self) -> None:
+        """Raise unless there is a model."""
         if not hasattr(self, "_fitted"):
             raise ValueError("this Synthesizer is not fitted yet: call fit(data) first.")
 
@@ -254,6 +262,15 @@ class Synthesizer:
 def _as_read(cells: Array) -> Array:
     """Cells of a type that codes are computed from."""
     return cells.astype(object) if cells.dtype.kind == "U" else cells
+
+
+def _read_constraints(given: Any) -> tuple[Expression, ...]:
+    if isinstance(given, str | Expression) or not isinstance(given, Iterable):
+        raise TypeError("constraints must be a list of conditions, as in ['age >= 16'].")
+    found = tuple(parse(c) if isinstance(c, str) else c for c in given)
+    if not all(isinstance(condition, Expression) for condition in found):
+        raise TypeError("constraints must be conditions, as in 'age >= 16' or dp.col('age') >= 16.")
+    return found
 
 
 def _read_measure(epsilon: Any, delta: Any) -> PureDP | ApproxDP:

@@ -77,6 +77,7 @@ def report_utility(
     One noised vector of counts of all pairs, charged to the data set's ledger: see `CellCounts`. Nothing is
     charged on public rows. Proof page: ``docs/proofs/synthetic.md``.
     """
+    fitted.check_fitted()
     layout = fitted.layout_
     if budget is None:
         if not data.unit.is_public:
@@ -84,9 +85,16 @@ def report_utility(
                 "budget must be given for private rows, as in dp.PureDP(0.1): a report reads them, too."
             )
         budget = PureDP(math.inf)
-    names = [name for name in layout.columns if name in data.schema]
-    if names != list(layout.columns) or len(names) < 2:
-        raise ValueError("data must have the columns of the fit, two or more.")
+    names = list(layout.columns)
+    if len(names) < 2:
+        raise ValueError("a report compares pairs of columns: the fit must have two or more.")
+    for (
+        name
+    ) in names:  # a model has nothing to say of other cells: refused before anything is charged
+        if data.schema.base.get(name) != layout.columns[name]:
+            raise ValueError(
+                f"data must declare the columns of the fit as they were declared there: {name!r} differs."
+            )
     pairs = list(combinations(range(len(names)), 2))
     query = Joint(*(CellCounts(layout.axes[a], layout.axes[b]) for a, b in pairs))
     release = data.release(query, budget)
