@@ -117,3 +117,19 @@ def test_a_number_of_bins_may_be_of_numpy():
     )
     made = Synthesizer(1, 1e-6, bins={"age": np.int64(4)}, iterations=2).fit(data)
     assert made.layout_.sizes[0] == 4
+
+
+def test_a_wide_target_leaves_pairs_to_choose_from():
+    schema = dp.Schema(
+        a=dp.Integer(0, 299),
+        b=dp.Integer(0, 299),
+        c=dp.Categorical(*map(str, range(100)), unknown="0"),
+        d=dp.Integer(0, 3),
+    )
+    rows = {"a": [1], "b": [2], "c": ["3"], "d": [0]}
+    data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.ApproxDP(4, 1e-6)))
+    maker = Synthesizer(4, 1e-6, target="c", bins=300)
+    candidates = maker.plan(data).recipe.round_candidates()
+    assert (0, 1) in candidates  # 90 000 cells
+    assert (0, 1, 2) not in candidates  # 9 million
+    assert {(0, 3), (0, 2, 3)} <= set(candidates)

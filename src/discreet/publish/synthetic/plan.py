@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, final
 
+from discreet.columns import MAX_CELLS
 from discreet.ledger.caps import rho_cap
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.models.facts import Facts, Question
@@ -83,8 +84,11 @@ class Recipe:
         return (*combinations(self.free, 2), *((place,) for place in self.free))
 
     def round_candidates(self) -> dict[Clique, int]:
-        """The workload with its weights, each marginal with the target, too; then single columns."""
+        """The workload with its weights, each marginal with the target, too; and single columns."""
+        sizes = self.layout.sizes
         wider = {self.extend(clique): weight for clique, weight in self.candidates.items()}
+        for clique in [c for c in wider if math.prod(sizes[p] for p in c) > MAX_CELLS]:
+            del wider[clique]
         return {**dict.fromkeys(((place,) for place in self.free), 1), **wider, **self.candidates}
 
     def extend(self, clique: Clique) -> Clique:

@@ -88,9 +88,8 @@ def report_utility(
     names = list(layout.columns)
     if len(names) < 2:
         raise ValueError("a report compares pairs of columns: the fit must have two or more.")
-    for (
-        name
-    ) in names:  # a model has nothing to say of other cells: refused before anything is charged
+    # a model has nothing to say of other cells: refused before anything is charged
+    for name in names:
         if data.schema.base.get(name) != layout.columns[name]:
             raise ValueError(
                 f"data must declare the columns of the fit as they were declared there: {name!r} differs."
