@@ -140,6 +140,8 @@ def _read_cuts(column: Numeric, bins: Any, name: str) -> tuple[float, ...]:
 
 #: Into how many cells a column of numbers is cut at most, unless something else is asked for.
 DEFAULT_BINS = 16
+#: How many groups of neighbouring cells a column of numbers has at most in marginals of several columns.
+MAX_GROUPS = 16
 
 
 def _is_zero_cell(column: Numeric, cuts: tuple[float, ...]) -> bool:
@@ -150,7 +152,8 @@ def _is_zero_cell(column: Numeric, cuts: tuple[float, ...]) -> bool:
 def merge_cells(counts: Floats, minimum: float, ordered: bool) -> tuple[int, ...]:
     """Put cells with few rows together, so that each group has about `minimum` rows: its number by cell.
 
-    Neighbours of an ordered column join one another; rare values of the others form one group.
+    Neighbours of an ordered column join one another, until there are at most `MAX_GROUPS`; rare values of
+    the others form one group.
     """
     if ordered:
         return _merge_neighbours(counts, minimum)
@@ -167,7 +170,7 @@ def _merge_neighbours(counts: Floats, minimum: float) -> tuple[int, ...]:
     sums = [float(count) for count in counts]
     while len(sums) > 1:
         at = int(np.argmin(sums))
-        if sums[at] >= minimum:
+        if sums[at] >= minimum and len(sums) <= MAX_GROUPS:
             break
         left, right = at - 1, at + 1
         into = right if left < 0 or (right < len(sums) and sums[right] < sums[left]) else left

@@ -21,8 +21,8 @@ from discreet.models.privacy import FitPrivacy
 from discreet.models.shares import together
 from discreet.noise import entropy
 from discreet.publish.synthetic.fitting import Fitted, fit_joint, fit_marginals, refine
-from discreet.publish.synthetic.layout import DEFAULT_BINS, Layout
-from discreet.publish.synthetic.plan import make_recipe
+from discreet.publish.synthetic.layout import Layout
+from discreet.publish.synthetic.plan import default_bins, make_recipe
 from discreet.rational import as_integer, rational
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -59,8 +59,9 @@ class Synthesizer:
         such tuples to whole weights. ``"joint"`` counts all combinations of cells at once, for few columns.
     target : str, optional
         A column of categories that the rows will be used to predict: every pair is measured with it.
-    bins : int or mapping of name to int or cuts
-        Into how many cells columns of numbers are cut at most, or where. Cuts must be public, or bought.
+    bins : int or mapping of name to int or cuts, optional
+        Into how many cells columns of numbers are cut at most, or where; by default 16, or 64 with a large
+        budget. In pairs, neighbouring cells form at most 16 groups. Cuts must be public, or bought.
     rounds : int, optional
         How many times six further marginals are measured after the tree; by default 2, or 0 where the
         budget is too small for them to pay.
@@ -111,7 +112,7 @@ class Synthesizer:
         *,
         workload: Any = "all-2way",
         target: str | None = None,
-        bins: int | Mapping[str, Any] = DEFAULT_BINS,
+        bins: int | Mapping[str, Any] | None = None,
         rounds: int | None = None,
         max_cells: int = DEFAULT_MAX_CELLS,
         constraints: Sequence[Expression | str] = (),
@@ -143,7 +144,8 @@ class Synthesizer:
             raise ValueError("target must be the name of a column of categories of this table.")
         for condition in self.constraints:
             condition.condition(schema)
-        layout = Layout.from_schema(schema, names, self.bins)
+        bins = default_bins(self.measure) if self.bins is None else self.bins
+        layout = Layout.from_schema(schema, names, bins)
         features = tuple(name for name in names if name != self.target)
         facts = Facts(schema, unit, features, self.target, rows)
         recipe = make_recipe(facts, layout, self.measure, self.workload, self.rounds)
