@@ -37,6 +37,7 @@ from discreet.publish.privelet.shares import (
     node_shares,
     own_share,
 )
+from discreet.queries.sizes import MAX_SUMMAND
 
 __all__ = [
     "as_scale",
@@ -51,9 +52,12 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+#: Exact Python integers, of any size.
+Exact = npt.NDArray[np.object_]
 
-#: The lengths of differences of three or more children are made equal to one in 2^10.
-RESOLUTION = 2**10
+#: The lengths of differences of three or more children are made equal to one in 2^10, or less precisely
+#: where a row could else add more to a sum of several columns than always fits into 64 bits.
+MAX_RESOLUTION = 2**10
 #: What float64 sums over a lattice may be off by, many times over; it is added to a sensitivity.
 SLACK = 1e-9
 
@@ -90,7 +94,7 @@ def build_nodes(
     elif equal:
         shares = usable / usable.sum()
     elif isinstance(mechanism, Laplace):
-        shares = node_shares(axes, energies, moved)
+        shares = node_shares(axes, energies, moved.astype(np.float64))
     else:
         shares = node_precisions(axes, energies, usable)
     axes, energies, shares = _merge(axes, energies, shares)
@@ -98,10 +102,12 @@ def build_nodes(
     return _noised_nodes(name, axes, energies, shares, mechanism, facts)
 
 
-def _moved_nodes(axes: tuple[Axis, ...], facts: Facts) -> Floats:
+def _moved_nodes(axes: tuple[Axis, ...], facts: Facts) -> Exact:
     """How far a person moves the node counts of each place of the lattice in L1."""
     nodes = outer([axis.padded / np.array(axis.sizes) for axis in axes])
-    return np.where(nodes > 1, float(facts.moved(1)), float(facts.moved(1, 1)))
+    found = np.full(nodes.shape, facts.moved(1, 1), object)
+    found[nodes > 1] = facts.moved(1)
+    return found
 
 
 def _merge(
@@ -140,7 +146,7 @@ def _noised_nodes(
     if isinstance(mechanism, Laplace):
         scales = laplace_scales(shares, moved, mechanism)
         blocks = [Block(at, none, 1, LaplaceDistribution(scales[at])) for at in places]
-        event = compose([(scales[at], int(moved[at])) for at in places])
+        event = compose([(scales[at], moved[at]) for at in places])
         return Nodes(name, axes, tuple(blocks), event, energies, facts.total)
     assert isinstance(mechanism, Gaussian)
     relative = {at: as_scale(1 / math.sqrt(shares[at])) for at in places}
@@ -177,20 +183,41 @@ def build_contrasts(
     return Contrasts(name, axes, blocks, event, energies, facts.total)
 
 
-def _weights(axis: Axis, level: int) -> list[int]:
+def find_resolution(axes: tuple[Axis, ...]) -> int:
+    """How precisely differences get one length, so that no row adds more than `MAX_SUMMAND` to a sum."""
+    found = MAX_RESOLUTION
+    while found > 1:
+        largest = [
+            max(
+                int(abs(_differences(axis, level, found)).max()) for level in range(len(axis.sizes))
+            )
+            for axis in axes
+        ]
+        if math.prod(largest) <= MAX_SUMMAND:
+            break
+        found //= 2
+    return found
+
+
+def _weights(axis: Axis, level: int, resolution: int) -> list[int]:
     """What the differences of a level are multiplied by, so that all have about the same length."""
     if level == 0 or axis.branching[level - 1] == 2:
         return [1]
     norms = [(j + 1) * (j + 2) for j in range(axis.branching[level - 1] - 1)]
-    return [(math.isqrt(4 * RESOLUTION**2 // norm) + 1) // 2 for norm in norms]
+    return [max(1, (math.isqrt(4 * resolution**2 // norm) + 1) // 2) for norm in norms]
 
 
-def _one_row(axis: Axis, level: int) -> int:
-    """How far one row moves the weighted differences of a level in L1."""
+def _differences(axis: Axis, level: int, resolution: int) -> npt.NDArray[np.int64]:
+    """The weighted differences of the children of a node, one in each row; at level 0 the total."""
     if level == 0:
-        return 1
-    rows = contrasts(axis.branching[level - 1]) * np.array(_weights(axis, level))[:, None]
-    return int(np.abs(rows).sum(axis=0).max())
+        return np.ones((1, 1), np.int64)
+    weights = np.array(_weights(axis, level, resolution))
+    return np.asarray(contrasts(axis.branching[level - 1]) * weights[:, None])
+
+
+def _one_row(axis: Axis, level: int, resolution: int) -> int:
+    """How far one row moves the weighted differences of a level in L1."""
+    return int(np.abs(_differences(axis, level, resolution)).sum(axis=0).max())
 
 
 def _laplace_contrasts(
@@ -202,32 +229,36 @@ def _laplace_contrasts(
     equal: bool,
 ) -> tuple[tuple[Block, ...], events.Event]:
     used = np.zeros(energies.shape, bool)
-    moved, norms = np.zeros(energies.shape), np.ones(energies.shape)
+    moved, norms = np.zeros(energies.shape, object), np.ones(energies.shape)
+    resolution = find_resolution(axes)
     for at in places:
         used[at] = True
-        one = math.prod(_one_row(axis, level) for axis, level in zip(axes, at, strict=True))
+        levels = list(zip(axes, at, strict=True))
+        one = math.prod(_one_row(axis, level, resolution) for axis, level in levels)
         moved[at] = facts.moved(one, 2 if any(at) else 1)
         norms[at] = math.prod(
-            axis.sizes[level] * (_weights(axis, level)[0] ** 2 * 2 if level else 1)
-            for axis, level in zip(axes, at, strict=True)
+            axis.sizes[level] * (_weights(axis, level, resolution)[0] ** 2 * 2 if level else 1)
+            for axis, level in levels
         )
-    shares = used / used.sum() if equal else contrast_shares(energies, moved, norms)
+    rough = moved.astype(np.float64)
+    shares = used / used.sum() if equal else contrast_shares(energies, rough, norms)
     found = laplace_scales(shares, moved, mechanism)
     blocks = [
         Block(at, bands, weight, LaplaceDistribution(found[at]))
         for at in places
-        for bands, weight in _bands(axes, at, weighted=True)
+        for bands, weight in _bands(axes, at, resolution)
     ]
-    return tuple(blocks), compose([(found[at], int(moved[at])) for at in places])
+    return tuple(blocks), compose([(found[at], moved[at]) for at in places])
 
 
 def _bands(
-    axes: tuple[Axis, ...], at: tuple[int, ...], *, weighted: bool
+    axes: tuple[Axis, ...], at: tuple[int, ...], resolution: int = 1
 ) -> list[tuple[tuple[int, ...], int]]:
     """All differences at a place of the lattice, each with its weight."""
-    each = [list(enumerate(_weights(axis, level))) for axis, level in zip(axes, at, strict=True)]
+    levels = zip(axes, at, strict=True)
+    each = [list(enumerate(_weights(axis, level, resolution))) for axis, level in levels]
     return [
-        (tuple(band for band, _ in chosen), math.prod(w for _, w in chosen) if weighted else 1)
+        (tuple(band for band, _ in chosen), math.prod(w for _, w in chosen))
         for chosen in product(*each)
     ]
 
@@ -244,7 +275,7 @@ def _gaussian_contrasts(
     precision = 1 / (own * own.size) if equal else contrast_precisions(axes, energies)
     kept, relative = np.zeros(energies.shape), {}
     for at in places:
-        for bands, _ in _bands(axes, at, weighted=False):
+        for bands, _ in _bands(axes, at):
             norm = math.prod(
                 axis.sizes[level] * ((band + 1) * (band + 2) if level else 1)
                 for axis, level, band in zip(axes, at, bands, strict=True)
@@ -312,14 +343,14 @@ def gaussian_noise(
 
 
 def laplace_scales(
-    shares: Floats, moved: Floats, mechanism: Laplace
+    shares: Floats, moved: Exact, mechanism: Laplace
 ) -> dict[tuple[int, ...], Fraction]:
     """The exact scale at each place: how far a person moves it, over its share of ε."""
     epsilon = mechanism.measure.epsilon
     assert isinstance(epsilon, Fraction)
     each = zip(np.ndindex(shares.shape), as_fractions(shares), strict=True)
     return {
-        at: drawable_scale(int(moved[at]) / (epsilon * share))
+        at: drawable_scale(moved[at] / (epsilon * share))
         for at, share in each
         if share and moved[at]
     }
