@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -40,6 +41,7 @@ from discreet.publish.privelet.shares import (
 from discreet.queries.sizes import MAX_SUMMAND
 
 __all__ = [
+    "Task",
     "as_scale",
     "build_contrasts",
     "build_exact",
@@ -69,37 +71,39 @@ def build_exact(axes: tuple[Axis, ...], energies: Floats) -> Design:
     return Nodes("without noise", axes, (block,), events.Compose(), energies, None)
 
 
-def build_flat(
-    axes: tuple[Axis, ...], energies: Floats, mechanism: Mechanism, facts: Facts
-) -> Design:
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The trees of a histogram, what is asked of each place of their lattice, the noise, and for whom."""
+
+    axes: tuple[Axis, ...]
+    energies: Floats
+    mechanism: Mechanism
+    facts: Facts
+
+
+def build_flat(task: Task) -> Design:
     """The counts of the cells alone."""
-    shares = np.zeros(energies.shape)
+    shares = np.zeros(task.energies.shape)
     shares[(-1,) * shares.ndim] = 1.0
-    return _noised_nodes("flat", axes, energies, shares, mechanism, facts)
+    return _noised_nodes("flat", task, shares)
 
 
-def build_nodes(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-    *,
-    equal: bool = False,
-) -> Design:
+def build_nodes(task: Task, *, equal: bool = False) -> Design:
     """Node counts of the levels that pay; all levels with the same share if `equal`."""
-    moved = _moved_nodes(axes, facts)
+    axes, energies = task.axes, task.energies
+    moved = _moved_nodes(axes, task.facts)
     usable = moved > 0
     if not usable.any():
         shares = np.zeros(energies.shape)
     elif equal:
         shares = usable / usable.sum()
-    elif isinstance(mechanism, Laplace):
+    elif isinstance(task.mechanism, Laplace):
         shares = node_shares(axes, energies, moved.astype(np.float64))
     else:
         shares = node_precisions(axes, energies, usable)
     axes, energies, shares = _merge(axes, energies, shares)
     name = f"tree with branching {' and '.join(map(str, axes))}"
-    return _noised_nodes(name, axes, energies, shares, mechanism, facts)
+    return _noised_nodes(name, replace(task, axes=axes, energies=energies), shares)
 
 
 def _moved_nodes(axes: tuple[Axis, ...], facts: Facts) -> Exact:
@@ -128,15 +132,9 @@ def _merge(
     return tuple(found), energies, shares
 
 
-def _noised_nodes(
-    name: str,
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    shares: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-) -> Design:
+def _noised_nodes(name: str, task: Task, shares: Floats) -> Design:
     """Node counts with noise; `shares` are those of ε for Laplace noise, of precision for Gaussian."""
+    axes, energies, mechanism, facts = task.axes, task.energies, task.mechanism, task.facts
     moved = _moved_nodes(axes, facts)
     shares = np.where(moved > 0, shares, 0.0)
     places = [at for at in levels_of(axes) if shares[at] > 0]
@@ -162,24 +160,15 @@ def _noised_nodes(
     return Nodes(name, axes, tuple(blocks), event, energies, facts.total)
 
 
-def build_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-    *,
-    equal: bool = False,
-) -> Design:
+def build_contrasts(task: Task, *, equal: bool = False) -> Design:
     """Haar coefficients of all levels."""
+    axes, energies, facts = task.axes, task.energies, task.facts
     name = f"Haar wavelets with bands {' and '.join(map(str, axes))}"
     places = [at for at in levels_of(axes) if any(at) or facts.total is None]
     if not places:
         return Contrasts(name, axes, (), events.Compose(), energies, facts.total)
-    if isinstance(mechanism, Laplace):
-        blocks, event = _laplace_contrasts(axes, energies, mechanism, facts, places, equal)
-    else:
-        assert isinstance(mechanism, Gaussian)
-        blocks, event = _gaussian_contrasts(axes, energies, mechanism, facts, places, equal)
+    noised = _laplace_contrasts if isinstance(task.mechanism, Laplace) else _gaussian_contrasts
+    blocks, event = noised(task, places, equal)
     return Contrasts(name, axes, blocks, event, energies, facts.total)
 
 
@@ -221,13 +210,10 @@ def _one_row(axis: Axis, level: int, resolution: int) -> int:
 
 
 def _laplace_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Laplace,
-    facts: Facts,
-    places: Sequence[tuple[int, ...]],
-    equal: bool,
+    task: Task, places: Sequence[tuple[int, ...]], equal: bool
 ) -> tuple[tuple[Block, ...], events.Event]:
+    axes, energies, mechanism = task.axes, task.energies, task.mechanism
+    assert isinstance(mechanism, Laplace)
     used = np.zeros(energies.shape, bool)
     moved, norms = np.zeros(energies.shape, object), np.ones(energies.shape)
     resolution = find_resolution(axes)
@@ -235,7 +221,7 @@ def _laplace_contrasts(
         used[at] = True
         levels = list(zip(axes, at, strict=True))
         one = math.prod(_one_row(axis, level, resolution) for axis, level in levels)
-        moved[at] = facts.moved(one, 2 if any(at) else 1)
+        moved[at] = task.facts.moved(one, 2 if any(at) else 1)
         norms[at] = math.prod(
             axis.sizes[level] * (_weights(axis, level, resolution)[0] ** 2 * 2 if level else 1)
             for axis, level in levels
@@ -264,13 +250,10 @@ def _bands(
 
 
 def _gaussian_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Gaussian,
-    facts: Facts,
-    places: Sequence[tuple[int, ...]],
-    equal: bool,
+    task: Task, places: Sequence[tuple[int, ...]], equal: bool
 ) -> tuple[tuple[Block, ...], events.Event]:
+    axes, energies, mechanism = task.axes, task.energies, task.mechanism
+    assert isinstance(mechanism, Gaussian)
     own = own_share(axes)
     precision = 1 / (own * own.size) if equal else contrast_precisions(axes, energies)
     kept, relative = np.zeros(energies.shape), {}
@@ -284,7 +267,7 @@ def _gaussian_contrasts(
             relative[at, bands] = as_scale(math.sqrt(norm / precision[at]))
         kept[at] = precision[at]
     entries = [_entries(axis) for axis in axes]
-    sigma, event = gaussian_noise(farthest(kept, entries, facts), mechanism)
+    sigma, event = gaussian_noise(farthest(kept, entries, task.facts), mechanism)
     blocks = [
         Block(at, bands, 1, GaussianDistribution(drawable_scale(sigma * scale)))
         for (at, bands), scale in relative.items()
