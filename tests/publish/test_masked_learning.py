@@ -131,3 +131,37 @@ def test_train_and_test_must_have_one_schema() -> None:
     )
     with pytest.raises(ValueError, match="schema of train"):
         score_on_masked(LogisticRegression(), LS(1), public(90, 1), other, target="ill")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"test": "add/remove"}, "dp.REPLACE_ONE only"),
+        ({"train": "no features"}, "beside the target"),
+        ({"test": "empty"}, "at least one row"),
+        ({"estimator": 3}, "estimator must have fit"),
+        ({"mask": 3}, "mask must be a mask"),
+        ({"mask": WaveletLaplace(4)}, "made with target"),
+        ({"test": 3}, "test must be a dp.PrivateDataset"),
+    ],
+)
+def test_what_can_not_be_scored_is_refused_before_any_rows_are_paid_for(change: Any, told: str):
+    def open_rows(kind: str) -> dp.PrivateDataset:
+        cells, schema, unit = rows(0 if kind == "empty" else 90, 1), SCHEMA, UNIT
+        if kind == "add/remove":
+            unit = dp.Unit(dp.ADD_REMOVE)
+        if kind == "no features":
+            cells, schema = {"ill": cells["ill"]}, dp.Schema(ill=SCHEMA["ill"])
+        ledger = dp.Ledger(limit=dp.PureDP(20), unit=unit)
+        return dp.PrivateDataset(cells, schema, ledger=ledger)
+
+    kinds = {"train": "usual", "test": change.get("train", "usual")} | change
+    sets = {name: kinds[name] for name in ("train", "test")}
+    given = {name: open_rows(k) if isinstance(k, str) else k for name, k in sets.items()}
+    mask = change.get("mask", WaveletLaplace(4, target="ill"))
+    estimator = change.get("estimator", LogisticRegression())
+    with pytest.raises((TypeError, ValueError), match=told):
+        score_on_masked(estimator, mask, **given, target="ill")
+    for data in given.values():
+        if isinstance(data, dp.PrivateDataset):
+            assert len(data.ledger.entries()) == 1  # its opening

@@ -100,6 +100,9 @@ def test_the_guide_to_publishing_runs(
     assert printed[7] == "100.0%, explanations of each column: [1 1 1]"
     assert printed[8] == "True True"
     assert printed[9] == "(27, 27) 0.35 32.2"
+    made = (tmp_path / "made_up.csv").read_text("utf-8").splitlines()
+    assert made[0] == "age,ill,income"
+    assert len(made) == 901
 
 
 def test_the_page_of_the_wavelet_paper_says_what_its_results_say() -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.columns import Categorical
 from discreet.dataset import PrivateDataset
-from discreet.publish.masks.plan import RowMask
+from discreet.publish.masks.plan import MaskedRows, RowMask
 from discreet.publish.masks.published import PublishedMask
 from discreet.publish.true_labels import TrueLabels
 from discreet.schema import Schema
@@ -92,11 +92,7 @@ def score_on_masked(
     -------
     Everything after the two releases is post-processing.
     """
-    label = train.schema.base.get(target)
-    if not isinstance(label, Categorical) or len(label.values) < 2:
-        raise ValueError("target must be a column of two or more categories.")
-    if dict(train.schema.base) != dict(test.schema.base):
-        raise ValueError("test must have the schema of train.")
+    label = _check_arguments(estimator, mask, train, test, target)
     classes = len(label.values)
     if isinstance(mask, PublishedMask):
         if classes != 2:
@@ -107,10 +103,6 @@ def score_on_masked(
         if len(truth) != len(told[1][target]):
             raise ValueError(f"column {target!r} of test has cells that are no declared category.")
     else:
-        if mask.target != target:
-            raise ValueError(
-                f"mask must be made with target={target!r}, so that labels get a share."
-            )
         told = [mask.publish(data) for data in (train, test)]
         truth = _positions(told[1][target], label)
         keep, other = mask.plan(train.schema).channel.response(target).chances
@@ -121,6 +113,35 @@ def score_on_masked(
     table = np.zeros((classes, classes))
     np.add.at(table, (truth, found), 1.0)
     return _score(table, chances)
+
+
+def _check_arguments(estimator: Any, mask: Any, train: Any, test: Any, target: str) -> Categorical:
+    """Refuse what can't be scored before anything is charged; the column of labels."""
+    for name, data in (("train", train), ("test", test)):
+        if not isinstance(data, PrivateDataset):
+            raise TypeError(f"{name} must be a dp.PrivateDataset, not {type(data).__name__}.")
+    if not isinstance(mask, PublishedMask | RowMask):
+        raise TypeError(f"mask must be a mask such as WaveletLaplace, not {type(mask).__name__}.")
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise TypeError("estimator must have fit and predict.")
+    label = train.schema.base.get(target)
+    if not isinstance(label, Categorical) or len(label.values) < 2:
+        raise ValueError("target must be a column of two or more categories.")
+    if dict(train.schema.base) != dict(test.schema.base):
+        raise ValueError("test must have the schema of train.")
+    if len(train.schema.base) < 2:
+        raise ValueError("train must have a column beside the target to learn from.")
+    if 0 in (train.rows, test.rows):
+        raise ValueError("train and test must have at least one row.")
+    if isinstance(mask, RowMask):
+        if mask.target != target:
+            raise ValueError(
+                f"mask must be made with target={target!r}, so that labels get a share."
+            )
+        plan = mask.plan(train.schema)
+        for data in (train, test):  # both, before the first is paid for
+            data.plan(MaskedRows(plan, data.rows))
+    return label
 
 
 def _positions(values: Array, column: Categorical) -> Integers:

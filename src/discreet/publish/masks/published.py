@@ -162,9 +162,28 @@ class _Approximated(PublishedMask):
         return slice(0, block // self.bank.bands)
 
 
+class _Sigmoid(PublishedMask):
+    """A mask with Laplace–Sigmoid noise, whose multipliers are scaled over `scaled` axes."""
+
+    scaled: ClassVar[tuple[int, ...] | None]
+    epsilon: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        _check_parameters(epsilon=self.epsilon, gamma=self.gamma)
+
+    def _embed(
+        self, coefficients: Array, trials: int, generator: np.random.Generator
+    ) -> tuple[Array, Array]:
+        y = multipliers(coefficients, self.gamma, axis=self.scaled)
+        parameter = noise_parameter(self.epsilon, self.gamma)
+        added, drawn = laplace_sigmoid(y, parameter, trials, generator)
+        return coefficients + added, drawn
+
+
 @final
 @dataclass(frozen=True)
-class LS(_Approximated):
+class LS(_Sigmoid, _Approximated):
     """LS: Laplace–Sigmoid noise on the approximation band (Choi & Lee 2019, section 3.2).
 
     Parameters
@@ -190,27 +209,16 @@ class LS(_Approximated):
 
     claim: ClassVar[str] = "wavelet-ls"
     repair: ClassVar[str] = "WaveletApproximation"
+    scaled: ClassVar[tuple[int, ...] | None] = None
 
     epsilon: float
     gamma: float = 1.0
     bank: FilterBank = field(default=THREE_BAND, repr=False)
 
-    def __post_init__(self) -> None:
-        _check_parameters(epsilon=self.epsilon, gamma=self.gamma)
-
-    def _embed(
-        self, coefficients: Array, trials: int, generator: np.random.Generator
-    ) -> tuple[Array, Array]:
-        y = multipliers(coefficients, self.gamma)
-        added, drawn = laplace_sigmoid(
-            y, noise_parameter(self.epsilon, self.gamma), trials, generator
-        )
-        return coefficients + added, drawn
-
 
 @final
 @dataclass(frozen=True)
-class LSPlus(PublishedMask):
+class LSPlus(_Sigmoid):
     """LS+: Laplace–Sigmoid noise on all coefficients of each block of rows (Choi & Lee 2019, section 3.3).
 
     Parameters
@@ -231,6 +239,7 @@ class LSPlus(PublishedMask):
 
     claim: ClassVar[str] = "wavelet-ls-plus"
     repair: ClassVar[str] = "WaveletLaplace"
+    scaled: ClassVar[tuple[int, ...] | None] = (1, 2)
 
     epsilon: float
     gamma: float = 1.0
@@ -238,7 +247,7 @@ class LSPlus(PublishedMask):
     bank: FilterBank = field(default=THREE_BAND, repr=False)
 
     def __post_init__(self) -> None:
-        _check_parameters(epsilon=self.epsilon, gamma=self.gamma)
+        super().__post_init__()
         if as_integer(self.block, "block", minimum=1) % self.bank.bands:
             raise ValueError(f"block must be a multiple of {self.bank.bands}, got {self.block}.")
 
@@ -247,15 +256,6 @@ class LSPlus(PublishedMask):
 
     def _changed(self, block: int) -> slice:
         return slice(None)
-
-    def _embed(
-        self, coefficients: Array, trials: int, generator: np.random.Generator
-    ) -> tuple[Array, Array]:
-        y = multipliers(coefficients, self.gamma, axis=(1, 2))
-        added, drawn = laplace_sigmoid(
-            y, noise_parameter(self.epsilon, self.gamma), trials, generator
-        )
-        return coefficients + added, drawn
 
 
 @final

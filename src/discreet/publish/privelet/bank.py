@@ -20,7 +20,7 @@ from discreet import events
 from discreet.mechanisms import Distribution, GaussianDistribution, Laplace, LaplaceDistribution
 from discreet.mechanisms.distributions import drawable_scale
 from discreet.publish.privelet.building import as_scale, compose, gaussian_noise, laplace_scales
-from discreet.publish.privelet.designs import Design
+from discreet.publish.privelet.designs import Design, deviation_of
 from discreet.publish.privelet.facts import Facts
 from discreet.publish.privelet.strategies import Problem, Strategy
 from discreet.publish.wavelets import THREE_BAND, FilterBank, IntegerTransform, forward, inverse
@@ -32,6 +32,8 @@ Integers = npt.NDArray[np.int64]
 
 #: Entries of the transform are multiples of 2^-16, and larger counts of a cell are cut off at 2^32.
 BITS, MAX_COUNT = 16, 2**32
+#: The matrix is orthogonal up to 2^-16 only: what the inverse of the bank misses is put back this many times.
+REFINED = 4
 #: Ranges that stand for a workload, and how many are transformed at once.
 SAMPLED, AT_ONCE = 256, 32
 #: The most cells of a bank's transform: its matrix has about thirty entries a cell and level.
@@ -119,15 +121,13 @@ class BankDesign(Design):
         facts = Facts(facts.rows, facts.is_replaced)
         if isinstance(mechanism, Laplace):
             spreads = [transform.spread(part) for part in rows]
-            moved = np.array([float(facts.moved(spread)) for spread in spreads])
-            shares = np.cbrt(np.maximum(energies, 1e-12) * moved**2)
+            moved = np.array([facts.moved(spread) for spread in spreads], object)
+            shares = np.cbrt(np.maximum(energies, 1e-12) * moved.astype(np.float64) ** 2)
             scales = laplace_scales(shares / shares.sum(), moved, mechanism)
             self.distributions: tuple[Distribution, ...] = tuple(
                 LaplaceDistribution(scales[(level,)]) for level in range(len(rows))
             )
-            self.event: events.Event = compose(
-                [(scales[(k,)], int(by)) for k, by in enumerate(moved)]
-            )
+            self.event: events.Event = compose([(scales[(k,)], by) for k, by in enumerate(moved)])
         else:
             lengths = [transform.energy(part) for part in rows]
             own = np.array([length / transform.one**2 for length in lengths])
@@ -142,7 +142,7 @@ class BankDesign(Design):
                 GaussianDistribution(drawable_scale(sigma * scale)) for scale in relative
             )
         self.spreads = np.array(
-            [(d.expected_error() / transform.one) ** 2 for d in self.distributions]
+            [(deviation_of(d) / transform.one) ** 2 for d in self.distributions]
         )
         self.error = float((energies * self.spreads).sum())
 
@@ -154,8 +154,13 @@ class BankDesign(Design):
 
     def estimate(self, noised: Sequence[Integers]) -> Floats:
         transform = self._transform
-        whole = np.concatenate(noised) / transform.one
-        return np.asarray(inverse(whole, transform.bank, transform.levels))[: self._cells]
+        left: Floats = np.concatenate(noised).astype(np.float64)
+        cells = np.zeros(transform.length)
+        for _ in range(REFINED):
+            found = inverse(left / transform.one, transform.bank, transform.levels)
+            cells += np.asarray(found)
+            left = np.concatenate(noised) - transform.matrix @ cells
+        return cells[: self._cells]
 
     def _weights(self) -> Floats:
         found = np.empty(self._transform.length)

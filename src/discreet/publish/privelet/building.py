@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -37,8 +38,10 @@ from discreet.publish.privelet.shares import (
     node_shares,
     own_share,
 )
+from discreet.queries.sizes import MAX_SUMMAND
 
 __all__ = [
+    "Task",
     "as_scale",
     "build_contrasts",
     "build_exact",
@@ -51,9 +54,12 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+#: Exact Python integers, of any size.
+Exact = npt.NDArray[np.object_]
 
-#: The lengths of differences of three or more children are made equal to one in 2^10.
-RESOLUTION = 2**10
+#: The lengths of differences of three or more children are made equal to one in 2^10, or less precisely
+#: where a row could else add more to a sum of several columns than always fits into 64 bits.
+MAX_RESOLUTION = 2**10
 #: What float64 sums over a lattice may be off by, many times over; it is added to a sensitivity.
 SLACK = 1e-9
 
@@ -65,43 +71,47 @@ def build_exact(axes: tuple[Axis, ...], energies: Floats) -> Design:
     return Nodes("without noise", axes, (block,), events.Compose(), energies, None)
 
 
-def build_flat(
-    axes: tuple[Axis, ...], energies: Floats, mechanism: Mechanism, facts: Facts
-) -> Design:
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The trees of a histogram, what is asked of each place of their lattice, the noise, and for whom."""
+
+    axes: tuple[Axis, ...]
+    energies: Floats
+    mechanism: Mechanism
+    facts: Facts
+
+
+def build_flat(task: Task) -> Design:
     """The counts of the cells alone."""
-    shares = np.zeros(energies.shape)
+    shares = np.zeros(task.energies.shape)
     shares[(-1,) * shares.ndim] = 1.0
-    return _noised_nodes("flat", axes, energies, shares, mechanism, facts)
+    return _noised_nodes("flat", task, shares)
 
 
-def build_nodes(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-    *,
-    equal: bool = False,
-) -> Design:
+def build_nodes(task: Task, *, equal: bool = False) -> Design:
     """Node counts of the levels that pay; all levels with the same share if `equal`."""
-    moved = _moved_nodes(axes, facts)
+    axes, energies = task.axes, task.energies
+    moved = _moved_nodes(axes, task.facts)
     usable = moved > 0
     if not usable.any():
         shares = np.zeros(energies.shape)
     elif equal:
         shares = usable / usable.sum()
-    elif isinstance(mechanism, Laplace):
-        shares = node_shares(axes, energies, moved)
+    elif isinstance(task.mechanism, Laplace):
+        shares = node_shares(axes, energies, moved.astype(np.float64))
     else:
         shares = node_precisions(axes, energies, usable)
     axes, energies, shares = _merge(axes, energies, shares)
     name = f"tree with branching {' and '.join(map(str, axes))}"
-    return _noised_nodes(name, axes, energies, shares, mechanism, facts)
+    return _noised_nodes(name, replace(task, axes=axes, energies=energies), shares)
 
 
-def _moved_nodes(axes: tuple[Axis, ...], facts: Facts) -> Floats:
+def _moved_nodes(axes: tuple[Axis, ...], facts: Facts) -> Exact:
     """How far a person moves the node counts of each place of the lattice in L1."""
     nodes = outer([axis.padded / np.array(axis.sizes) for axis in axes])
-    return np.where(nodes > 1, float(facts.moved(1)), float(facts.moved(1, 1)))
+    found = np.full(nodes.shape, facts.moved(1, 1), object)
+    found[nodes > 1] = facts.moved(1)
+    return found
 
 
 def _merge(
@@ -122,15 +132,9 @@ def _merge(
     return tuple(found), energies, shares
 
 
-def _noised_nodes(
-    name: str,
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    shares: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-) -> Design:
+def _noised_nodes(name: str, task: Task, shares: Floats) -> Design:
     """Node counts with noise; `shares` are those of ε for Laplace noise, of precision for Gaussian."""
+    axes, energies, mechanism, facts = task.axes, task.energies, task.mechanism, task.facts
     moved = _moved_nodes(axes, facts)
     shares = np.where(moved > 0, shares, 0.0)
     places = [at for at in levels_of(axes) if shares[at] > 0]
@@ -140,7 +144,7 @@ def _noised_nodes(
     if isinstance(mechanism, Laplace):
         scales = laplace_scales(shares, moved, mechanism)
         blocks = [Block(at, none, 1, LaplaceDistribution(scales[at])) for at in places]
-        event = compose([(scales[at], int(moved[at])) for at in places])
+        event = compose([(scales[at], moved[at]) for at in places])
         return Nodes(name, axes, tuple(blocks), event, energies, facts.total)
     assert isinstance(mechanism, Gaussian)
     relative = {at: as_scale(1 / math.sqrt(shares[at])) for at in places}
@@ -156,95 +160,105 @@ def _noised_nodes(
     return Nodes(name, axes, tuple(blocks), event, energies, facts.total)
 
 
-def build_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Mechanism,
-    facts: Facts,
-    *,
-    equal: bool = False,
-) -> Design:
+def build_contrasts(task: Task, *, equal: bool = False) -> Design:
     """Haar coefficients of all levels."""
+    axes, energies, facts = task.axes, task.energies, task.facts
     name = f"Haar wavelets with bands {' and '.join(map(str, axes))}"
     places = [at for at in levels_of(axes) if any(at) or facts.total is None]
     if not places:
         return Contrasts(name, axes, (), events.Compose(), energies, facts.total)
-    if isinstance(mechanism, Laplace):
-        blocks, event = _laplace_contrasts(axes, energies, mechanism, facts, places, equal)
-    else:
-        assert isinstance(mechanism, Gaussian)
-        blocks, event = _gaussian_contrasts(axes, energies, mechanism, facts, places, equal)
+    noised = _laplace_contrasts if isinstance(task.mechanism, Laplace) else _gaussian_contrasts
+    blocks, event = noised(task, places, equal)
     return Contrasts(name, axes, blocks, event, energies, facts.total)
 
 
-def _weights(axis: Axis, level: int) -> list[int]:
+def find_resolution(axes: tuple[Axis, ...]) -> int:
+    """How precisely differences get one length, so that no row adds more than `MAX_SUMMAND` to a sum."""
+    found = MAX_RESOLUTION
+    while found > 1:
+        largest = [
+            max(
+                int(abs(_differences(axis, level, found)).max()) for level in range(len(axis.sizes))
+            )
+            for axis in axes
+        ]
+        if math.prod(largest) <= MAX_SUMMAND:
+            break
+        found //= 2
+    return found
+
+
+def _weights(axis: Axis, level: int, resolution: int) -> list[int]:
     """What the differences of a level are multiplied by, so that all have about the same length."""
     if level == 0 or axis.branching[level - 1] == 2:
         return [1]
     norms = [(j + 1) * (j + 2) for j in range(axis.branching[level - 1] - 1)]
-    return [(math.isqrt(4 * RESOLUTION**2 // norm) + 1) // 2 for norm in norms]
+    return [max(1, (math.isqrt(4 * resolution**2 // norm) + 1) // 2) for norm in norms]
 
 
-def _one_row(axis: Axis, level: int) -> int:
-    """How far one row moves the weighted differences of a level in L1."""
+def _differences(axis: Axis, level: int, resolution: int) -> npt.NDArray[np.int64]:
+    """The weighted differences of the children of a node, one in each row; at level 0 the total."""
     if level == 0:
-        return 1
-    rows = contrasts(axis.branching[level - 1]) * np.array(_weights(axis, level))[:, None]
-    return int(np.abs(rows).sum(axis=0).max())
+        return np.ones((1, 1), np.int64)
+    weights = np.array(_weights(axis, level, resolution))
+    return np.asarray(contrasts(axis.branching[level - 1]) * weights[:, None])
+
+
+def _one_row(axis: Axis, level: int, resolution: int) -> int:
+    """How far one row moves the weighted differences of a level in L1."""
+    return int(np.abs(_differences(axis, level, resolution)).sum(axis=0).max())
 
 
 def _laplace_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Laplace,
-    facts: Facts,
-    places: Sequence[tuple[int, ...]],
-    equal: bool,
+    task: Task, places: Sequence[tuple[int, ...]], equal: bool
 ) -> tuple[tuple[Block, ...], events.Event]:
+    axes, energies, mechanism = task.axes, task.energies, task.mechanism
+    assert isinstance(mechanism, Laplace)
     used = np.zeros(energies.shape, bool)
-    moved, norms = np.zeros(energies.shape), np.ones(energies.shape)
+    moved, norms = np.zeros(energies.shape, object), np.ones(energies.shape)
+    resolution = find_resolution(axes)
     for at in places:
         used[at] = True
-        one = math.prod(_one_row(axis, level) for axis, level in zip(axes, at, strict=True))
-        moved[at] = facts.moved(one, 2 if any(at) else 1)
+        levels = list(zip(axes, at, strict=True))
+        one = math.prod(_one_row(axis, level, resolution) for axis, level in levels)
+        moved[at] = task.facts.moved(one, 2 if any(at) else 1)
         norms[at] = math.prod(
-            axis.sizes[level] * (_weights(axis, level)[0] ** 2 * 2 if level else 1)
-            for axis, level in zip(axes, at, strict=True)
+            axis.sizes[level] * (_weights(axis, level, resolution)[0] ** 2 * 2 if level else 1)
+            for axis, level in levels
         )
-    shares = used / used.sum() if equal else contrast_shares(energies, moved, norms)
+    rough = moved.astype(np.float64)
+    shares = used / used.sum() if equal else contrast_shares(energies, rough, norms)
     found = laplace_scales(shares, moved, mechanism)
     blocks = [
         Block(at, bands, weight, LaplaceDistribution(found[at]))
         for at in places
-        for bands, weight in _bands(axes, at, weighted=True)
+        for bands, weight in _bands(axes, at, resolution)
     ]
-    return tuple(blocks), compose([(found[at], int(moved[at])) for at in places])
+    return tuple(blocks), compose([(found[at], moved[at]) for at in places])
 
 
 def _bands(
-    axes: tuple[Axis, ...], at: tuple[int, ...], *, weighted: bool
+    axes: tuple[Axis, ...], at: tuple[int, ...], resolution: int = 1
 ) -> list[tuple[tuple[int, ...], int]]:
     """All differences at a place of the lattice, each with its weight."""
-    each = [list(enumerate(_weights(axis, level))) for axis, level in zip(axes, at, strict=True)]
+    levels = zip(axes, at, strict=True)
+    each = [list(enumerate(_weights(axis, level, resolution))) for axis, level in levels]
     return [
-        (tuple(band for band, _ in chosen), math.prod(w for _, w in chosen) if weighted else 1)
+        (tuple(band for band, _ in chosen), math.prod(w for _, w in chosen))
         for chosen in product(*each)
     ]
 
 
 def _gaussian_contrasts(
-    axes: tuple[Axis, ...],
-    energies: Floats,
-    mechanism: Gaussian,
-    facts: Facts,
-    places: Sequence[tuple[int, ...]],
-    equal: bool,
+    task: Task, places: Sequence[tuple[int, ...]], equal: bool
 ) -> tuple[tuple[Block, ...], events.Event]:
+    axes, energies, mechanism = task.axes, task.energies, task.mechanism
+    assert isinstance(mechanism, Gaussian)
     own = own_share(axes)
     precision = 1 / (own * own.size) if equal else contrast_precisions(axes, energies)
     kept, relative = np.zeros(energies.shape), {}
     for at in places:
-        for bands, _ in _bands(axes, at, weighted=False):
+        for bands, _ in _bands(axes, at):
             norm = math.prod(
                 axis.sizes[level] * ((band + 1) * (band + 2) if level else 1)
                 for axis, level, band in zip(axes, at, bands, strict=True)
@@ -253,7 +267,7 @@ def _gaussian_contrasts(
             relative[at, bands] = as_scale(math.sqrt(norm / precision[at]))
         kept[at] = precision[at]
     entries = [_entries(axis) for axis in axes]
-    sigma, event = gaussian_noise(farthest(kept, entries, facts), mechanism)
+    sigma, event = gaussian_noise(farthest(kept, entries, task.facts), mechanism)
     blocks = [
         Block(at, bands, 1, GaussianDistribution(drawable_scale(sigma * scale)))
         for (at, bands), scale in relative.items()
@@ -312,14 +326,14 @@ def gaussian_noise(
 
 
 def laplace_scales(
-    shares: Floats, moved: Floats, mechanism: Laplace
+    shares: Floats, moved: Exact, mechanism: Laplace
 ) -> dict[tuple[int, ...], Fraction]:
     """The exact scale at each place: how far a person moves it, over its share of ε."""
     epsilon = mechanism.measure.epsilon
     assert isinstance(epsilon, Fraction)
     each = zip(np.ndindex(shares.shape), as_fractions(shares), strict=True)
     return {
-        at: drawable_scale(int(moved[at]) / (epsilon * share))
+        at: drawable_scale(moved[at] / (epsilon * share))
         for at, share in each
         if share and moved[at]
     }

@@ -27,10 +27,23 @@ from discreet.publish.privelet.lattice import (
 )
 from discreet.publish.privelet.tails import gaussian_factor, laplace_factor
 
-__all__ = ["Block", "Contrasts", "Design", "Lattice", "Nodes"]
+__all__ = ["Block", "Contrasts", "Design", "Lattice", "Nodes", "deviation_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+#: Noise with a smaller deviation, in rows, counts as if it had this one: weights of levels stay comparable.
+LEAST_DEVIATION = 2.0**-5
+
+
+def deviation_of(distribution: Distribution) -> float:
+    """The standard deviation of noise, from above: that of normal noise also before it is rounded."""
+    if isinstance(distribution, NoNoise):
+        return 0.0
+    known = distribution.expected_error()
+    if isinstance(distribution, GaussianDistribution):
+        known = max(known, float(distribution.sigma))
+    return max(known, LEAST_DEVIATION)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Block:
     @property
     def variance(self) -> float:
         """The variance of the noise on the integers before they were multiplied."""
-        return self.distribution.expected_error() ** 2 / self.weight**2
+        return deviation_of(self.distribution) ** 2 / self.weight**2
 
 
 class Design(ABC):
@@ -108,14 +121,9 @@ class Design(ABC):
         if not noisy:
             return 0.0
         if isinstance(noisy[0], GaussianDistribution):
-            least = min(float(d.sigma) for d in noisy if isinstance(d, GaussianDistribution))
-            return gaussian_factor(level, least)
+            return gaussian_factor(level, min(map(deviation_of, noisy)))
         scales = [d for d in noisy if isinstance(d, LaplaceDistribution)]
-        # noise whose deviation is below what a double holds is never seen
-        ratios = [
-            math.sqrt(2) * float(d.scale) / d.expected_error() for d in scales if d.expected_error()
-        ]
-        widest = max(ratios, default=1.0)
+        widest = max(math.sqrt(2) * float(d.scale) / deviation_of(d) for d in scales)
         return laplace_factor(level) * widest
 
 

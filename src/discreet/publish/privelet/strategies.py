@@ -15,7 +15,7 @@ import numpy.typing as npt
 from discreet.measures import ZCDP, ApproxDP, PureDP
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.publish.privelet.axes import ALL_OR_ONE, Axis, balanced_branching
-from discreet.publish.privelet.building import build_contrasts, build_flat, build_nodes
+from discreet.publish.privelet.building import Task, build_contrasts, build_flat, build_nodes
 from discreet.publish.privelet.designs import Design
 from discreet.publish.privelet.facts import Facts
 from discreet.publish.privelet.lattice import outer
@@ -62,6 +62,10 @@ class Problem:
         every = outer([axis.expected_energies("cells") for axis in axes])
         return np.maximum(asked, 0.0) + EVERY_CELL * every
 
+    def task(self, axes: tuple[Axis, ...]) -> Task:
+        """What is to be built over these trees."""
+        return Task(axes, self.energies(axes), self.mechanism, self.facts)
+
 
 def _energies(axis: Axis, workload: str | tuple[tuple[int, int], ...]) -> Floats:
     if isinstance(workload, str):
@@ -97,7 +101,7 @@ class Flat(Strategy):
 
     def designs(self, problem: Problem) -> Iterator[Design]:
         axes = tuple(Axis(cells, (cells,) if cells > 1 else ()) for cells in problem.cells)
-        yield build_flat(axes, problem.energies(axes), problem.mechanism, problem.facts)
+        yield build_flat(problem.task(axes))
 
 
 @final
@@ -129,18 +133,10 @@ class Tree(Strategy):
 
     def designs(self, problem: Problem) -> Iterator[Design]:
         for axes in _forests(problem, self.branching, _heights):
-            yield build_nodes(
-                axes,
-                problem.energies(axes),
-                problem.mechanism,
-                problem.facts,
-                equal=self.split == "equal",
-            )
+            yield build_nodes(problem.task(axes), equal=self.split == "equal")
 
     def __repr__(self) -> str:
-        shown = [] if self.branching is None else [repr(self.branching)]
-        shown += [] if self.split == "optimal" else [f"split={self.split!r}"]
-        return f"Tree({', '.join(shown)})"
+        return f"Tree({_show(self.branching, self.split)})"
 
 
 @final
@@ -167,18 +163,10 @@ class Haar(Strategy):
 
     def designs(self, problem: Problem) -> Iterator[Design]:
         for axes in _forests(problem, self.bands, _narrow):
-            yield build_contrasts(
-                axes,
-                problem.energies(axes),
-                problem.mechanism,
-                problem.facts,
-                equal=self.split == "equal",
-            )
+            yield build_contrasts(problem.task(axes), equal=self.split == "equal")
 
     def __repr__(self) -> str:
-        shown = [] if self.bands is None else [repr(self.bands)]
-        shown += [] if self.split == "optimal" else [f"split={self.split!r}"]
-        return f"Haar({', '.join(shown)})"
+        return f"Haar({_show(self.bands, self.split)})"
 
 
 @final
@@ -197,6 +185,12 @@ def _read_branching(branching: int | Sequence[int] | None) -> int | tuple[int, .
     if isinstance(branching, Iterable):
         return tuple(as_integer(children, "branching", minimum=2) for children in branching)
     return as_integer(branching, "branching", minimum=2)
+
+
+def _show(children: int | tuple[int, ...] | None, split: str) -> str:
+    """The arguments of a strategy as they are written."""
+    shown = [] if children is None else [repr(children)]
+    return ", ".join([*shown, *([] if split == "optimal" else [f"split={split!r}"])])
 
 
 def _read_split(split: str) -> str:
