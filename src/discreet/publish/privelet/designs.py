@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: Noise with a smaller deviation, in rows, counts as if it had this one: weights of levels stay comparable.
-LEAST_DEVIATION = 2.0**-5
+MIN_DEVIATION = 2.0**-5
 
 
 def deviation_of(distribution: Distribution) -> float:
@@ -43,7 +43,7 @@ def deviation_of(distribution: Distribution) -> float:
     known = distribution.expected_error()
     if isinstance(distribution, GaussianDistribution):
         known = max(known, float(distribution.sigma))
-    return max(known, LEAST_DEVIATION)
+    return max(known, MIN_DEVIATION)
 
 
 @dataclass(frozen=True)
