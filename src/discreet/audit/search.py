@@ -31,6 +31,8 @@ _MILD = 0.1
 _HOPE = 0.01
 #: The fewest runs on each input that a pair gets while bad pairs are looked for.
 _LEAST = 100
+#: Only the best of this many pairs stays in a round: few rounds of many runs, since what is worst may be rare.
+_CUT = 4
 #: How many pairs near the worst are tried, so many at each step; and how many are compared in the end.
 _NEAR, _STEPS, _FINALISTS = 16, 4, 4
 
@@ -65,7 +67,7 @@ class _Candidate:
 class Search:
     """The search within half of the runs of an audit; the other half is never seen here.
 
-    Early runs halve the list of pairs. Then pairs near the worst are tried step by step, if their maker
+    Early runs quarter the list of pairs, again and again. Then pairs near the worst are tried step by step, if their maker
     knows any. The best few are compared again, and the last one is learnt from. Runs of a pair are kept:
     later rounds add to them.
     """
@@ -85,12 +87,12 @@ class Search:
             return only.pair, self._learn(only, self.trials // 2, quick=False)
         most = max(2, self.trials // (8 * _LEAST))
         left = [_Candidate(pair) for pair in list(pairs)[:: math.ceil(len(pairs) / most)]]
-        rounds = math.ceil(math.log2(len(left)))
+        rounds = math.ceil(math.log(len(left), _CUT))
         kept = left
         for _ in range(rounds):
             runs = max(self.trials // (8 * rounds * len(left)), min(_LEAST, self.trials // 8))
             left = self._rank(left, runs)
-            kept, left = left, left[: math.ceil(len(left) / 2)]
+            kept, left = left, left[: math.ceil(len(left) / _CUT)]
         finalists = kept[:_FINALISTS]
         if isinstance(pairs, Pairs) and self.trials >= 16 * _NEAR * _LEAST:
             finalists = self._walk(pairs, finalists)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.audit.samples import Reader, Sample
+from discreet.audit.samples import Reader, Sample, block_marks
 
 __all__ = ["View", "reader_of", "views_for"]
 
@@ -26,6 +26,8 @@ _MAX_FOR_FOREST = 40
 _MAX_FOR_LINEAR = 2_000
 #: Classifiers are trained on at least this many runs; scores on numbers need a few of them.
 _MIN_FOR_LINEAR, _MIN_FOR_FOREST, _LEAST = 100, 1000, 10
+#: A value that a number takes in this share of all runs is a word; this many patterns of words are told apart.
+_OFTEN, _MAX_PATTERNS = 0.05, 200
 
 
 class View(ABC):
@@ -178,6 +180,72 @@ class _Likelihood(NumberView):
         return total
 
 
+class _Patterns(NumberView):
+    """Which numbers take one of the few values that come often; and where so, how the others lie.
+
+    Outputs such as "below, below, 3.2, stopped" mix words, written as numbers, with numbers: how likely a
+    number is depends on the words beside it.
+    """
+
+    _words: list[Floats]
+    _known: npt.NDArray[np.uint64]
+    _ratios: Floats
+    _rest: list[tuple[npt.NDArray[np.intp], _Likelihood]]
+
+    def _learn(self, here: Floats, there: Floats) -> None:
+        self._words = words_of(np.concatenate([here, there]))
+        marks, sides = [self._marks(side) for side in (here, there)], (here, there)
+        known, counts = np.unique(np.concatenate(marks), return_counts=True)
+        common = np.argsort(-counts, kind="stable")[:_MAX_PATTERNS]
+        self._known = np.sort(known[common[counts[common] >= _LEAST]])
+        seen = np.array([[(found == mark).sum() for mark in self._known] for found in marks])
+        self._ratios = np.log((seen[0] + _SMOOTHING) / (seen[1] + _SMOOTHING))
+        self._rest = []
+        for mark in self._known:
+            rows = [side[found == mark] for side, found in zip(sides, marks, strict=True)]
+            words = self._codes(np.concatenate(rows)[:1])[0]
+            free = np.flatnonzero(words == 0)
+            rest = _Likelihood(self.name, self.reader)
+            rest._learn(rows[0][:, free], rows[1][:, free])
+            self._rest.append((free, rest))
+
+    def _codes(self, rows: Floats) -> npt.NDArray[np.int64]:
+        """For each number which frequent value it is, 0 for none."""
+        codes = np.zeros(rows.shape, np.int64)
+        for column, words in enumerate(self._words):
+            for index, word in enumerate(words):
+                codes[rows[:, column] == word, column] = index + 1
+        return codes
+
+    def _marks(self, rows: Floats) -> npt.NDArray[np.uint64]:
+        return block_marks(self._codes(rows))
+
+    def _score(self, rows: Floats) -> Floats:
+        marks, scores = self._marks(rows), np.zeros(len(rows))
+        for mark, ratio, (free, rest) in zip(self._known, self._ratios, self._rest, strict=True):
+            inside = np.flatnonzero(marks == mark)
+            scores[inside] = ratio + rest._score(rows[np.ix_(inside, free)])
+        return scores
+
+
+def words_of(rows: Floats) -> list[Floats]:
+    """For each number the values that it takes often."""
+    found = []
+    for column in rows.T:
+        values, counts = np.unique(column, return_counts=True)
+        found.append(values[counts >= _OFTEN * len(column)])
+    return found
+
+
+def _mixes_words_and_numbers(sample: Sample, reader: Reader) -> bool:
+    """Whether some number often takes a certain value, and otherwise many others."""
+    rows = sample.part(0, 2000).numbers(reader)[1]
+    if reader.width > _FEW or len(rows) < _LEAST:
+        return False
+    words = words_of(rows)
+    return any(len(w) and not np.isin(c, w).all() for c, w in zip(rows.T, words, strict=True))
+
+
 class _Medians(NumberView):
     """The sum over numbers of where each lies between its two medians, in units of its spread.
 
@@ -314,6 +382,8 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     width = reader.width
     views.append(_Likelihood("likelihood ratio", reader))
     views.append(_Medians("medians", reader))
+    if width > 1 and _mixes_words_and_numbers(here, reader):
+        views.append(_Patterns("pattern", reader))
     for index in _farthest(here, there, reader):
         name = "the output" if width == 1 else f"number {index} of the output"
         views.append(Given(name, reader, _column(index), reader.origin[index]))

@@ -131,7 +131,8 @@ def masked_image() -> Iterator[Part]:
         options = {"score": _unscaled(score, lower, upper), "rounding": 1e-6}
         yield Case(title, masks(mask), shown, mask.measure, 20_000, options)
     odd: Any = np.full((2, 3), math.nan), np.array([[0.5, 0.5, 0.5], [0.5, 0.5, math.inf]])
-    yield Case("pixels of any kind, ε = 1", masks(image_masks()[0]), odd, 1.0, 10_000)
+    words = "a pixel that is no number is taken for the middle, which is half as far from the ends"
+    yield Case("pixels of any kind, ε = 1", masks(image_masks()[0]), odd, 1.0, 10_000, reason=words)
 
 
 def _unscaled(
@@ -202,7 +203,10 @@ def published_images() -> Iterator[Part]:
     top = 2**20
     pair: Any = np.array([[top] * 4, [0] * 4]), np.array([[0] * 4, [0] * 4])
     soft = ImageMask((2, 2), epsilon=2, delta="1/100", protects="image")
+    words = (
+        "published in random order, which hides more; single images are attacked as masked-image"
+    )
     for mask in (image_masks()[1], soft):
         title = f"two images, one of them another, {mask.measure!r}"
         options = {"score": either(mask), "rounding": 1e-6}
-        yield Case(title, tables(mask), pair, mask.measure, 3_000, options)
+        yield Case(title, tables(mask), pair, mask.measure, 3_000, options, reason=words)

@@ -116,7 +116,7 @@ def masked_data() -> Iterator[Part]:
     yield from costs()
     pair: Any = np.zeros((0, 2), np.int64), np.array([[2**20, 0]])
     yield Case(
-        "weights of one row or none, ε = 8", weights(8), pair, 8.0, 1_200, law=weights_law(8)
+        "weights of one row or none, ε = 3", weights(3), pair, 3.0, 4_000, law=weights_law(3)
     )
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = table(*few), table((0.5, 0), *few[1:])

@@ -153,12 +153,14 @@ def charges(masks: tuple[RowMask, ...]) -> Iterator[AuditResult]:
             yield statement(f"rows of {unit}", "publishing is refused", told == "it was", told)
 
 
-def _cases(mask: RowMask, columns: int, claim: Any, trials: int = 20_000) -> Iterator[Part]:
+def _cases(
+    mask: RowMask, columns: int, claim: Any, trials: int = 20_000, reason: str = ""
+) -> Iterator[Part]:
     plan = mask.plan(numbers(columns))
     pair = one_row(plan, columns)
     title = f"a row of {columns} columns, {mask}"
     told = ScoreOnly(released(plan), likelier(plan, pair))
-    yield Case(title, told, pair, claim, trials, {"rounding": 1e-6})
+    yield Case(title, told, pair, claim, trials, {"rounding": 1e-6}, reason=reason)
 
 
 def whole_table(mask: RowMask) -> Callable[[Integers, int], Floats]:
@@ -245,4 +247,5 @@ def clamped_sigmoid() -> Iterator[Part]:
     for start, steps in ((worst, 1), (0, 64), (0, STEPS)):
         title = f"a coefficient {steps} steps apart"
         yield exact(counts[start], counts[start + steps], steps * loss, title=title)
-    yield from _cases(mask, 1, 4.0)
+    words = "the plan adds up the worst steps of all coefficients, which no row takes together; exact above"
+    yield from _cases(mask, 1, 4.0, reason=words)
