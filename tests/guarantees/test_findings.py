@@ -126,6 +126,20 @@ def test_an_unknown_claim_is_told(capsys):
     assert "staircase" in capsys.readouterr().err
 
 
+def test_a_run_that_was_stopped_is_finished(tmp_path, capsys):
+    first = ["audit", "staircase", "--explain", "--json", "--effort", "0.1"]
+    assert main(first) == 0
+    told = capsys.readouterr().out
+    path = tmp_path / "findings"
+    path.write_text(told)
+    assert main(["audit", "staircase", "priestley-chao", *first[2:], "--from", str(path)]) == 0
+    again = capsys.readouterr().out
+    assert again.startswith(told)
+    claims = [json.loads(line)["claim"] for line in again.splitlines()]
+    assert set(claims) == {"staircase", "priestley-chao"}
+    assert len(claims) == len(told.splitlines()) + claims.count("priestley-chao")
+
+
 def test_findings_that_cannot_be_read_are_told(tmp_path, capsys):
     path = tmp_path / "findings"
     path.write_text("[1]\n")

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from discreet.audit.floors import confident, floors
 from discreet.audit.pairs import Pairs
 from discreet.audit.samples import Reader, Sample, collect, join, sample_of
-from discreet.audit.views import Given, View, reader_of, views_for
+from discreet.audit.scores import Given, View
+from discreet.audit.views import reader_of, views_for
 from discreet.measures import Measure
 
 __all__ = ["Event", "Search"]
@@ -26,12 +27,12 @@ _THRESHOLDS = 200
 _STRICT = 1e-3
 #: The risk at which pairs are compared: mild, or what is common on one pair would hide what is rare and
 #: far worse on another.
-_MILD = 0.1
+_MILD = 0.5
 #: The weight of what the final runs may show, relative to what is certain.
 _HOPE = 0.01
 #: The fewest runs on each input that a pair gets while bad pairs are looked for.
 _LEAST = 100
-#: Only the best of this many pairs stays in a round: few rounds of many runs, since what is worst may be rare.
+#: A round keeps one pair of this many: few rounds of many runs, since what is worst may be rare.
 _CUT = 4
 #: How many pairs near the worst are tried, so many at each step; and how many are compared in the end.
 _NEAR, _STEPS, _FINALISTS = 16, 4, 4
@@ -67,9 +68,9 @@ class _Candidate:
 class Search:
     """The search within half of the runs of an audit; the other half is never seen here.
 
-    Early runs quarter the list of pairs, again and again. Then pairs near the worst are tried step by step, if their maker
-    knows any. The best few are compared again, and the last one is learnt from. Runs of a pair are kept:
-    later rounds add to them.
+    Early runs quarter the list of pairs, again and again. Then pairs near the worst are tried step by step,
+    if their maker knows any. The best few are compared again, and the last one is learnt from. Runs of a
+    pair are kept: later rounds add to them.
     """
 
     mechanism: Callable[..., Any]
