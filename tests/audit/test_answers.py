@@ -25,7 +25,7 @@ def honest(answers, trials, cutoff, epsilon=1.0):
 @pytest.mark.parametrize(
     ("mechanism", "trials", "caught"),
     [
-        (partial(broken.variant_3, epsilon=1.0, cutoff=1), 200_000, True),
+        (partial(broken.variant_3, epsilon=1.0, cutoff=1), 400_000, True),
         (partial(broken.variant_4, epsilon=1.0, cutoff=3), 60_000, True),
         (partial(broken.variant_5, epsilon=1.0), 20_000, True),
         (partial(broken.variant_6, epsilon=1.0), 60_000, True),

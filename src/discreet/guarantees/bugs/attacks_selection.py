@@ -29,7 +29,7 @@ def variant_3() -> Iterator[Part]:
     p, q = (_below_then_a_number(answer, 4) for answer in (0, 1))
     yield exact(p, q, 1.0, title="its distribution: four times below, then a number")
     run = partial(selection_bugs.variant_3, epsilon=1.0, cutoff=1)
-    yield Case("10 answers, cutoff 1, searched", run, neighbouring_answers(10), 1.0, 300_000)
+    yield Case("10 answers, cutoff 1, searched", run, neighbouring_answers(10), 1.0, 400_000)
     yield Case(
         "answers 00000 and 11111, cutoff 1",
         run,
