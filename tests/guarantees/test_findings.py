@@ -44,7 +44,14 @@ def test_an_attack_that_notices_nothing_needs_a_reason():
 
 
 #: Attacks whose drawn cases were once vacuous, and that take seconds.
-ONCE_VACUOUS = ["k-means-blocks", "private-bounds", "output-perturbation", "masked-data"]
+ONCE_VACUOUS = [
+    "k-means-blocks",
+    "private-bounds",
+    "output-perturbation",
+    "masked-data",
+    "masked-image",
+    "standard-scaler",
+]
 
 
 def vacuous(name: str) -> list[str]:
