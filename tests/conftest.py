@@ -8,15 +8,17 @@ import pytest
 from hypothesis import settings
 
 import profiles  # noqa: F401
+from durations import long_tests
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Spark is long: it takes ten seconds to start."""
+    """What was seen to take long is long, and what needs Spark: it takes ten seconds to start."""
+    taking_long = long_tests()
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if item.nodeid in taking_long or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("long")
 
 

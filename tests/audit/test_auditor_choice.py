@@ -7,7 +7,7 @@ import pytest
 
 from discreet import testing
 from discreet.audit import audit, exact, gaussian_cells
-from discreet.guarantees.additive.attacks import drawn
+from discreet.guarantees.additive.attacks import draw_with
 from discreet.measures import GaussianDP
 from discreet.mechanisms import Staircase
 
@@ -16,7 +16,7 @@ def test_the_chosen_event_is_a_good_one_every_time():
     """The best of hundreds of events in early runs is often a rare one that was lucky there."""
     distribution = Staircase(1).noise(6)
     with testing.fixed_noise(9):
-        floors = [audit(drawn(distribution), (0, 6), 1.0, trials=50_000).floor for _ in range(12)]
+        floors = [audit(draw_with(distribution), (0, 6), 1.0, trials=50_000).floor for _ in range(12)]
     assert min(floors) > 0.9
     assert max(floors) <= 1
 

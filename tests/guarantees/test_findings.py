@@ -44,7 +44,14 @@ def test_an_attack_that_notices_nothing_needs_a_reason():
 
 
 #: Attacks whose drawn cases were once vacuous, and that take seconds.
-ONCE_VACUOUS = ["k-means-blocks", "private-bounds", "output-perturbation", "masked-data"]
+ONCE_VACUOUS = [
+    "k-means-blocks",
+    "private-bounds",
+    "output-perturbation",
+    "masked-data",
+    "masked-image",
+    "standard-scaler",
+]
 
 
 def vacuous(name: str) -> list[str]:
@@ -124,6 +131,20 @@ def test_one_claim_is_explained(capsys):
 def test_an_unknown_claim_is_told(capsys):
     assert main(["audit", "stairkase", "--explain"]) == 2
     assert "staircase" in capsys.readouterr().err
+
+
+def test_a_run_that_was_stopped_is_finished(tmp_path, capsys):
+    first = ["audit", "staircase", "--explain", "--json", "--effort", "0.1"]
+    assert main(first) == 0
+    told = capsys.readouterr().out
+    path = tmp_path / "findings"
+    path.write_text(told)
+    assert main(["audit", "staircase", "priestley-chao", *first[2:], "--from", str(path)]) == 0
+    again = capsys.readouterr().out
+    assert again.startswith(told)
+    claims = [json.loads(line)["claim"] for line in again.splitlines()]
+    assert set(claims) == {"staircase", "priestley-chao"}
+    assert len(claims) == len(told.splitlines()) + claims.count("priestley-chao")
 
 
 def test_findings_that_cannot_be_read_are_told(tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 
 from discreet import accounting, events, noise, testing
 from discreet.audit import audit
-from discreet.guarantees.additive.attacks import drawn
+from discreet.guarantees.additive.attacks import draw_with
 from discreet.guarantees.bernstein.attacks import fitted
 from discreet.guarantees.selection.attacks import compared, sparse_vector_distribution
 from discreet.measures import PureDP
@@ -109,7 +109,7 @@ def test_stairs_narrower_than_the_sensitivity(epsilon, sensitivity):
     claim = accounting.cost(mechanism.event(sensitivity), PureDP)
     with testing.fixed_noise(5):
         floors = [
-            audit(drawn(one), (0, sensitivity), claim, trials=200_000).floor
+            audit(draw_with(one), (0, sensitivity), claim, trials=200_000).floor
             for one in (distribution, narrow)
         ]
     assert 0.9 * float(claim.epsilon) < floors[0] <= claim.epsilon < floors[1] / 1.1

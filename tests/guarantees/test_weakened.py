@@ -61,6 +61,7 @@ from weakened_ranges import (
     wavelets_with_one_weight,
 )
 from weakened_synthetic import (
+    cells_of_half_the_sensitivity,
     expectations_of_the_true_number_of_rows,
     replaced_rows_counted_as_added,
     rounds_beside_the_budget,
@@ -156,6 +157,7 @@ WEAKENED = [
     ("input-perturbation-norm-gamma", noise_for_half_the_distance),
     ("cell-counts", half_the_laplace_noise),
     ("cell-counts", half_the_gaussian_noise),
+    ("cell-counts", cells_of_half_the_sensitivity),
     ("cell-counts", replaced_rows_counted_as_added),
     ("far-marginals", draws_of_twice_the_epsilon),
     ("far-marginals", scores_of_squared_distances),

@@ -81,7 +81,7 @@ def test_no_file_of_tests_is_longer_than_400_lines():
 
 def named_paths(text: str) -> set[str]:
     """Paths of tests in a text, of files and of folders."""
-    found = re.findall(r"(?<![\w/*])tests/[\w/]*(?:\.py)?(?![*<\w])", text)
+    found = re.findall(r"(?<![\w/*])tests/[\w/]*(?:\.py|\.txt)?(?![*<\w])", text)
     return {path.rstrip("/") for path in found}
 
 

@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Raised", "Reader", "Sample", "collect", "is_vectorised", "join", "sample_of"]
+__all__ = [
+    "Raised",
+    "Reader",
+    "Sample",
+    "block_marks",
+    "collect",
+    "is_vectorised",
+    "join",
+    "sample_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.uint64]
@@ -204,7 +213,7 @@ def sample_of(outputs: Any, rounding: float | None = None) -> Sample:
         form = (
             f"{'number' if outputs.ndim == 1 else f'array {outputs.shape[1:]}'} of {outputs.dtype}"
         )
-        return Sample(form, _block_marks(block), _Shown(block), block)
+        return Sample(form, block_marks(block), _Shown(block), block)
     parts = [_take_apart(output, rounding) for output in outputs]
     forms = np.array([form for form, _, _ in parts], dtype=object)
     marks = np.array([_mark(o, *p) for o, p in zip(outputs, parts, strict=True)], np.uint64)
@@ -215,7 +224,7 @@ def sample_of(outputs: Any, rounding: float | None = None) -> Sample:
 def _mark(output: Any, form: str, text: str, numbers: tuple[int | float, ...]) -> int:
     """A number for an output, the same whether it came alone or in an array of many."""
     if isinstance(output, np.generic | np.ndarray) and output.dtype.kind in "iubf":
-        return int(_block_marks(np.array(numbers, output.dtype).reshape(1, -1))[0])
+        return int(block_marks(np.array(numbers, output.dtype).reshape(1, -1))[0])
     return hash(f"{form}|{text}|{numbers!r}") % 2**64
 
 
@@ -232,7 +241,7 @@ class _Shown:
         return np.array([str(row[0] if len(row) == 1 else row) for row in rows], dtype=object)
 
 
-def _block_marks(block: npt.NDArray[Any]) -> Marks:
+def block_marks(block: npt.NDArray[Any]) -> Marks:
     """Equal rows have equal marks; a collision of others would cost power, not validity."""
     mixed = np.zeros(len(block), np.uint64)
     kind = np.float64 if block.dtype.kind == "f" else np.int64

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from discreet.audit.floors import confident, floors
 from discreet.audit.pairs import Pairs
 from discreet.audit.samples import Reader, Sample, collect, join, sample_of
-from discreet.audit.views import Given, View, reader_of, views_for
+from discreet.audit.scores import Given, View
+from discreet.audit.views import reader_of, views_for
 from discreet.measures import Measure
 
 __all__ = ["Event", "Search"]
@@ -24,13 +25,15 @@ Floats = npt.NDArray[np.float64]
 _THRESHOLDS = 200
 #: How much more strictly an event is judged when it is chosen among hundreds.
 _STRICT = 1e-3
-#: The risk at which pairs are compared: mild, or what is common on one pair would hide what is rare and
-#: far worse on another.
-_MILD = 0.1
+#: The risks at which pairs are compared, early and in the end: mild, or what is common on one pair would hide
+#: what is rare and far worse on another; less mild in the end, or the luckiest of many would win.
+_MILD, _LAST = 0.5, 0.05
 #: The weight of what the final runs may show, relative to what is certain.
 _HOPE = 0.01
 #: The fewest runs on each input that a pair gets while bad pairs are looked for.
 _MIN_RUNS = 100
+#: A round keeps one pair of this many: few rounds of many runs, since what is worst may be rare.
+_CUT = 4
 #: How many pairs near the worst are tried, so many at each step; and how many are compared in the end.
 _NEAR, _STEPS, _FINALISTS = 16, 4, 4
 
@@ -65,9 +68,9 @@ class _Candidate:
 class Search:
     """The search within half of the runs of an audit; the other half is never seen here.
 
-    Early runs halve the list of pairs. Then pairs near the worst are tried step by step, if their maker
-    knows any. The best few are compared again, and the last one is learnt from. Runs of a pair are kept:
-    later rounds add to them.
+    Early runs quarter the list of pairs, again and again. Then pairs near the worst are tried step by step,
+    if their maker knows any. The best few are compared again, and the last one is learnt from. Runs of a
+    pair are kept: later rounds add to them.
     """
 
     mechanism: Callable[..., Any]
@@ -82,22 +85,22 @@ class Search:
         """The pair and the event that look worst; no event if nothing tells the inputs apart."""
         if len(pairs) == 1:
             only = _Candidate(pairs[0])
-            return only.pair, self._learn(only, self.trials // 2, quick=False)
+            return only.pair, self._learn(only, self.trials // 2, _STRICT * self.risk)
         most = max(2, self.trials // (8 * _MIN_RUNS))
         left = [_Candidate(pair) for pair in list(pairs)[:: math.ceil(len(pairs) / most)]]
-        rounds = math.ceil(math.log2(len(left)))
+        rounds = math.ceil(math.log(len(left), _CUT))
         kept = left
         for _ in range(rounds):
             runs = max(self.trials // (8 * rounds * len(left)), min(_MIN_RUNS, self.trials // 8))
             left = self._rank(left, runs)
-            kept, left = left, left[: math.ceil(len(left) / 2)]
+            kept, left = left, left[: math.ceil(len(left) / _CUT)]
         finalists = kept[:_FINALISTS]
         if isinstance(pairs, Pairs) and self.trials >= 16 * _NEAR * _MIN_RUNS:
             finalists = self._walk(pairs, finalists)
         if len(finalists) > 1:
-            finalists = self._rank(finalists, self.trials // (16 * len(finalists)))
+            finalists = self._rank(finalists, self.trials // (16 * len(finalists)), _LAST)
         best = finalists[0]
-        return best.pair, self._learn(best, self.trials // 4, quick=False)
+        return best.pair, self._learn(best, self.trials // 4, _STRICT * self.risk)
 
     def _walk(self, pairs: Pairs[Any], start: list[_Candidate]) -> list[_Candidate]:
         """Step from the best pair to better ones near it; the best few of all that were seen."""
@@ -109,14 +112,18 @@ class Search:
             seen = sorted([*seen, *tried], key=lambda one: one.promise, reverse=True)
         return seen[:_FINALISTS]
 
-    def _rank(self, candidates: list[_Candidate], runs: int) -> list[_Candidate]:
+    def _rank(
+        self, candidates: list[_Candidate], runs: int, risk: float = _MILD
+    ) -> list[_Candidate]:
         """The candidates after this many more runs of each, the most promising first."""
         for one in candidates:
-            event = self._learn(one, runs, quick=True)
+            event = self._learn(one, runs, risk, quick=True)
             one.promise = -1.0 if event is None else event.promise
         return sorted(candidates, key=lambda one: one.promise, reverse=True)
 
-    def _learn(self, candidate: _Candidate, more: int, quick: bool) -> Event | None:
+    def _learn(
+        self, candidate: _Candidate, more: int, strict: float, quick: bool = False
+    ) -> Event | None:
         """The most promising event: scores are learnt on one half of the runs, and chosen on the other."""
         self.spent += 2 * more
         candidate.runs += more
@@ -126,7 +133,6 @@ class Search:
             candidate.outputs[side] = fresh if known is None else join(known, fresh)
         here, there = (sample_of(found, self.rounding) for found in candidate.outputs)
         half = candidate.runs // 2
-        strict = _MILD if quick else _STRICT * self.risk
         final = self.trials - self.trials // 2
         best: Event | None = None
         for view in self._views(here, there, quick):

@@ -1,9 +1,7 @@
-"""Ways of looking at outputs: each learns, from some runs, a score that tells two inputs apart."""
+"""Which scores fit the outputs of a mechanism: by their form, their values, their numbers, their low bits."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -11,252 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.audit.samples import Reader, Sample
+from discreet.audit.scores import (
+    MIN_RUNS,
+    Classifier,
+    Given,
+    Likelihood,
+    Medians,
+    Patterns,
+    Table,
+    View,
+    build_forest,
+    build_linear,
+    find_words,
+    tame,
+)
 
-__all__ = ["View", "reader_of", "views_for"]
+__all__ = ["reader_of", "views_for"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Added to counts of values, so that unseen ones don't decide.
-_SMOOTHING = 0.5
-#: Medians of numbers that are this many times as far apart as chance puts them are moved by the input.
-_APART = 3.0
 #: Outputs with up to this many numbers are looked at number by number, and by a forest.
 _FEW = 16
 _MAX_FOR_FOREST = 40
 _MAX_FOR_LINEAR = 2_000
-#: Classifiers are trained on at least this many runs; scores on numbers need a few of them.
-_MIN_FOR_LINEAR, _MIN_FOR_FOREST, _MIN_RUNS = 100, 1000, 10
-
-
-class View(ABC):
-    """A score on outputs, larger where the first input is likelier; learnt from runs that it may forget."""
-
-    #: How the result names it.
-    name: str
-
-    @abstractmethod
-    def learn(self, here: Sample, there: Sample) -> None:
-        """Learn from runs on the first and the second input."""
-
-    @abstractmethod
-    def score(self, sample: Sample) -> Floats:
-        """The score of each run."""
-
-    def words(self, at: float, above: bool) -> str:
-        """The event "score at least (or below) `at`" in words."""
-        sign = ">=" if above else "<"
-        return f"the score of its {self.name} is {sign} {at:.6g}"
-
-
-class _Table(View):
-    """Log-ratios of how often each of many discrete values was seen."""
-
-    def __init__(
-        self,
-        name: str,
-        read: Callable[[Sample], npt.NDArray[Any]],
-        show: Callable[[Sample], Any] | None = None,
-    ) -> None:
-        self.name, self._read, self._show = name, read, show or read
-        self._values: npt.NDArray[Any] = np.array([])
-        self._shown: npt.NDArray[Any] = np.array([])
-        self._scores: Floats = np.array([])
-
-    def learn(self, here: Sample, there: Sample) -> None:
-        a, b = self._read(here), self._read(there)
-        self._values, first, where = np.unique(
-            np.concatenate([a, b]), return_index=True, return_inverse=True
-        )
-        inside = first < len(a)
-        shown = np.empty(len(first), dtype=object)
-        shown[inside] = self._show(here)[first[inside]]
-        shown[~inside] = self._show(there)[first[~inside] - len(a)]
-        self._shown = shown
-        counts = np.array(
-            [
-                np.bincount(side, minlength=len(self._values))
-                for side in (where[: len(a)], where[len(a) :])
-            ]
-        )
-        smoothed = (counts + _SMOOTHING) / np.array([[len(a)], [len(b)]])
-        self._scores = np.log(smoothed[0] / smoothed[1])
-
-    def score(self, sample: Sample) -> Floats:
-        seen = self._read(sample)
-        if not len(self._values):
-            return np.zeros(len(seen))
-        at = np.minimum(np.searchsorted(self._values, seen), len(self._values) - 1)
-        return np.where(self._values[at] == seen, self._scores[at], 0.0)
-
-    def words(self, at: float, above: bool) -> str:
-        inside = self._scores >= at if above else self._scores < at
-        chosen, rest = self._shown[inside], self._shown[~inside]
-        if not len(chosen):
-            return f"its {self.name} is new"
-        else_ = f", not {_list_values(rest)}" if 0 < len(rest) <= 3 else ""
-        return f"its {self.name} is {_list_values(chosen)}{else_}"
-
-
-def _list_values(values: npt.NDArray[Any]) -> str:
-    shown = " or ".join(_brief(value) for value in values[:3])
-    return shown + (f" or one of {len(values) - 3} more" if len(values) > 3 else "")
-
-
-def _brief(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-class NumberView(View):
-    """A score on the numbers of outputs that have the usual number of them; others score lowest."""
-
-    def __init__(self, name: str, reader: Reader) -> None:
-        self.name, self.reader = name, reader
-
-    def learn(self, here: Sample, there: Sample) -> None:
-        self._learn(here.numbers(self.reader)[1], there.numbers(self.reader)[1])
-
-    def score(self, sample: Sample) -> Floats:
-        where, rows = sample.numbers(self.reader)
-        scores = np.full(len(sample), -np.inf)
-        if len(rows):
-            scores[where] = np.nan_to_num(
-                self._score(rows), nan=-np.inf, posinf=np.inf, neginf=-np.inf
-            )
-        return scores
-
-    def _learn(self, here: Floats, there: Floats) -> None:
-        """Learn from rows of numbers; most scores needn't."""
-
-    @abstractmethod
-    def _score(self, rows: Floats) -> Floats:
-        """The score of each row of numbers."""
-
-
-class Given(NumberView):
-    """A fixed score: one of the numbers, their sum, or what the user gave."""
-
-    def __init__(
-        self, name: str, reader: Reader, function: Callable[[Floats], Any], origin: float = 0
-    ) -> None:
-        super().__init__(name, reader)
-        self._function, self._origin = function, origin
-
-    def _score(self, rows: Floats) -> Floats:
-        return np.asarray(self._function(rows), np.float64).reshape(len(rows))
-
-    def words(self, at: float, above: bool) -> str:
-        sign = ">=" if above else "<"
-        if abs(self._origin) > 2**53:
-            return f"{self.name} is {sign} {at:.6g} beyond {_brief(self._origin)}"
-        return f"{self.name} is {sign} {at + self._origin:.6g}"
-
-
-class _Likelihood(NumberView):
-    """The sum over numbers of log-ratios of binned densities: right where they are independent."""
-
-    _edges: list[Floats]
-    _ratios: list[Floats]
-
-    def _learn(self, here: Floats, there: Floats) -> None:
-        bins = int(np.clip(np.sqrt(len(here)) / 2, 4, 128))
-        self._edges, self._ratios = [], []
-        for a, b in zip(here.T, there.T, strict=True):
-            edges = np.unique(_quantiles(np.concatenate([a, b]), bins))
-            counts = [
-                np.bincount(np.searchsorted(edges, side, "right"), minlength=len(edges) + 1)
-                for side in (a, b)
-            ]
-            smoothed = [(c + _SMOOTHING) / (c.sum() + _SMOOTHING * len(c)) for c in counts]
-            self._edges.append(edges)
-            self._ratios.append(np.log(smoothed[0] / smoothed[1]))
-
-    def _score(self, rows: Floats) -> Floats:
-        total = np.zeros(len(rows))
-        for column, edges, ratio in zip(rows.T, self._edges, self._ratios, strict=True):
-            total += ratio[np.searchsorted(edges, column, "right")]
-        return total
-
-
-class _Medians(NumberView):
-    """The sum over numbers of where each lies between its two medians, in units of its spread.
-
-    Where noise has a Laplace distribution that is the likelihood ratio itself, and it takes few runs to
-    learn; numbers that no input moves hardly count.
-    """
-
-    _low: Floats
-    _high: Floats
-    _weights: Floats
-
-    def _learn(self, here: Floats, there: Floats) -> None:
-        here, there = _tame(here), _tame(there)
-        first, second = np.median(here, axis=0), np.median(there, axis=0)
-        spread = (np.abs(here - first).mean(axis=0) + np.abs(there - second).mean(axis=0)) / 2
-        self._low, self._high = np.minimum(first, second), np.maximum(first, second)
-        apart = np.abs(first - second)
-        # medians of equal distributions differ, too: by a spread over the root of the number of runs
-        counts = apart > _APART * spread / math.sqrt(len(here))
-        weights = np.where(spread > 0, np.sign(first - second) / np.where(spread > 0, spread, 1), 0)
-        self._weights = weights * (counts if counts.any() else apart > 0)
-
-    def _score(self, rows: Floats) -> Floats:
-        return np.asarray(np.clip(_tame(rows), self._low, self._high) @ self._weights)
-
-
-def _quantiles(values: Floats, bins: int) -> Floats:
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return np.zeros(1)
-    return np.asarray(np.quantile(finite, np.linspace(0, 1, bins + 1)[1:-1], method="lower"))
-
-
-class _Classifier(NumberView):
-    """The log-odds of a classifier from scikit-learn that was trained to tell the inputs apart."""
-
-    def __init__(self, name: str, reader: Reader, build: Callable[[], Any], maximum: int) -> None:
-        super().__init__(name, reader)
-        self._build, self._most = build, maximum
-        self._model: Any = None
-
-    def _learn(self, here: Floats, there: Floats) -> None:
-        a, b = here[: self._most], there[: self._most]
-        with _limit_threads():
-            self._model = self._build().fit(
-                _tame(np.concatenate([a, b])), np.repeat([1, 0], [len(a), len(b)])
-            )
-
-    def _score(self, rows: Floats) -> Floats:
-        with _limit_threads():
-            return np.asarray(self._model.decision_function(_tame(rows)), np.float64)
-
-
-def _limit_threads() -> Any:
-    """Small fits are slower with threads, by a hundred times on a busy machine."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
-def _tame(rows: Floats) -> Floats:
-    """Infinities and NaN as large numbers, and no number too large for a classifier."""
-    return np.clip(np.nan_to_num(rows, nan=1e30, posinf=1e30, neginf=-1e30), -1e30, 1e30)
-
-
-def _linear() -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import RobustScaler
-
-    return make_pipeline(RobustScaler(), LogisticRegression(C=1.0, max_iter=200, tol=1e-3))
-
-
-def _forest() -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        max_iter=60, max_leaf_nodes=15, early_stopping=False, random_state=0
-    )
+#: Classifiers are trained on at least this many runs.
+_MIN_FOR_LINEAR, _MIN_FOR_FOREST = 100, 1000
 
 
 def low_bits(values: Floats) -> npt.NDArray[np.int64]:
@@ -296,7 +73,7 @@ def reader_of(here: Sample, there: Sample) -> Reader | None:
     """How to read the numbers of most outputs; None if these have none, or too few runs have them."""
     counts = here.width_counts() + there.width_counts()
     width = max(counts, key=lambda found: (counts[found], found))
-    if not width or min(here.width_counts()[width], there.width_counts()[width]) < _MIN_RUNS:
+    if not width or min(here.width_counts()[width], there.width_counts()[width]) < MIN_RUNS:
         return None
     return Reader(here.origin(width))
 
@@ -305,15 +82,17 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     """The ways of looking that fit these outputs; without trained classifiers if `quick`."""
     views: list[View] = []
     if len(here.form_counts() + there.form_counts()) > 1:
-        views.append(_Table("form", lambda sample: sample.form_texts()))
+        views.append(Table("form", lambda sample: sample.form_texts()))
     if _comes_again(here, there):
-        views.append(_Table("value", lambda s: s.marks, lambda s: s.shown))
+        views.append(Table("value", lambda s: s.marks, lambda s: s.shown))
     reader = reader_of(here, there)
     if reader is None:
-        return views or [_Table("value", lambda s: s.marks, lambda s: s.shown)]
+        return views or [Table("value", lambda s: s.marks, lambda s: s.shown)]
     width = reader.width
-    views.append(_Likelihood("likelihood ratio", reader))
-    views.append(_Medians("medians", reader))
+    views.append(Likelihood("likelihood ratio", reader))
+    views.append(Medians("medians", reader))
+    if width > 1 and _mixes_words_and_numbers(here, reader):
+        views.append(Patterns("pattern", reader))
     for index in _farthest(here, there, reader):
         name = "the output" if width == 1 else f"number {index} of the output"
         views.append(Given(name, reader, _column(index), reader.origin[index]))
@@ -324,9 +103,9 @@ def views_for(here: Sample, there: Sample, quick: bool = False) -> list[View]:
     if quick:
         return views
     if 1 < width <= _MAX_FOR_LINEAR and len(here) >= _MIN_FOR_LINEAR:
-        views.append(_Classifier("linear classifier", reader, _linear, 20_000))
+        views.append(Classifier("linear classifier", reader, build_linear, 20_000))
     if 1 < width <= _MAX_FOR_FOREST and len(here) >= _MIN_FOR_FOREST:
-        views.append(_Classifier("boosted trees", reader, _forest, 20_000))
+        views.append(Classifier("boosted trees", reader, build_forest, 20_000))
     return views
 
 
@@ -334,7 +113,7 @@ def _farthest(here: Sample, there: Sample, reader: Reader) -> list[int]:
     """The numbers that inputs move most, relative to their spread in early runs: all if they are few."""
     if reader.width <= _FEW:
         return list(range(reader.width))
-    sides = [_tame(side.part(0, len(side) // 2).numbers(reader)[1]) for side in (here, there)]
+    sides = [tame(side.part(0, len(side) // 2).numbers(reader)[1]) for side in (here, there)]
     if not all(len(side) for side in sides):
         return list(range(_FEW))
     first, second = (np.median(side, axis=0) for side in sides)
@@ -355,7 +134,7 @@ def _bit_views(here: Sample, reader: Reader) -> list[View]:
         if len(rows) and (rows[:, index] != np.floor(rows[:, index])).any():
             name = "size" if reader.width == 1 else f"size of number {index}"
             views.append(
-                _Table(
+                Table(
                     name,
                     lambda s, index=index: low_bits(_number(s, reader, index)),  # type: ignore[misc]
                     lambda s, index=index: low_bits_in_words(_number(s, reader, index)),  # type: ignore[misc]
@@ -368,3 +147,12 @@ def _comes_again(here: Sample, there: Sample) -> bool:
     """Whether some outputs come again, so that a table of them can learn something."""
     marks = np.concatenate([here.marks[:5000], there.marks[:5000]])
     return len(np.unique(marks)) < len(marks)
+
+
+def _mixes_words_and_numbers(sample: Sample, reader: Reader) -> bool:
+    """Whether some number often takes a certain value, and otherwise many others."""
+    rows = sample.part(0, 2000).numbers(reader)[1]
+    if reader.width > _FEW or len(rows) < MIN_RUNS:
+        return False
+    words = find_words(rows)
+    return any(len(w) and not np.isin(c, w).all() for c, w in zip(rows.T, words, strict=True))

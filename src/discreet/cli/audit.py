@@ -48,7 +48,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="also measure how much each attack notices, and tell all about each claim",
     )
     parser.add_argument(
-        "--from", dest="source", metavar="FILE", help="findings of an earlier --explain --json"
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="findings of an earlier --explain --json; with --json again, only what is missing is measured",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -74,20 +77,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     """Tell all about claims: what was found, and how much each attack notices."""
-    from discreet.cli.explain import measured, read, write
+    from discreet.cli.explain import measured, read, write, write_lines
     from discreet.guarantees import all_claims
 
     claims = {entry.name: entry for entry in all_claims()}
     chosen = [claims[name] for name in _choose(arguments.names, claims)]
-    if arguments.source is not None:
-        return write(chosen, read(arguments.source), arguments)
+    known = [] if arguments.source is None else read(arguments.source)
+    if arguments.source is not None and not arguments.json:
+        return write(chosen, known, arguments)
+    there = {one.claim for one in known}
+    missing = [entry for entry in chosen if entry.name not in there]
     confidence = 1 - (1 - arguments.confidence) / len(chosen)
-    tasks = [(entry, confidence, arguments.effort) for entry in chosen]
+    tasks = [(entry, confidence, arguments.effort) for entry in missing]
+    found = [one for one in known if one.claim in {entry.name for entry in chosen}]
+    write_lines(found, arguments)
     with _workers(arguments.jobs) as attacked:
-        names = _progress([entry.name for entry in chosen], arguments.quiet)
-        found = [
-            one for _, some in zip(names, attacked(measured, tasks), strict=True) for one in some
-        ]
+        names = _progress([entry.name for entry in missing], arguments.quiet)
+        for _, some in zip(names, attacked(measured, tasks), strict=True):
+            write_lines(some, arguments)
+            found += some
     return write(chosen, found, arguments)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.guarantees import Claim
     from discreet.guarantees.findings import Finding
 
-__all__ = ["measured", "read", "write"]
+__all__ = ["measured", "read", "write", "write_lines"]
 
 
 def measured(task: tuple[Claim, float, float]) -> list[Finding]:
@@ -40,18 +40,23 @@ def read(path: str) -> list[Finding]:
         ) from None
 
 
+def write_lines(found: Sequence[Finding], arguments: argparse.Namespace) -> None:
+    """With --json, print findings as soon as there are some: a run that is stopped has told what it found."""
+    if arguments.json:
+        lines = (json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in found)
+        sys.stdout.write("".join(lines))
+        sys.stdout.flush()
+
+
 def write(chosen: Sequence[Claim], found: list[Finding], arguments: argparse.Namespace) -> int:
-    """Print findings; the code says whether all verdicts are as stated."""
+    """Print findings, unless lines did; the code says whether all verdicts are as stated."""
     from discreet.guarantees.findings import explain, render_page
 
-    if arguments.json:
-        text = "".join(json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in found)
-    elif arguments.markdown:
-        text = render_page(chosen, found)
-    else:
+    if arguments.markdown:
+        sys.stdout.write(render_page(chosen, found))
+    elif not arguments.json:
         parts = [explain(c, [one for one in found if one.claim == c.name]) for c in chosen]
-        text = "\n\n".join(parts) + "\n"
-    sys.stdout.write(text)
+        sys.stdout.write("\n\n".join(parts) + "\n")
     violated = {one.claim for one in found if one.verdict == "violated"}
     known = {one.claim for one in found}
     wrong = [

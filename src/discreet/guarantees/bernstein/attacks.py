@@ -45,10 +45,12 @@ def bernstein() -> Iterator[Part]:
     words = "made from the noised values, whose exact law is attacked beside it: it says less"
     yield Case("its polynomial", _released(mechanism), (0.0, 0.25), 2.0, 6_000, reason=words)
     regression = Bernstein(Laplace(2), 8)
-    claim = accounting.cost(
-        regression.event(REGRESSION.sensitivity(regression.nodes[:, 0])), PureDP
-    )
-    yield Case("a regression of one row", fitted(regression), (-1.0, 1.0), claim, 4_000)
+    nodes = regression.nodes[:, 0]
+    moved = REGRESSION.sensitivity(nodes)
+    claim = accounting.cost(regression.event(moved), PureDP)
+    low, high = REGRESSION.contributions([0.5, 0.5], [-1.0, 1.0], nodes)
+    law = loss_law(regression.noise.distribution(moved), low, high)
+    yield Case("a regression of one row", fitted(regression), (-1.0, 1.0), claim, 4_000, law=law)
 
 
 def _released(mechanism: Bernstein) -> Callable[[float], Any]:

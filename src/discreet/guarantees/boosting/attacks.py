@@ -95,7 +95,7 @@ def additive_boosting() -> Iterator[Part]:
     small = AdditiveBoostingClassifier(epsilon=8, rounds=1, cells=2)
     yield whole_plan(small, facts(ADD_REMOVE, "c"))
     share = small._schedule(small._public_layout(facts(ADD_REMOVE, "c")))[0]
-    yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1), trials=500)
+    yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1))
     for relation in RELATIONS:
         for kind, target, delta in KINDS:
             model = kind(epsilon=4, delta=delta, rounds=1, cells=4)

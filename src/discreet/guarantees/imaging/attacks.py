@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from discreet.accounting import satisfies
 from discreet.audit.exact import statement
+from discreet.audit.law import Law
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Real
+from discreet.guarantees.fits import loss_law
 from discreet.measures import PureDP
 from discreet.publish.imaging import ImageMask, MaskedImages
 from discreet.publish.imaging.mask import LEVELS
@@ -70,6 +72,15 @@ def likelier(mask: ImageMask, pair: tuple[Floats, Floats]) -> Callable[[Floats],
         return np.asarray(loss.sum(axis=(1, 2)))
 
     return score
+
+
+def coefficient_law(mask: ImageMask, pair: tuple[Floats, Floats]) -> Law | None:
+    """The exact law of the noised integers that masks of two images are made from."""
+    moved = (pair[0] - pair[1]).astype(np.int64) * LEVELS
+    if mask.transform is not None:
+        padding = mask.transform.dense.shape[1] - len(moved)
+        moved = mask.transform.dense @ np.pad(moved, ((0, padding), (0, 0)))
+    return loss_law(mask.distribution, moved, np.zeros_like(moved))
 
 
 def image_masks() -> tuple[ImageMask, ...]:
@@ -129,9 +140,18 @@ def masked_image() -> Iterator[Part]:
         score = likelier(scaled, pair)
         title = f"{mask.shape}, protects {mask.protects!r}, {mask.measure!r}"
         options = {"score": _unscaled(score, lower, upper), "rounding": 1e-6}
-        yield Case(title, masks(mask), shown, mask.measure, 20_000, options)
+        yield Case(
+            title,
+            masks(mask),
+            shown,
+            mask.measure,
+            20_000,
+            options,
+            law=coefficient_law(mask, pair),
+        )
     odd: Any = np.full((2, 3), math.nan), np.array([[0.5, 0.5, 0.5], [0.5, 0.5, math.inf]])
-    yield Case("pixels of any kind, ε = 1", masks(image_masks()[0]), odd, 1.0, 10_000)
+    words = "a pixel that is no number is taken for the middle, which is half as far from the ends"
+    yield Case("pixels of any kind, ε = 1", masks(image_masks()[0]), odd, 1.0, 10_000, reason=words)
 
 
 def _unscaled(
@@ -202,7 +222,10 @@ def published_images() -> Iterator[Part]:
     top = 2**20
     pair: Any = np.array([[top] * 4, [0] * 4]), np.array([[0] * 4, [0] * 4])
     soft = ImageMask((2, 2), epsilon=2, delta="1/100", protects="image")
+    words = (
+        "published in random order, which hides more; single images are attacked as masked-image"
+    )
     for mask in (image_masks()[1], soft):
         title = f"two images, one of them another, {mask.measure!r}"
         options = {"score": either(mask), "rounding": 1e-6}
-        yield Case(title, tables(mask), pair, mask.measure, 3_000, options)
+        yield Case(title, tables(mask), pair, mask.measure, 3_000, options, reason=words)

@@ -18,6 +18,7 @@ from discreet.columns import Categorical, Real
 from discreet.guarantees.erm.attacks import minimum_law
 from discreet.guarantees.erm.attacks_batches import table as erm_table
 from discreet.measures import ApproxDP, PureDP
+from discreet.models.erm.features import ONE
 from discreet.models.erm.perturbation import OutputPerturbation
 from discreet.models.inputs import plan_facts
 from discreet.publish import MaskedData, RowPerturbation
@@ -67,9 +68,10 @@ def weights(epsilon: int) -> Callable[..., Floats]:
 def weights_law(epsilon: int) -> Law | None:
     """The exact law of these weights for one row, or none."""
     asked = estimator(epsilon=epsilon)
-    plan = asked._model()._step(plan_facts(asked, None, 1, None))._perturbation
-    assert isinstance(plan, OutputPerturbation)
-    return minimum_law(plan, (erm_table([]), erm_table([(1.0, 0.0)])))
+    step = asked._model()._step(plan_facts(asked, None, 1, None))
+    feature = float(step.features.matrix(np.array([[2**20]]))[0, 0]) / ONE  # scaled to the norm
+    assert isinstance(step._perturbation, OutputPerturbation)
+    return minimum_law(step._perturbation, (erm_table([]), erm_table([(feature, 0.0)])))
 
 
 def costs() -> Iterator[AuditResult]:
@@ -116,7 +118,7 @@ def masked_data() -> Iterator[Part]:
     yield from costs()
     pair: Any = np.zeros((0, 2), np.int64), np.array([[2**20, 0]])
     yield Case(
-        "weights of one row or none, ε = 8", weights(8), pair, 8.0, 1_200, law=weights_law(8)
+        "weights of one row or none, ε = 4", weights(4), pair, 4.0, 3_000, law=weights_law(4)
     )
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = table(*few), table((0.5, 0), *few[1:])

@@ -203,7 +203,8 @@ NEIGHBOURS = [(0.2, 0)], [(0.2, 0), (0.7, 1)]
 def private_search() -> Iterator[Part]:
     yield from exact_searches()
     run, claim = searches(Fraction(2))
-    yield Case("behind the door, the score tells", run, NEIGHBOURS, claim, 1_000)
+    words = "charged as the worst search that there can be, whose exact distribution stands above"
+    yield Case("behind the door, the score tells", run, NEIGHBOURS, claim, 1_000, reason=words)
     for replay in replays():
         yield replay.result()
 

@@ -162,6 +162,6 @@ def naive_bayes() -> Iterator[Part]:
         (MixedNB, ("real", "category")),
     ):
         person = (tuple(1.0 for _ in columns),)
-        title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 8"
-        law = fitted_law(columns, PureDP(8), person)
-        yield Case(title, fitted(kind, columns, 8.0), ((), person), 8.0, 400, law=law)
+        title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 3"
+        law = fitted_law(columns, PureDP(3), person)
+        yield Case(title, fitted(kind, columns, 3.0), ((), person), 3.0, 800, law=law)

@@ -1,0 +1,21 @@
+"""Which tests take long: those that were seen to, by one rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: Seconds of tests, as ``pytest --durations=0 --durations-min=5`` prints them on a quiet machine.
+RECORD = Path(__file__).with_name("durations.txt")
+#: Tests that took this many seconds are marked long.
+MIN_SECONDS = 5.0
+
+
+def read_long(lines: str) -> set[str]:
+    """The tests that took `MIN_SECONDS` or more."""
+    found = (line.split(maxsplit=2) for line in lines.splitlines() if line.strip())
+    return {test for seconds, _, test in found if float(seconds.rstrip("s")) >= MIN_SECONDS}
+
+
+def long_tests() -> set[str]:
+    """The tests on record that took long."""
+    return read_long(RECORD.read_text("utf-8"))
