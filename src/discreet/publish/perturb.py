@@ -7,19 +7,12 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet import events, noise
-from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric
+from discreet import events
 from discreet.dataset import PrivateDataset
+from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import RowPerturbation
-from discreet.schema import Schema
-from discreet.step import CodedRows, Step
-from discreet.unit import Unit
 
 Array = npt.NDArray[Any]
-
-#: The most rows that are published: they are held in memory.
-MAX_ROWS = 2**28
 
 
 def perturb(
@@ -71,14 +64,14 @@ def perturb(
 
 
 @final
-class PerturbedRows(Step):
+class PerturbedRows(RowRelease):
     """Every row, perturbed, in a random order.
 
     Parameters
     ----------
     channel : RowPerturbation
     rows : int or None
-        The public number of rows: this many are published, however many there are. None on public rows.
+        As for `RowRelease`.
 
     Privacy
     -------
@@ -87,57 +80,14 @@ class PerturbedRows(Step):
     """
 
     def __init__(self, channel: RowPerturbation, rows: int | None) -> None:
-        self._channel, self._rows = channel, rows
-        self.columns = tuple(channel.schema.base)
+        super().__init__(channel.schema, rows)
+        self._channel = channel
 
-    def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if not unit.is_public and not unit.length_is_public:
-            raise ValueError(
-                "rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise the "
-                "number of rows is private, and as many published rows would reveal it. Use "
-                "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
-                "under any unit."
-            )
-        check_row_count(unit, self._rows)
-        if dict(schema.base) != dict(self._channel.schema.base):
-            raise ValueError("schema: this step was made for other columns.")
+    def event_of_row(self) -> events.Event:
         return self._channel.event()
 
-    def run(self, rows: CodedRows) -> dict[str, Array]:
-        codes = rows.codes
-        if self._rows is not None:  # a declared number is a constant, however many there are
-            lacking = max(0, self._rows - len(codes))
-            # if there are more, which ones are left out must not depend on an engine's order
-            codes = codes[noise.permutation(len(codes))][: self._rows]
-            codes = np.concatenate(
-                [codes, np.tile(middle_codes(self._channel.schema), (lacking, 1))]
-            )
-        reports = self._channel.blur(codes)
-        return self._channel.decode(reports[noise.permutation(len(reports))])
+    def blur(self, codes: npt.NDArray[np.int64]) -> dict[str, Array]:
+        return self._channel.decode(self._channel.blur(codes))
 
-    def __repr__(self) -> str:
-        return f"PerturbedRows{self.columns}"
-
-
-def check_row_count(unit: Unit, rows: int | None) -> None:
-    """Refuse a table to be published whose public number of rows is not declared, or too large."""
-    if rows is None and not unit.is_public:
-        raise ValueError(
-            "rows must be declared for this source, as in dp.PrivateDataset(..., rows=1000): this many are "
-            "published, and their number is never taken from private data."
-        )
-    if rows is not None and rows > MAX_ROWS:
-        raise ValueError(
-            f"rows: at most {MAX_ROWS} rows are published, but rows={rows} was declared."
-        )
-
-
-def middle_codes(schema: Schema) -> npt.NDArray[np.int64]:
-    """The codes of a row that stands for a missing one."""
-    return np.array(
-        [
-            column.steps(VALUE_BITS) // 2 if isinstance(column, Numeric) else 0
-            for column in schema.base.values()
-        ],
-        np.int64,
-    )
+    def as_columns(self, blurred: dict[str, Array]) -> dict[str, Array]:
+        return blurred
