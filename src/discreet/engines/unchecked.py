@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar, final
 
-from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import EngineFailed
+from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally, base_columns
+from discreet.coding.batches import Rows, cut_rows
+from discreet.coding.plain import plain_column
+from discreet.engines.base import EngineFailed, refuse_key, withhold_each
 from discreet.matching import ColumnMismatch, check_names, check_unique, list_needed
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -35,11 +37,13 @@ class SecondReading(Engine):
     ) -> None:
         self._first, self._files, self._open_again = first, files, open_again
         self._second: Engine | None = None
+        self._dataset: Any = None
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._first.check(schema, unit)
         dataset = open_unchecked(self._files, list_needed(schema, unit))
         if dataset is not None:
+            self._dataset = dataset
             self._second = self._open_again(dataset)
             self._second.check(schema, unit)
 
@@ -65,6 +69,39 @@ class SecondReading(Engine):
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._ask(lambda engine: engine.keys(query, column, groups))
+
+    def check_places(self, places: Places) -> None:
+        refuse_key(places)
+        if self._dataset is None:
+            raise ValueError(
+                "rows of Parquet files are written in batches through PyArrow: pip install pyarrow."
+            )
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        return withhold_each(cut_rows(self._read(codes, places), places))
+
+    def _read(self, codes: tuple[Code, ...], places: Places) -> Iterator[Rows]:
+        """The codes of all rows, file after file, each in its own order."""
+        from discreet.engines.frames import Frames
+
+        arrow = importlib.import_module("pyarrow")
+        query = CodedQuery((), (), None, (), None)
+        names = [*base_columns(*codes), *([places.id_column] if places.id_column else [])]
+        scanner = self._dataset.scanner(
+            columns=list(dict.fromkeys(names)),
+            batch_size=places.size,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+        for record in scanner.to_batches():
+            ids = None
+            if places.id_column is not None:
+                ids = plain_column(record.column(places.id_column))[0].astype(object)
+            table = Frames(arrow.Table.from_batches([record]))
+            yield Rows(table.rows(query, codes), ids)
 
 
 def open_unchecked(files: list[str], needed: list[str]) -> Any:

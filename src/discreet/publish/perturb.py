@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -11,6 +12,8 @@ from discreet import events
 from discreet.dataset import PrivateDataset
 from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import RowPerturbation
+from discreet.publish.tables.sinks import open_sink
+from discreet.publish.tables.writing import release_rows
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +27,10 @@ def perturb(
     norm: Any = None,
     label_share: Any = None,
     kind: Literal["grid", "norm-gamma"] = "grid",
-) -> dict[str, Array]:
+    to: Any = None,
+    order_by: str | None = None,
+    private: str | Path | None = None,
+) -> Any:
     """Publish all rows of a data set, each perturbed by `RowPerturbation`, in a random order.
 
     Parameters
@@ -33,10 +39,15 @@ def perturb(
         Its unit must be replace-one, with one row per person: every row is published.
     epsilon, delta, target, norm, label_share, kind
         As for `RowPerturbation`.
+    to : path or URL, optional
+        A folder for Parquet files, or the address of a table: rows are written there once, in bounded
+        memory and in their public order, and not returned.
+    order_by, private
+        As for `write_rows`.
 
     Returns
     -------
-    mapping of columns to arrays
+    mapping of columns to arrays, or Written
         The columns of the schema; numbers are not clamped.
 
     Privacy
@@ -45,6 +56,7 @@ def perturb(
     add/remove, and with ids, since the number of published rows would reveal the number of rows. The order is
     random, so the engine's own order reveals nothing. Proof page: ``docs/proofs/input_perturbation.md``.
     """
+    to = None if to is None else open_sink(to)
     if not isinstance(data, PrivateDataset):
         raise TypeError(
             f"data must be a dp.PrivateDataset, not {type(data).__name__}; to perturb one's own row, "
@@ -59,8 +71,8 @@ def perturb(
         label_share=label_share,
         kind=kind,
     )
-    found: dict[str, Array] = data.run(PerturbedRows(channel, data.rows), channel.measure)
-    return found
+    step = PerturbedRows(channel, data.rows)
+    return release_rows(data, step, channel.measure, to, order_by, private)
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -13,12 +14,21 @@ from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.publish.imaging.mask import LEVELS, ImageMask
 from discreet.publish.row_release import RowRelease
+from discreet.publish.tables.sinks import open_sink
+from discreet.publish.tables.writing import release_rows
 from discreet.schema import Schema
 
 __all__ = ["MaskedImages", "publish_images"]
 
 
-def publish_images(data: PrivateDataset, mask: ImageMask) -> npt.NDArray[np.float64]:
+def publish_images(
+    data: PrivateDataset,
+    mask: ImageMask,
+    *,
+    to: Any = None,
+    order_by: str | None = None,
+    private: str | Path | None = None,
+) -> Any:
     """Publish all images of a data set, each masked, in a random order.
 
     Parameters
@@ -27,16 +37,22 @@ def publish_images(data: PrivateDataset, mask: ImageMask) -> npt.NDArray[np.floa
         One image in each row: its columns are the pixels, line by line, each a number between the bounds of
         the mask. Its unit must be replace-one, with one row per person.
     mask : ImageMask
+    to : path or URL, optional
+        A folder for Parquet files, or the address of a table: images are written there once, in bounded
+        memory and in their public order, one column for each pixel, and not returned.
+    order_by, private
+        As for `write_rows`.
 
     Returns
     -------
-    array of shape (images, height, width)
+    array of shape (images, height, width), or Written
 
     Privacy
     -------
     The ledger charges what an image costs the person who gave it, whatever the mask protects: with
     ``protects="pixel"`` that is far more than its ε. Proof page: ``docs/proofs/imaging.md``.
     """
+    to = None if to is None else open_sink(to)
     if not isinstance(data, PrivateDataset):
         raise TypeError(
             f"data must be a dp.PrivateDataset, not {type(data).__name__}; to mask one's own image, use "
@@ -44,8 +60,7 @@ def publish_images(data: PrivateDataset, mask: ImageMask) -> npt.NDArray[np.floa
         )
     step = MaskedImages(mask, data.schema, data.rows)
     whole = mask.measure if mask.patch == mask.shape else None
-    found: npt.NDArray[np.float64] = data.run(step, whole)
-    return found
+    return release_rows(data, step, whole, to, order_by, private)
 
 
 @final

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, final
+from pathlib import Path
+from typing import Any, Literal, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ from discreet.mechanisms.local.response import respond
 from discreet.publish.masks.releases import Floats, Integers, Release
 from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import ONE, RowPerturbation, as_units
+from discreet.publish.tables.sinks import open_sink
+from discreet.publish.tables.writing import Written, release_rows
 from discreet.publish.wavelets import THREE_BAND, FilterBank, padded_length
 from discreet.rational import as_integer
 from discreet.schema import Schema
@@ -93,23 +96,50 @@ class RowMask(ABC):
             )
         return plan
 
-    def publish(self, data: PrivateDataset) -> dict[str, Array]:
+    @overload
+    def publish(self, data: PrivateDataset) -> dict[str, Array]: ...
+    @overload
+    def publish(
+        self,
+        data: PrivateDataset,
+        *,
+        to: Any,
+        order_by: str | None = None,
+        private: str | Path | None = None,
+    ) -> Written: ...
+    def publish(
+        self,
+        data: PrivateDataset,
+        *,
+        to: Any = None,
+        order_by: str | None = None,
+        private: str | Path | None = None,
+    ) -> dict[str, Array] | Written:
         """Publish all rows of a data set, masked.
 
         Parameters
         ----------
         data : PrivateDataset
             Its unit must be replace-one, with one row per person: every row is published.
+        to : path or URL, optional
+            A folder for Parquet files, or the address of a table: rows are written there once, in bounded
+            memory, and not returned. They stand in public slots (``order="position"``).
+        order_by, private
+            As for `write_rows`.
 
         Returns
         -------
-        mapping of columns to arrays
+        mapping of columns to arrays, or Written
             The columns of the schema; numbers may lie beyond their bounds.
         """
+        to = None if to is None else open_sink(to)
         if not isinstance(data, PrivateDataset):
             raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
         plan = self.plan(data.schema)
-        found: dict[str, Array] = data.run(MaskedRows(plan, data.rows), plan.measure)
+        step = MaskedRows(plan, data.rows)
+        found: dict[str, Array] | Written = release_rows(
+            data, step, plan.measure, to, order_by, private
+        )
         return found
 
     def _delta(self) -> Any:
