@@ -208,21 +208,21 @@ class History:
 
     def plan(self, name: str, places: Places) -> _Entered:
         """The batch of a name: the last one, if it is not complete, or a new one."""
+        last = self.batches[-1] if self.batches else None
+        is_open = last is not None and not last.is_complete(self.progress(last))
+        if any(known.name == name for known in self.batches[: -1 if is_open else None]):
+            raise ValueError(
+                f"name: batch {name!r} is published already; a batch is published once."
+            )
         new = _Entered(len(self.batches), name, places.slots, places.batches)
-        if self.batches and not self.batches[-1].is_complete(self.progress(self.batches[-1])):
-            last = self.batches[-1]
-            if last != replace(new, number=last.number):
-                raise ValueError(
-                    f"name: batch {last.name!r} of {last.slots} slots was begun and is not complete: give it "
-                    "again, with the same rows, before the next one."
-                )
-            return last
-        for known in self.batches:
-            if known.name == name:
-                raise ValueError(
-                    f"name: batch {name!r} is published already; a batch is published once."
-                )
-        return new
+        if last is None or not is_open:
+            return new
+        if last != replace(new, number=last.number):
+            raise ValueError(
+                f"name: batch {last.name!r} of {last.slots} slots was begun and is not complete: give it "
+                "again, with the same rows, before the next one."
+            )
+        return last
 
     def enter(self, batch: _Entered) -> None:
         """Make it durable that a batch was begun."""
