@@ -16,6 +16,9 @@ from discreet.unit import Unit
 
 Result = TypeVar("Result")
 
+#: Rows that are read from a Parquet file at a time.
+RECORD_ROWS = 2**15
+
 
 @final
 class SecondReading(Engine):
@@ -84,24 +87,50 @@ class SecondReading(Engine):
 
     def _read(self, codes: tuple[Code, ...], places: Places) -> Iterator[Rows]:
         """The codes of all rows, file after file, each in its own order."""
-        from discreet.engines.frames import Frames
-
-        arrow = importlib.import_module("pyarrow")
-        query = CodedQuery((), (), None, (), None)
         names = [*base_columns(*codes), *([places.id_column] if places.id_column else [])]
-        scanner = self._dataset.scanner(
-            columns=list(dict.fromkeys(names)),
-            batch_size=places.size,
-            batch_readahead=1,
-            fragment_readahead=1,
-            use_threads=False,
-        )
-        for record in scanner.to_batches():
+        fields = [self._dataset.schema.field(name) for name in dict.fromkeys(names)]
+        for record in _iter_records(self._files, fields, min(places.size, RECORD_ROWS)):
             ids = None
             if places.id_column is not None:
                 ids = plain_column(record.column(places.id_column))[0].astype(object)
-            table = Frames(arrow.Table.from_batches([record]))
-            yield Rows(table.rows(query, codes), ids)
+            columns = [name for name in record.schema.names if name != places.id_column]
+            yield Rows(_code_record(record.select(columns), codes), ids)
+
+
+def _code_record(record: Any, codes: tuple[Code, ...]) -> Integers:
+    """The codes of a record batch's rows, numbers by numpy, text by Arrow; the integers are the same."""
+    from discreet.engines.arrays import Arrays
+    from discreet.engines.frames import Frames
+
+    arrow = importlib.import_module("pyarrow")
+    query = CodedQuery((), (), None, (), None)
+    if all(arrow.types.is_floating(field.type) for field in record.schema):
+        cells = {
+            name: record.column(name).to_numpy(zero_copy_only=False) for name in record.schema.names
+        }
+        return Arrays(cells).rows(query, codes)
+    return Frames(arrow.Table.from_batches([record])).rows(query, codes)
+
+
+def _iter_records(files: list[str], fields: list[Any], size: int) -> Iterator[Any]:
+    """The columns of Parquet files, in the files' order and theirs, a few rows at a time.
+
+    A column that a file lacks is null, as in a data set.
+    """
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
+    schema = arrow.schema(fields)
+    for path in files:
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+            there = [name for name in schema.names if name in file.schema_arrow.names]
+            for found in file.iter_batches(size, columns=there, use_threads=False):
+                columns = [
+                    found.column(field.name).cast(field.type, safe=False)
+                    if field.name in there
+                    else arrow.nulls(found.num_rows, field.type)
+                    for field in fields
+                ]
+                yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def open_unchecked(files: list[str], needed: list[str]) -> Any:
