@@ -206,7 +206,8 @@ def _read_url(url: str) -> tuple[Secret, str, str] | Exception:
         plain = read.difference_update_query(["table"])
         if plain.drivername in ("postgresql", "postgres"):
             plain = plain.set(drivername="postgresql+psycopg")
-        shown = f"{plain.set(username=None, password=None, query={})}, table {table}"
+        server = "" if plain.host is None else f"{plain.host}:{plain.port or 5432}/"
+        shown = f"{server}{plain.database}, table {table}"
         return Secret(plain.render_as_string(hide_password=False)), shown, table
     except Exception as error:
         strip_frames(error)
