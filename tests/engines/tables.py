@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,7 @@ def spark_session() -> Any:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.log.level": "OFF",
+            "spark.pyspark.python": sys.executable,
         }.items():
             builder = builder.config(name, value)
         return builder.getOrCreate()

@@ -14,18 +14,17 @@ from discreet.ledger import Book, Progress
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.publish.masks.plan import MaskedRows, RowMask
 from discreet.publish.perturb import PerturbedRows
-from discreet.publish.row_release import RowRelease, middle_codes
+from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import RowPerturbation
 from discreet.publish.tables.folders import Staging
 from discreet.publish.tables.persons import Persons
 from discreet.publish.tables.sinks import Sink, open_sink
-from discreet.publish.tables.writing import Written, open_folder, size_for
+from discreet.publish.tables.writing import BatchedRows, Written, open_folder, size_for
 from discreet.rational import as_integer
 from discreet.schema import Schema
-from discreet.step import BatchStep
 from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["GrowingRows", "GrowingTable"]
+__all__ = ["GrowingRows", "GrowingTable", "History", "check_unit"]
 
 Moves = Literal["stay", "move", "return"]
 _WORDS = "a batch of a growing table: "
@@ -87,7 +86,7 @@ class GrowingTable:
         self._publisher, self._schema = publisher, schema
         self._ledger, self._persons = ledger, persons
         self._folder = open_folder(self._sink, private)
-        _check_unit(ledger.unit, persons)
+        check_unit(ledger.unit, persons)
         self._release(0)
 
     def _release(self, rows: int) -> tuple[RowRelease, Measure]:
@@ -249,7 +248,7 @@ class History:
             return
 
 
-class GrowingRows(BatchStep):
+class GrowingRows(BatchedRows):
     """The rows of one batch of a growing table; of each person the first row, and padding for all others.
 
     Parameters
@@ -275,22 +274,14 @@ class GrowingRows(BatchStep):
         state: Persons | None,
         batch: int,
     ) -> None:
-        self._release, self._staging = release, staging
+        super().__init__(release, staging)
         self._persons, self._state, self._batch = persons, state, batch
-        self.columns = release.columns
-        self._padding = middle_codes(release.schema)
 
     def event(self, schema: Schema, unit: Unit) -> Event:
-        _check_unit(unit, self._persons)
+        check_unit(unit, self._persons)
         self._release.check_columns(schema)
         one = self._release.event_of_row()
         return Repeat(one, 2) if self._persons == "move" else one
-
-    def run_batch(self, batch: Batch) -> str:
-        codes = self.arrange(batch)
-        return self._staging.write(
-            batch.number, self._release.as_columns(self._release.blur(codes))
-        )
 
     def arrange(self, batch: Batch) -> Integers:
         """The codes that are blurred: each person's first row in its slot, padding in all others."""
@@ -298,13 +289,14 @@ class GrowingRows(BatchStep):
             assert batch.ids is not None
             first = self._state.take(self._batch, batch.number, batch.ids, batch.places)
             batch = batch._replace(places=batch.places[first], codes=batch.codes[first])
-        return batch.fill(self._padding)
+        return super().arrange(batch)
 
     def __repr__(self) -> str:
         return f"{self._release!r}, a growing table whose persons {self._persons}"
 
 
-def _check_unit(unit: Unit, persons: Moves) -> None:
+def check_unit(unit: Unit, persons: Moves) -> None:
+    """Raise unless a unit says who may be published, and how often."""
     if persons == "return":
         if not unit.length_is_public:
             raise ValueError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from discreet.coding import Batch, Places
+from discreet.coding import Batch, Integers, Places
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.ledger import Book, Progress
@@ -75,9 +75,15 @@ class BatchedRows(BatchStep):
         return self._release.event_of_row()
 
     def run_batch(self, batch: Batch) -> str:
-        codes = batch.fill(self._padding)
-        blurred = self._release.as_columns(self._release.blur(codes))
-        return self._staging.write(batch.number, blurred)
+        return self._staging.write(batch.number, self.blur(self.arrange(batch)))
+
+    def arrange(self, batch: Batch) -> Integers:
+        """The codes of all slots: the row that stands there, or padding."""
+        return batch.fill(self._padding)
+
+    def blur(self, codes: Integers) -> dict[str, Any]:
+        """What is published of all slots, padding like any other."""
+        return self._release.as_columns(self._release.blur(codes))
 
     def __repr__(self) -> str:
         return f"{self._release!r}, written in batches"
