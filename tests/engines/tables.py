@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,7 @@ def spark_session() -> Any:
     """Spark on one core, without a web page, colour or noise."""
     import warnings
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # its workers import what this process does
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about pandas 3, and files of its own left open
         from pyspark.sql import SparkSession
@@ -170,7 +172,6 @@ def spark_session() -> Any:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.log.level": "OFF",
-            "spark.pyspark.python": sys.executable,
         }.items():
             builder = builder.config(name, value)
         return builder.getOrCreate()
