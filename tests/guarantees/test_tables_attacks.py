@@ -86,7 +86,7 @@ def moves_for_the_price_of_staying(patch: Any) -> None:
 
 
 def returns_for_the_price_of_one_batch(patch: Any) -> None:
-    patch.setattr(growing.GrowingTable, "_cost_token", lambda table, token, batch: token)
+    patch.setattr(growing.GrowingTable, "_cost_token", lambda table, token, batch=0: token)
 
 
 def staying_without_ids(patch: Any) -> None:

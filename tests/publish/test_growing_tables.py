@@ -60,6 +60,28 @@ def test_a_person_who_comes_back_is_padding(tmp_path: Path) -> None:
     ledger.verify()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "objects", "polars", "arrow"])
+def test_ids_of_every_source_are_the_same_persons(tmp_path: Path, kind: str) -> None:
+    import pandas as pd
+    import polars as pl
+
+    cells = {"who": ["a", "b", "é", None], "x": [60.0, 61.0, 62.0, 63.0]}
+    pd.DataFrame(cells).to_csv(tmp_path / "rows.csv", index=False)
+    pq.write_table(pa.table(cells), tmp_path / "rows.parquet")
+    source = {
+        "csv": tmp_path / "rows.csv",
+        "parquet": tmp_path / "rows.parquet",
+        "pandas": pd.DataFrame(cells),
+        "objects": pd.DataFrame(cells, index=[7, 7, 7, 8]).astype(object),
+        "polars": pl.DataFrame(cells),
+        "arrow": pa.table(cells),
+    }[kind]
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    table.add("first", rows(["b", "é"]), slots=2)
+    table.add("second", source, slots=4)
+    assert np.abs(read(tmp_path / "out", 1) - [60, 50, 50, 50]).max() < 0.1
+
+
 def test_padding_is_blurred_like_any_row(tmp_path: Path) -> None:
     ledger = ledger_of(limit=dp.PureDP(1))
     table = GrowingTable(

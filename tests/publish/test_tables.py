@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.coding import Places
 from discreet.publish import perturb
 from discreet.publish.imaging import ImageMask, publish_images
 from discreet.publish.masks import WaveletLaplace
@@ -133,6 +134,18 @@ def test_a_table_is_published_once(tmp_path: Path) -> None:
     assert data.ledger.spent() == dp.PureDP(1)
 
 
+def test_another_ledger_does_not_publish_over_what_is_there(tmp_path: Path) -> None:
+    mask = WaveletLaplace(1, order="position")
+    mask.publish(data_of(table(100), limit=dp.PureDP(10)), to=tmp_path / "out")
+    before = {file: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    for other in (mask, WaveletLaplace(2, order="position")):
+        data = data_of(table(100), limit=dp.PureDP(10))
+        with pytest.raises(ValueError, match="this ledger don't know of"):
+            other.publish(data, to=tmp_path / "out")
+        assert data.ledger.spent() == dp.PureDP(0)
+    assert {file: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
+
+
 def test_what_was_moved_away_is_not_drawn_again(tmp_path: Path) -> None:
     data, mask = data_of(table(100), limit=dp.PureDP(10)), WaveletLaplace(1, order="position")
     mask.publish(data, to=tmp_path / "out")
@@ -191,6 +204,22 @@ def test_another_release_is_not_taken_for_the_one_that_was_begun(tmp_path: Path,
     assert data.ledger.spent() == dp.PureDP(1)
 
 
+def test_the_door_takes_steps_on_batches_alone(tmp_path: Path) -> None:
+    data = data_of(table(100), limit=dp.PureDP(10))
+    release = MaskedRows(WaveletLaplace(1, order="position").plan(SCHEMA), 100)
+    places = Places(100, 9)
+    with pytest.raises(TypeError, match="must be a BatchStep"):
+        data.run_batches(release, places, token="t")  # type: ignore[arg-type]
+    step = writing.BatchedRows(release, Staging(tmp_path))
+    with (
+        data.prepaid(release.event_of_row()) as plan,
+        pytest.raises(ValueError, match="inside a plan"),
+    ):
+        plan.run_batches(step, places, token="t")
+    assert data.ledger.spent() == dp.PureDP(1)  # of the plan
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_written_that_can_not_be_paid(tmp_path: Path) -> None:
     data = data_of(table(100), limit=dp.PureDP(1))
     with pytest.raises(dp.BudgetExceeded):
@@ -241,7 +270,6 @@ def test_a_column_of_slots_orders_rows_that_have_no_order(tmp_path: Path, kind: 
 
 def test_a_row_moves_nothing_but_its_own_slot() -> None:
     """Rows that share a slot, slots without a row, and rows outside of all slots."""
-    from discreet.coding import Places
     from discreet.coding.batches import as_batch
 
     places, padding = Places(20, 9), np.array([-7, -7])

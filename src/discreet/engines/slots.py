@@ -69,10 +69,10 @@ class SlottedFrames(Engine):
         for start in range(0, min(len(self._eager), places.slots), places.size):
             stop = start + places.size
             native = nw.to_native(self._eager[start:stop])
-            if self._objects:
-                native = native.copy()
+            if self._objects and self._eager.implementation.is_pandas_like():
+                native = native.reset_index(drop=True)  # labels may stand twice
                 for name, cells in self._objects.items():
-                    native[name] = cells[start:stop]
+                    native[name] = cells.iloc[start:stop].reset_index(drop=True)
             ids = None
             if places.id_column is not None:
                 ids = plain_column(native[places.id_column])[0].astype(object)

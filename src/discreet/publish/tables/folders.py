@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
-from discreet.ledger import Progress
+from discreet.ledger import Book, Progress
 from discreet.noise import random_bytes
 from discreet.publish.tables.sinks import Sink, require_arrow, sync_folder
 
@@ -73,6 +73,7 @@ class PrivateFolder:
         """Create the folder, and keep other processes out; a process that dies gives the lock back."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.staging.folder.mkdir(mode=0o700, exist_ok=True)
+        os.chmod(self.staging.folder, 0o700)
         handle = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
             try:
@@ -85,7 +86,7 @@ class PrivateFolder:
         finally:
             os.close(handle)
 
-    def agree(self, facts: Mapping[str, Any], is_paid: Callable[[str], bool]) -> str:
+    def _agree(self, facts: Mapping[str, Any], is_paid: Callable[[str], bool]) -> str:
         """The token of the release that was begun here with these facts, or that begins now.
 
         One that was never paid for has published nothing, and is forgotten where it differs.
@@ -111,10 +112,24 @@ class PrivateFolder:
         sync_folder(self.path)
         return token
 
-    @property
-    def is_new(self) -> bool:
-        """Whether no release was begun here."""
-        return not (self.path / "release.json").exists()
+    def begin(
+        self, facts: Mapping[str, Any], sink: Sink, book: Book | None, cost: Callable[[str], str]
+    ) -> str:
+        """The token of a release that was begun here or begins now; `cost` names its charge.
+
+        A place that holds what this ledger has not paid for is refused: it would be published twice.
+        """
+
+        def is_paid(token: str) -> bool:
+            return book is not None and book.find(cost(token)) is not None
+
+        token = self._agree(facts, is_paid)
+        if book is not None and not is_paid(token) and not sink.is_empty():
+            raise ValueError(
+                f"to: {sink.place} holds a table already, which {self.path} and this ledger don't know of: a "
+                "table is published once, so publish to another place."
+            )
+        return token
 
     def recover(self, progress: Progress, sink: Sink, label: Callable[[int], str]) -> int:
         """Publish draws that were entered before a crash, and forget those that were not: nobody saw them.

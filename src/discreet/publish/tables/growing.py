@@ -125,14 +125,10 @@ class GrowingTable:
         release, measure = self._release(slots)
         id_column = None if self._persons == "return" else data.unit.id_column
         places = Places(slots, size_for(release), None, id_column)
-        if self._folder.is_new and not self._sink.is_empty():
-            raise ValueError(
-                f"to: {self._sink.place} holds a table already, and {self._folder.path} doesn't know of it: "
-                "a table is published once, so publish to another place."
-            )
         facts: dict[str, Any] = {"schema": repr(self._schema), "persons": self._persons}
         facts |= {"release": repr(release), "event": release.event_of_row().to_dict()}
-        history = History(self._ledger, self._folder.agree(facts, self._is_paid))
+        token = self._folder.begin(facts, self._sink, self._ledger, self._cost_token)
+        history = History(self._ledger, token)
         state = None if self._persons == "return" else Persons(self._folder.path / "persons.db")
         history.check(state)
         written = Written(self._sink.place, slots, places.batches)
@@ -149,12 +145,9 @@ class GrowingTable:
             self._sink.publish(batch.label(number), self._folder.staging.path(number, made))
         return written
 
-    def _cost_token(self, token: str, batch: int) -> str:
+    def _cost_token(self, token: str, batch: int = 0) -> str:
         """The name of the charge: one for the table, or one for each batch where persons return."""
         return f"cost of {token}" + (f", batch {batch}" if self._persons == "return" else "")
-
-    def _is_paid(self, token: str) -> bool:
-        return self._ledger.find(self._cost_token(token, 0)) is not None
 
     def _recover(self, history: History) -> str | None:
         """Publish what was entered before a crash; the name of the batch that is complete by that."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -10,7 +9,7 @@ from typing import Any, final
 from discreet.coding import Batch, Integers, Places
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
-from discreet.ledger import Book, Progress
+from discreet.ledger import Progress
 from discreet.measures import Measure
 from discreet.publish.row_release import RowRelease, middle_codes
 from discreet.publish.tables.folders import PrivateFolder, Staging
@@ -145,12 +144,8 @@ def write_rows(
     step = BatchedRows(release, folder.staging)
     data.check_batches(step, places)
     with folder.lock():
-        if folder.is_new and not to.is_empty():
-            raise ValueError(
-                f"to: {to.place} holds a table already, and {folder.path} doesn't know of it: a table is "
-                "published once, so publish to another place."
-            )
-        token = folder.agree(facts_of(release, places, data.schema), _is_paid(data.ledger))
+        facts = facts_of(release, places, data.schema)
+        token = folder.begin(facts, to, data.ledger, cost=str)
         progress = Progress(data.ledger, token)
         written = Written(to.place, release.rows, places.batches)
         recovered = folder.recover(progress, to, label_of)
@@ -178,10 +173,6 @@ def release_rows(
     if order_by is not None or private is not None:
         raise ValueError("order_by and private are for rows that are written: give to=.")
     return data.run(release, measure)
-
-
-def _is_paid(book: Book | None) -> Callable[[str], bool]:
-    return lambda token: book is not None and book.find(token) is not None
 
 
 def label_of(number: int) -> str:
