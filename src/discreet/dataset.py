@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
-from discreet.coding import CodedQuery, Condition, Engine, PersonLimit
+from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
-from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
+from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer, Progress
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
 from discreet.noise import entropy
@@ -24,7 +24,7 @@ from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
 from discreet.selection import Selection
-from discreet.step import CodedRows, Step
+from discreet.step import BatchStep, CodedRows, Step, make_batches
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
 __all__ = ["PrivateDataset"]
@@ -209,6 +209,50 @@ class PrivateDataset:
         query = CodedQuery((), (), None, (), keep)
         codes = tuple(self.schema.code(name) for name in names)
         return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))
+
+    def run_batches(
+        self,
+        step: BatchStep,
+        places: Places,
+        measure: Measure | None = None,
+        *,
+        token: str,
+        parts: str | None = None,
+    ) -> Iterator[tuple[int, str]]:
+        """Run a step on batches of rows, all of it charged once, before a row is read.
+
+        Parameters
+        ----------
+        step : BatchStep
+        places : Places
+            In which slot each row stands, and how slots are cut into batches.
+        measure : Measure, optional
+            What it may cost, as in `Ledger.charge`.
+        token : str
+            The release's name in the ledger: it is charged once, however often this is called.
+        parts : str, optional
+            A name of their own for these rows' batches, where others were paid with the same token.
+
+        Yields
+        ------
+        tuple of int and str
+            The number of a batch and the name under which the step made it, once that is entered in the
+            ledger. Batches that were entered before are neither read nor made again.
+        """
+        event = self.check_batches(step, places)
+        self._charge(event, measure, repr(step), token)
+        codes = tuple(self.schema.code(name) for name in step.columns)
+        progress = Progress(self.ledger, token if parts is None else parts)
+        return make_batches(self._engine, step, codes, places, progress)
+
+    def check_batches(self, step: BatchStep, places: Places) -> events.Event:
+        """What `run_batches` would charge; raises, from public facts alone, where it would be refused."""
+        if not isinstance(step, BatchStep):
+            raise TypeError(f"step must be a BatchStep, not {type(step).__name__}.")
+        if isinstance(self._payer, PaidPlan):
+            raise ValueError("rows can't be written in batches inside a plan paid in advance.")
+        self._engine.check_places(places)
+        return step.event(self.schema, self.unit)
 
     @contextmanager
     def prepaid(

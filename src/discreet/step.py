@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.coding import Batch, Code, Engine, Places
 from discreet.events import Event
+from discreet.ledger import Progress
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -55,3 +58,48 @@ class Step(ABC):
     @abstractmethod
     def run(self, rows: CodedRows) -> Any:
         """The result. It must neither raise nor change its shape because of a row."""
+
+
+class BatchStep(ABC):
+    """Something that makes, of one batch of rows after the other, what may be published of them.
+
+    Privacy
+    -------
+    The author of a step vouches that all batches together, each published once, are as private as `event`
+    says, and that nobody sees what `run_batch` makes before the door has entered its name: it may be run
+    again for a batch, here or in another process, and then only one draw may ever be seen.
+    """
+
+    #: The columns it reads.
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def event(self, schema: Schema, unit: Unit) -> Event:
+        """What all of it will be, for the accountant; from public facts alone."""
+
+    @abstractmethod
+    def run_batch(self, batch: Batch) -> str:
+        """Make the result of a batch where nobody sees it, and return the name it has there.
+
+        It must neither raise nor change its shape because of a row.
+        """
+
+
+def make_batches(
+    engine: Engine,
+    step: BatchStep,
+    codes: tuple[Code, ...],
+    places: Places,
+    progress: Progress,
+) -> Iterator[tuple[int, str]]:
+    """Make each batch that is not entered yet, enter it, and only then give its number and name."""
+    done = {part for part in range(places.batches) if progress.find(part) is not None}
+    left = set(range(places.batches)) - done
+    for number, name in engine.map_batches(codes, places, step.run_batch, done):
+        left.discard(number)
+        if progress.enter(number, name):
+            yield number, name
+    for number in sorted(left):  # no row stands there
+        name = step.run_batch(Batch.empty(number, places, len(codes)))
+        if progress.enter(number, name):
+            yield number, name

@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import math
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,7 @@ def spark_session() -> Any:
     """Spark on one core, without a web page, colour or noise."""
     import warnings
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # its workers import what this process does
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about pandas 3, and files of its own left open
         from pyspark.sql import SparkSession

@@ -77,9 +77,7 @@ def images_without_noise(patch):
 
 
 def a_number_that_is_private(patch):
-    patch.setattr(
-        images.MaskedImages, "event", lambda step, schema, unit: step._mask.event_of_image()
-    )
+    patch.setattr(images.MaskedImages, "check_unit", lambda step, unit: None)
 
 
 WEAKENED = [

@@ -96,10 +96,13 @@ def test_the_guide_to_publishing_runs(
     assert printed[3].startswith("PureDP(epsilon=4) {'age': ")
     assert printed[4].startswith("900 900 ")
     assert printed[5] == "True"
-    assert printed[6] == "100.0% of all cells"
-    assert printed[7] == "100.0%, explanations of each column: [1 1 1]"
-    assert printed[8] == "True True"
-    assert printed[9] == "(27, 27) 0.35 32.2"
+    assert printed[6].startswith("Written(place=")
+    assert printed[7] == "a table is published once."
+    assert printed[8:10] == ["2026-01 PureDP(epsilon=4)", "2026-02 PureDP(epsilon=4)"]
+    assert printed[10] == "100.0% of all cells"
+    assert printed[11] == "100.0%, explanations of each column: [1 1 1]"
+    assert printed[12] == "True True"
+    assert printed[13] == "(27, 27) 0.35 32.2"
     made = (tmp_path / "made_up.csv").read_text("utf-8").splitlines()
     assert made[0] == "age,ill,income"
     assert len(made) == 901

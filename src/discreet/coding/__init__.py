@@ -3,6 +3,7 @@
 Everything above asks in this form, and every engine answers it with the same integers.
 """
 
+from discreet.coding.batches import Batch, Places
 from discreet.coding.codes import (
     EXACT_INTEGER,
     MIX_PRIME,
@@ -49,6 +50,7 @@ __all__ = [
     "VALUE_BITS",
     "AllOf",
     "AnyOf",
+    "Batch",
     "Between",
     "Branches",
     "Category",
@@ -69,6 +71,7 @@ __all__ = [
     "OneOf",
     "Part",
     "PersonLimit",
+    "Places",
     "Sensitivity",
     "Tally",
     "Term",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from discreet.coding.batches import Batch, Places
 from discreet.coding.cells import Integers
 from discreet.coding.codes import Code
 from discreet.coding.questions import CodedQuery
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from discreet.unit import Unit
 
 __all__ = ["Engine", "Integers", "Tally"]
+
+Result = TypeVar("Result")
 
 
 class Tally(NamedTuple):
@@ -56,3 +60,32 @@ class Engine(ABC):
     @abstractmethod
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         """How many rows that count have each text in a column; a person's in `groups` texts at most."""
+
+    def check_places(self, places: Places) -> None:
+        """Raise, from names and types alone, if `batches` can't tell in which slot a row stands."""
+        raise ValueError(
+            "rows are written in batches from arrays, data frames in memory, CSV and Parquet files, and from "
+            "databases and Spark with order_by=: this source does not keep the order of its rows, so give "
+            "one of these."
+        )
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        """The codes of all rows, a batch of slots at a time, in bounded memory.
+
+        Batches in `skip`, and those without a row, may be left out. `check_places` was asked before.
+        """
+        raise NotImplementedError
+
+    def map_batches(
+        self,
+        codes: tuple[Code, ...],
+        places: Places,
+        act: Callable[[Batch], Result],
+        skip: Collection[int] = (),
+    ) -> Iterator[tuple[int, Result]]:
+        """The number of each batch, and what `act` makes of it: here, or where the rows are."""
+        for batch in self.batches(codes, places, skip):
+            if batch.number not in skip:
+                yield batch.number, act(batch)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
+from discreet.coding.batches import Rows, cut_rows
 from discreet.coding.cells import count_cells, objects_of, texts_of
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import count_texts, keep_rows, person_order
 from discreet.coding.plain import plain_column, type_of
-from discreet.engines.base import withhold_errors
+from discreet.engines.base import refuse_key, withhold_each, withhold_errors
 from discreet.engines.collected import rows_of
 from discreet.engines.grouped import Grouped
 from discreet.engines.products import Products
@@ -73,6 +74,27 @@ class Arrays(Engine):
     def chunk(self) -> Chunk:
         """All rows."""
         return Chunk(self._columns)
+
+    def check_places(self, places: Places) -> None:
+        refuse_key(places)
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        starts = range(0, min(self.length(), places.slots), places.size)
+        parts = (self.part(start, start + places.size) for start in starts)
+        return withhold_each(cut_rows((p.read(codes, places.id_column) for p in parts), places))
+
+    def part(self, start: int, stop: int) -> Arrays:
+        """Some successive rows."""
+        found = Arrays({})
+        found._columns = {name: cells[start:stop] for name, cells in self._columns.items()}
+        return found
+
+    def read(self, codes: tuple[Code, ...], id_column: str | None) -> Rows:
+        """The codes of all rows, and their ids."""
+        ids = None if id_column is None else self._columns[id_column].astype(object)
+        return Rows(self.rows(CodedQuery((), (), None, (), None), codes), ids)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return withhold_errors(lambda: self._keys(query, column, groups))

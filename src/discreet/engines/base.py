@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
 
-from discreet.coding import Tally
+from discreet.coding import Places, Tally
 
 Result = TypeVar("Result")
 
@@ -48,3 +48,19 @@ def withhold_errors(act: Callable[[], Result]) -> Result:
         f"the data could not be read: the engine behind it failed with {name}. Its message is withheld "
         "because it may show a row; check that the file or frame can be read at all."
     )
+
+
+def withhold_each(found: Iterator[Result]) -> Iterator[Result]:
+    """What an iterator gives; if it fails on the way, an error that tells nothing."""
+    end = object()
+    while (item := withhold_errors(lambda: next(found, end))) is not end:
+        yield item  # type: ignore[misc]
+
+
+def refuse_key(places: Places) -> None:
+    """Refuse a column of slots where rows have a position."""
+    if places.order_by is not None:
+        raise ValueError(
+            "order_by: rows of arrays, data frames in memory and files stand in their order already; leave "
+            "order_by out."
+        )

@@ -7,18 +7,25 @@ import gzip
 import io
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
+from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
+from discreet.coding.batches import cut_rows
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.columns import Categorical, Text
 from discreet.engines.arrays import Arrays, tally_of, totals_of
-from discreet.engines.base import join_keys, join_tallies, withhold_errors
+from discreet.engines.base import (
+    join_keys,
+    join_tallies,
+    refuse_key,
+    withhold_each,
+    withhold_errors,
+)
 from discreet.engines.collected import rows_of
 from discreet.engines.person_rows import Mask, PersonRows
 from discreet.matching import ColumnMismatch, check_names
@@ -177,6 +184,16 @@ class Delimited(Engine):
         return withhold_errors(
             lambda: np.concatenate([part.rows(query, codes) for part in self._chunks(CHUNK)])
         )
+
+    def check_places(self, places: Places) -> None:
+        refuse_key(places)
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        id_column = None if places.id_column is None else ID
+        parts = (part.read(codes, id_column) for part in self._chunks(places.size))
+        return withhold_each(cut_rows(parts, places))
 
 
 def _with_own_id(query: CodedQuery) -> CodedQuery:

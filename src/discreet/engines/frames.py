@@ -16,7 +16,6 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Condition,
-    Engine,
     Grid,
     Integers,
     Leaf,
@@ -56,6 +55,7 @@ from discreet.engines.person_rows import Mask, PersonRows
 from discreet.engines.places import is_null, places_of, product_of
 from discreet.engines.products import Products
 from discreet.engines.ranks import id_expression, keep_first_keys, keep_ranked, key_of
+from discreet.engines.slots import SlottedFrames
 from discreet.engines.statements import fetch, sum_products
 from discreet.matching import check_id_kind, check_kind, check_names, check_unique, list_needed
 from discreet.schema import Schema, order_codes
@@ -65,7 +65,7 @@ from discreet.unit import Unit
 MANY_TERMS = 150
 
 
-class Frames(Engine):
+class Frames(SlottedFrames):
     """Rows of a data frame, eager or lazy."""
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:

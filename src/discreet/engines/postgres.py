@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from discreet.coding import Engine
-from discreet.engines.base import EngineFailed, withhold_errors
+from discreet.coding import Batch, Code, Engine, Places
+from discreet.engines.base import EngineFailed, withhold_each, withhold_errors
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POSTGRES, quote, require
 from discreet.engines.parquet import missing_table
@@ -143,6 +143,43 @@ class Database(Sessions):
     def _session(self) -> Iterator[Engine]:
         with self._open() as backend:
             yield Frames(backend.sql(self._source, schema=self._types), POSTGRES)
+
+    def check_places(self, places: Places) -> None:
+        source, types = self._slotted(places.order_by)
+        with self._open() as backend:
+            Frames(backend.sql(source, schema=types), POSTGRES).check_places(places)
+
+    def _slotted(self, slot: str | None) -> tuple[str, dict[str, str]]:
+        """What is selected with a column of slots beside the schema's columns."""
+        if slot is None or slot in self._types or slot not in self._relation.columns:
+            return self._source, self._types
+        form, plain = _TYPES.get(self._relation.columns[slot][0], (_TEXT, "string"))
+        shown = f"{form.format(quote(slot))} AS {quote(slot)}"
+        source = self._source.replace("SELECT ", f"SELECT {shown}, ", 1)
+        return source, {slot: plain, **self._types}
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        return withhold_each(self._by_slot(codes, places, skip))
+
+    def _by_slot(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int]
+    ) -> Iterator[Batch]:
+        """Each batch by a condition on the column of slots, which an index serves."""
+        assert places.order_by is not None
+        source, types = self._slotted(places.order_by)
+        slot = quote(places.order_by)
+        for number in range(places.batches):
+            if number in skip:
+                continue
+            start, end = places.bounds(number)
+            part = f"{source} WHERE {slot} >= {start} AND {slot} < {end}"
+            with self._open() as backend:
+                batch = Frames(backend.sql(part, schema=types), POSTGRES).batch(
+                    number, codes, places
+                )
+            yield batch
 
 
 class _Relation:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 
-from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import withhold_errors
+from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
+from discreet.engines.base import withhold_each, withhold_errors
 
 
 class Sessions(Engine):
@@ -46,3 +47,16 @@ class Sessions(Engine):
                 return engine.keys(query, column, groups)
 
         return withhold_errors(act)
+
+    def check_places(self, places: Places) -> None:
+        with self._session() as engine:
+            engine.check_places(places)
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        def act() -> Iterator[Batch]:
+            with self._session() as engine:
+                yield from engine.batches(codes, places, skip)
+
+        return withhold_each(act())

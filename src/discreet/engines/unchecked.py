@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar, final
 
-from discreet.coding import Code, CodedQuery, Engine, Integers, Tally
-from discreet.engines.base import EngineFailed
+from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally, base_columns
+from discreet.coding.batches import Rows, cut_rows
+from discreet.coding.plain import plain_column
+from discreet.engines.base import EngineFailed, refuse_key, withhold_each
 from discreet.matching import ColumnMismatch, check_names, check_unique, list_needed
 from discreet.schema import Schema
 from discreet.unit import Unit
 
 Result = TypeVar("Result")
+
+#: Rows that are read from a Parquet file at a time.
+RECORD_ROWS = 2**15
 
 
 @final
@@ -35,11 +40,13 @@ class SecondReading(Engine):
     ) -> None:
         self._first, self._files, self._open_again = first, files, open_again
         self._second: Engine | None = None
+        self._dataset: Any = None
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._first.check(schema, unit)
         dataset = open_unchecked(self._files, list_needed(schema, unit))
         if dataset is not None:
+            self._dataset = dataset
             self._second = self._open_again(dataset)
             self._second.check(schema, unit)
 
@@ -65,6 +72,65 @@ class SecondReading(Engine):
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._ask(lambda engine: engine.keys(query, column, groups))
+
+    def check_places(self, places: Places) -> None:
+        refuse_key(places)
+        if self._dataset is None:
+            raise ValueError(
+                "rows of Parquet files are written in batches through PyArrow: pip install pyarrow."
+            )
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        return withhold_each(cut_rows(self._read(codes, places), places))
+
+    def _read(self, codes: tuple[Code, ...], places: Places) -> Iterator[Rows]:
+        """The codes of all rows, file after file, each in its own order."""
+        names = [*base_columns(*codes), *([places.id_column] if places.id_column else [])]
+        fields = [self._dataset.schema.field(name) for name in dict.fromkeys(names)]
+        for record in _iter_records(self._files, fields, min(places.size, RECORD_ROWS)):
+            ids = None
+            if places.id_column is not None:
+                ids = plain_column(record.column(places.id_column))[0].astype(object)
+            columns = [name for name in record.schema.names if name != places.id_column]
+            yield Rows(_code_record(record.select(columns), codes), ids)
+
+
+def _code_record(record: Any, codes: tuple[Code, ...]) -> Integers:
+    """The codes of a record batch's rows, numbers by numpy, text by Arrow; the integers are the same."""
+    from discreet.engines.arrays import Arrays
+    from discreet.engines.frames import Frames
+
+    arrow = importlib.import_module("pyarrow")
+    query = CodedQuery((), (), None, (), None)
+    if all(arrow.types.is_floating(field.type) for field in record.schema):
+        cells = {
+            name: record.column(name).to_numpy(zero_copy_only=False) for name in record.schema.names
+        }
+        return Arrays(cells).rows(query, codes)
+    return Frames(arrow.Table.from_batches([record])).rows(query, codes)
+
+
+def _iter_records(files: list[str], fields: list[Any], size: int) -> Iterator[Any]:
+    """The columns of Parquet files, in the files' order and theirs, a few rows at a time.
+
+    A column that a file lacks is null, as in a data set.
+    """
+    arrow = importlib.import_module("pyarrow")
+    parquet = importlib.import_module("pyarrow.parquet")
+    schema = arrow.schema(fields)
+    for path in files:
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+            there = [name for name in schema.names if name in file.schema_arrow.names]
+            for found in file.iter_batches(size, columns=there, use_threads=False):
+                columns = [
+                    found.column(field.name).cast(field.type, safe=False)
+                    if field.name in there
+                    else arrow.nulls(found.num_rows, field.type)
+                    for field in fields
+                ]
+                yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def open_unchecked(files: list[str], needed: list[str]) -> Any:

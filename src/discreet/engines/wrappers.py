@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, final
 
-from discreet.coding import AllOf, Code, CodedQuery, Condition, Engine, Integers, Tally
+from discreet.coding import (
+    AllOf,
+    Batch,
+    Code,
+    CodedQuery,
+    Condition,
+    Engine,
+    Integers,
+    Places,
+    Tally,
+)
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -37,6 +47,14 @@ class EngineWrapper(Engine):
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._engine.keys(query, column, groups)
+
+    def check_places(self, places: Places) -> None:
+        self._engine.check_places(places)
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        return self._engine.batches(codes, places, skip)
 
 
 @final
@@ -96,3 +114,11 @@ class GuardedEngine(EngineWrapper):
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._engine.keys(self._only(query), column, groups)
+
+    def check_places(self, places: Places) -> None:
+        raise ValueError("rows can't be written in batches inside a plan that was paid in advance.")
+
+    def batches(
+        self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
+    ) -> Iterator[Batch]:
+        raise NotImplementedError

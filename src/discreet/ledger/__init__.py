@@ -16,6 +16,7 @@ from discreet.ledger.errors import (
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.payers import Nobody, Payer
 from discreet.ledger.plans import PaidPlan
+from discreet.ledger.progress import Progress
 from discreet.ledger.statement import Statement
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "Nobody",
     "PaidPlan",
     "Payer",
+    "Progress",
     "Statement",
 ]

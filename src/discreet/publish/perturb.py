@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet import events, noise
-from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric
+from discreet import events
 from discreet.dataset import PrivateDataset
+from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import RowPerturbation
-from discreet.schema import Schema
-from discreet.step import CodedRows, Step
-from discreet.unit import Unit
+from discreet.publish.tables.sinks import open_sink
+from discreet.publish.tables.writing import release_rows
 
 Array = npt.NDArray[Any]
-
-#: The most rows that are published: they are held in memory.
-MAX_ROWS = 2**28
 
 
 def perturb(
@@ -31,7 +27,10 @@ def perturb(
     norm: Any = None,
     label_share: Any = None,
     kind: Literal["grid", "norm-gamma"] = "grid",
-) -> dict[str, Array]:
+    to: Any = None,
+    order_by: str | None = None,
+    private: str | Path | None = None,
+) -> Any:
     """Publish all rows of a data set, each perturbed by `RowPerturbation`, in a random order.
 
     Parameters
@@ -40,10 +39,15 @@ def perturb(
         Its unit must be replace-one, with one row per person: every row is published.
     epsilon, delta, target, norm, label_share, kind
         As for `RowPerturbation`.
+    to : path or URL, optional
+        A folder for Parquet files, or the address of a table: rows are written there once, in bounded
+        memory and in their public order, and not returned.
+    order_by, private
+        As for `write_rows`.
 
     Returns
     -------
-    mapping of columns to arrays
+    mapping of columns to arrays, or Written
         The columns of the schema; numbers are not clamped.
 
     Privacy
@@ -52,6 +56,7 @@ def perturb(
     add/remove, and with ids, since the number of published rows would reveal the number of rows. The order is
     random, so the engine's own order reveals nothing. Proof page: ``docs/proofs/input_perturbation.md``.
     """
+    to = None if to is None else open_sink(to)
     if not isinstance(data, PrivateDataset):
         raise TypeError(
             f"data must be a dp.PrivateDataset, not {type(data).__name__}; to perturb one's own row, "
@@ -66,19 +71,19 @@ def perturb(
         label_share=label_share,
         kind=kind,
     )
-    found: dict[str, Array] = data.run(PerturbedRows(channel, data.rows), channel.measure)
-    return found
+    step = PerturbedRows(channel, data.rows)
+    return release_rows(data, step, channel.measure, to, order_by, private)
 
 
 @final
-class PerturbedRows(Step):
+class PerturbedRows(RowRelease):
     """Every row, perturbed, in a random order.
 
     Parameters
     ----------
     channel : RowPerturbation
     rows : int or None
-        The public number of rows: this many are published, however many there are. None on public rows.
+        As for `RowRelease`.
 
     Privacy
     -------
@@ -87,57 +92,14 @@ class PerturbedRows(Step):
     """
 
     def __init__(self, channel: RowPerturbation, rows: int | None) -> None:
-        self._channel, self._rows = channel, rows
-        self.columns = tuple(channel.schema.base)
+        super().__init__(channel.schema, rows)
+        self._channel = channel
 
-    def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if not unit.is_public and not unit.length_is_public:
-            raise ValueError(
-                "rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise the "
-                "number of rows is private, and as many published rows would reveal it. Use "
-                "unit=dp.Unit(dp.REPLACE_ONE) if the number is public; MaskedData publishes made-up rows "
-                "under any unit."
-            )
-        check_row_count(unit, self._rows)
-        if dict(schema.base) != dict(self._channel.schema.base):
-            raise ValueError("schema: this step was made for other columns.")
+    def event_of_row(self) -> events.Event:
         return self._channel.event()
 
-    def run(self, rows: CodedRows) -> dict[str, Array]:
-        codes = rows.codes
-        if self._rows is not None:  # a declared number is a constant, however many there are
-            lacking = max(0, self._rows - len(codes))
-            # if there are more, which ones are left out must not depend on an engine's order
-            codes = codes[noise.permutation(len(codes))][: self._rows]
-            codes = np.concatenate(
-                [codes, np.tile(middle_codes(self._channel.schema), (lacking, 1))]
-            )
-        reports = self._channel.blur(codes)
-        return self._channel.decode(reports[noise.permutation(len(reports))])
+    def blur(self, codes: npt.NDArray[np.int64]) -> dict[str, Array]:
+        return self._channel.decode(self._channel.blur(codes))
 
-    def __repr__(self) -> str:
-        return f"PerturbedRows{self.columns}"
-
-
-def check_row_count(unit: Unit, rows: int | None) -> None:
-    """Refuse a table to be published whose public number of rows is not declared, or too large."""
-    if rows is None and not unit.is_public:
-        raise ValueError(
-            "rows must be declared for this source, as in dp.PrivateDataset(..., rows=1000): this many are "
-            "published, and their number is never taken from private data."
-        )
-    if rows is not None and rows > MAX_ROWS:
-        raise ValueError(
-            f"rows: at most {MAX_ROWS} rows are published, but rows={rows} was declared."
-        )
-
-
-def middle_codes(schema: Schema) -> npt.NDArray[np.int64]:
-    """The codes of a row that stands for a missing one."""
-    return np.array(
-        [
-            column.steps(VALUE_BITS) // 2 if isinstance(column, Numeric) else 0
-            for column in schema.base.values()
-        ],
-        np.int64,
-    )
+    def as_columns(self, blurred: dict[str, Array]) -> dict[str, Array]:
+        return blurred

@@ -163,7 +163,8 @@ def _unscaled(
 def step(mask: ImageMask, rows: int) -> tuple[MaskedImages, Schema]:
     """The step behind the door, and a schema of pixels."""
     names = [f"p{place}" for place in range(mask.shape[0] * mask.shape[1])]
-    return MaskedImages(mask, rows), Schema({name: Real(*mask.bounds) for name in names})
+    schema = Schema({name: Real(*mask.bounds) for name in names})
+    return MaskedImages(mask, schema, rows), schema
 
 
 def tables(mask: ImageMask) -> Callable[..., Floats]:

@@ -40,8 +40,9 @@ CLAIMS = (
         proof="imaging.md",
         functions=(
             _MASK + "ImageMask.event_of_image",
-            _IMAGES + "MaskedImages.event",
-            _IMAGES + "MaskedImages.run",
+            _IMAGES + "MaskedImages",
+            "discreet.publish.row_release.RowRelease.event",
+            "discreet.publish.row_release.RowRelease.arrange",
         ),
     ),
 )

@@ -10,6 +10,7 @@ CODE = (
     "discreet.publish.mask",
     "discreet.publish.masked_data",
     "discreet.publish.perturb",
+    "discreet.publish.row_release",
     "discreet.publish.rows",
     "discreet.publish.stationary",
     "discreet.publish.true_labels",
@@ -29,6 +30,7 @@ _CHANNEL = (
     _ROWS + "randomize",
     _ROWS + "blur",
     _PUBLISH + "perturb.PerturbedRows",
+    _PUBLISH + "row_release.RowRelease",
 )
 
 CLAIMS = (

@@ -18,6 +18,7 @@ _ROWS = (
     _MASKS + "plan.MaskPlan.event",
     _MASKS + "plan.MaskPlan.blur",
     _MASKS + "plan.MaskedRows",
+    "discreet.publish.row_release.RowRelease",
     _INTEGERS + "matrix",
     _INTEGERS + "spread",
     _INTEGERS + "apply",

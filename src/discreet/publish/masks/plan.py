@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, final
+from pathlib import Path
+from typing import Any, Literal, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet import events, noise
+from discreet import events
 from discreet.accounting import satisfies
 from discreet.coding import VALUE_BITS
 from discreet.columns import Categorical, Numeric
@@ -19,19 +20,19 @@ from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms.local.response import respond
 from discreet.publish.masks.releases import Floats, Integers, Release
-from discreet.publish.perturb import check_row_count, middle_codes
+from discreet.publish.row_release import RowRelease
 from discreet.publish.rows import ONE, RowPerturbation, as_units
+from discreet.publish.tables.sinks import open_sink
+from discreet.publish.tables.writing import Written, release_rows
 from discreet.publish.wavelets import THREE_BAND, FilterBank, padded_length
 from discreet.rational import as_integer
 from discreet.schema import Schema
-from discreet.step import CodedRows, Step
-from discreet.unit import Unit
 
 __all__ = ["MaskPlan", "MaskedRows", "RowMask"]
 
 Array = npt.NDArray[Any]
-#: About this many numbers are noised at a time, so that memory stays bounded.
-CHUNK = 2**20
+#: About this many numbers are noised at a time: all arrays of a chunk fit a second-level cache.
+CHUNK = 2**15
 Order = Literal["random", "position"]
 
 
@@ -95,23 +96,50 @@ class RowMask(ABC):
             )
         return plan
 
-    def publish(self, data: PrivateDataset) -> dict[str, Array]:
+    @overload
+    def publish(self, data: PrivateDataset) -> dict[str, Array]: ...
+    @overload
+    def publish(
+        self,
+        data: PrivateDataset,
+        *,
+        to: Any,
+        order_by: str | None = None,
+        private: str | Path | None = None,
+    ) -> Written: ...
+    def publish(
+        self,
+        data: PrivateDataset,
+        *,
+        to: Any = None,
+        order_by: str | None = None,
+        private: str | Path | None = None,
+    ) -> dict[str, Array] | Written:
         """Publish all rows of a data set, masked.
 
         Parameters
         ----------
         data : PrivateDataset
             Its unit must be replace-one, with one row per person: every row is published.
+        to : path or URL, optional
+            A folder for Parquet files, or the address of a table: rows are written there once, in bounded
+            memory, and not returned. They stand in public slots (``order="position"``).
+        order_by, private
+            As for `write_rows`.
 
         Returns
         -------
-        mapping of columns to arrays
+        mapping of columns to arrays, or Written
             The columns of the schema; numbers may lie beyond their bounds.
         """
+        to = None if to is None else open_sink(to)
         if not isinstance(data, PrivateDataset):
             raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
         plan = self.plan(data.schema)
-        found: dict[str, Array] = data.run(MaskedRows(plan, data.rows), plan.measure)
+        step = MaskedRows(plan, data.rows)
+        found: dict[str, Array] | Written = release_rows(
+            data, step, plan.measure, to, order_by, private
+        )
         return found
 
     def _delta(self) -> Any:
@@ -226,14 +254,14 @@ class MaskPlan:
 
 
 @final
-class MaskedRows(Step):
+class MaskedRows(RowRelease):
     """All rows, masked.
 
     Parameters
     ----------
     plan : MaskPlan
     rows : int or None
-        The public number of rows: this many are published, however many there are. None on public rows.
+        As for `RowRelease`.
 
     Privacy
     -------
@@ -242,35 +270,18 @@ class MaskedRows(Step):
     the number of published rows would reveal the number of rows. Proof page: ``docs/proofs/masks.md``.
     """
 
+    title = "masked rows"
+
     def __init__(self, plan: MaskPlan, rows: int | None) -> None:
-        self._plan, self._rows = plan, rows
-        self.columns = tuple(plan.channel.schema.base)
+        super().__init__(plan.channel.schema, rows)
+        self._plan, self.block = plan, plan.block
         self.ordered = plan.order == "position"
 
-    def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if not unit.is_public and not unit.length_is_public:
-            raise ValueError(
-                "masked rows can be published under dp.REPLACE_ONE only, with one row per person: otherwise "
-                "a row that comes or goes shifts all blocks after it, and the number of rows is private. Use "
-                "unit=dp.Unit(dp.REPLACE_ONE) if that number is public; MaskedData publishes made-up rows "
-                "under any unit."
-            )
-        check_row_count(unit, self._rows)
-        if dict(schema.base) != dict(self._plan.channel.schema.base):
-            raise ValueError("schema: this step was made for other columns.")
+    def event_of_row(self) -> events.Event:
         return self._plan.event()
 
-    def run(self, rows: CodedRows) -> dict[str, Array]:
-        codes = rows.codes
-        if not self.ordered:
-            codes = codes[noise.permutation(len(codes))]
-        if self._rows is not None:  # a declared number is a constant, however many there are
-            codes = codes[: self._rows]
-            lacking = np.tile(middle_codes(self._plan.channel.schema), (self._rows - len(codes), 1))
-            codes = np.concatenate([codes, lacking])
-            if not self.ordered and len(lacking):
-                codes = codes[noise.permutation(len(codes))]
+    def blur(self, codes: Integers) -> dict[str, Array]:
         return self._plan.decode(*self._plan.blur(codes))
 
-    def __repr__(self) -> str:
-        return f"MaskedRows{self.columns}"
+    def as_columns(self, blurred: dict[str, Array]) -> dict[str, Array]:
+        return blurred

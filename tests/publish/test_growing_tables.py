@@ -1,0 +1,271 @@
+"""Tables that grow: a person is published once, padding is blurred, and a batch is published once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+from discreet.publish import GrowingTable, RowPerturbation
+from discreet.publish.masks import WaveletGaussian, WaveletLaplace
+from discreet.publish.tables import writing
+from discreet.publish.tables.persons import Persons
+from discreet.publish.tables.sinks import ParquetFolder
+
+SCHEMA = dp.Schema(x=dp.Real(0, 100))
+PERSONS = dp.Unit(dp.REPLACE_ONE, id_column="who", max_rows=1)
+EPSILON = 10**9
+fork = multiprocessing.get_context("fork")
+MASK = WaveletLaplace(EPSILON, order="position")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "DEFAULT_CELLS", 9)
+
+
+def ledger_of(unit: Any = PERSONS, limit: Any = None) -> dp.Ledger:
+    return dp.Ledger(limit=limit or dp.PureDP(4 * EPSILON), unit=unit)
+
+
+def rows(ids: Any, first: float = 0.0) -> dict[str, Any]:
+    return {"who": list(ids), "x": first + np.arange(len(list(ids))) * 1.0}
+
+
+def read(folder: Path, batch: int) -> np.ndarray[Any, Any]:
+    files = sorted(folder.glob(f"batch-{batch:06d}-*.parquet"))
+    return np.concatenate([pq.read_table(file)["x"].to_numpy() for file in files])
+
+
+def test_a_person_who_comes_back_is_padding(tmp_path: Path) -> None:
+    ledger = ledger_of()
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger, to=tmp_path / "out")
+    table.add("january", rows(range(20)), slots=20)
+    # one is back, one twice in a batch, one has no id, and one slot is empty
+    table.add("february", rows([30, 5, 31, 31, None, 32], 60.0), slots=7)
+    assert np.abs(read(tmp_path / "out", 0) - np.arange(20)).max() < 0.1
+    wanted = [60, 50, 62, 50, 50, 65, 50]
+    assert np.abs(read(tmp_path / "out", 1) - wanted).max() < 0.1
+    assert ledger.spent() == dp.PureDP(EPSILON)
+    ledger.verify()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "objects", "polars", "arrow"])
+def test_ids_of_every_source_are_the_same_persons(tmp_path: Path, kind: str) -> None:
+    import pandas as pd
+    import polars as pl
+
+    cells = {"who": ["a", "b", "é", None], "x": [60.0, 61.0, 62.0, 63.0]}
+    pd.DataFrame(cells).to_csv(tmp_path / "rows.csv", index=False)
+    pq.write_table(pa.table(cells), tmp_path / "rows.parquet")
+    source = {
+        "csv": tmp_path / "rows.csv",
+        "parquet": tmp_path / "rows.parquet",
+        "pandas": pd.DataFrame(cells),
+        "objects": pd.DataFrame(cells, index=[7, 7, 7, 8]).astype(object),
+        "polars": pl.DataFrame(cells),
+        "arrow": pa.table(cells),
+    }[kind]
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    table.add("first", rows(["b", "é"]), slots=2)
+    table.add("second", source, slots=4)
+    assert np.abs(read(tmp_path / "out", 1) - [60, 50, 50, 50]).max() < 0.1
+
+
+def test_padding_is_blurred_like_any_row(tmp_path: Path) -> None:
+    ledger = ledger_of(limit=dp.PureDP(1))
+    table = GrowingTable(
+        WaveletLaplace(1, order="position"), SCHEMA, ledger=ledger, to=tmp_path / "out"
+    )
+    table.add("first", rows(range(90)), slots=90)
+    table.add("second", rows(range(90)), slots=90)
+    new, back = (read(tmp_path / "out", batch) for batch in (0, 1))
+    assert len(set(back.tolist())) == 90
+    assert 0.3 < back.std() / new.std() < 3
+
+
+@pytest.mark.parametrize(
+    ("persons", "unit", "costs"),
+    [
+        ("stay", PERSONS, (1, 1, 1)),
+        ("move", PERSONS, (2, 2, 2)),
+        ("return", dp.REPLACE_ONE, (1, 2, 3)),
+    ],
+)
+def test_what_batches_cost(tmp_path: Path, persons: Any, unit: Any, costs: Any) -> None:
+    ledger = ledger_of(unit)
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger, to=tmp_path / "out", persons=persons)
+    for name, cost in zip("abc", costs, strict=True):
+        table.add(name, rows(range(9)), slots=9)
+        assert ledger.spent() == dp.PureDP(cost * EPSILON)
+
+
+def test_approximate_guarantees_and_perturbed_rows_grow_too(tmp_path: Path) -> None:
+    ledger = ledger_of(limit=dp.ApproxDP(10, 1e-3))
+    gaussian = WaveletGaussian(1, delta=1e-6, order="position")
+    GrowingTable(gaussian, SCHEMA, ledger=ledger, to=tmp_path / "a", persons="move").add(
+        "x", rows(range(9)), slots=9
+    )
+    assert ledger.spent() == dp.ApproxDP(2, "2e-6")
+    channel = RowPerturbation(SCHEMA, epsilon=1)
+    GrowingTable(channel, SCHEMA, ledger=ledger, to=tmp_path / "b").add(
+        "x", rows(range(9)), slots=9
+    )
+    assert ledger.spent() == dp.ApproxDP(3, "2e-6")
+
+
+def test_ids_are_those_of_a_unit_and_none_is_kept_in_clear(tmp_path: Path) -> None:
+    state = Persons(tmp_path / "persons.db")
+    ids = np.array([7, 7.0, "7", True, 1, None, float("nan"), "\udcff", 2**80], dtype=object)
+    taken = state.take(0, 0, ids, np.arange(len(ids)))
+    assert taken.tolist() == [True, False, True, True, False, False, False, True, True]
+    assert not state.take(1, 0, np.array(["7"], object), np.arange(1)).any()
+    # another try of the same part takes what it took
+    assert state.take(0, 0, ids, np.arange(len(ids))).tolist() == taken.tolist()
+    state.take(2, 0, np.array(["a very private name"], object), np.arange(1))
+    assert b"a very private name" not in (tmp_path / "persons.db").read_bytes()
+    assert (tmp_path / "persons.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_batch_is_published_once_and_in_turn(tmp_path: Path, monkeypatch: Any) -> None:
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    table.add("a", rows(range(20)), slots=20)
+    with pytest.raises(ValueError, match="published already"):
+        table.add("a", rows(range(20)), slots=20)
+    with monkeypatch.context() as patch:
+        patch.setattr(ParquetFolder, "publish", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            table.add("b", rows(range(20, 40)), slots=20)
+    for name, slots in (("c", 20), ("b", 21)):
+        with pytest.raises(ValueError, match="is not complete"):
+            table.add(name, rows(range(20, 40)), slots=slots)
+    table.add("b", rows(range(20, 40)), slots=20)
+    assert np.abs(read(tmp_path / "out", 1) - np.arange(20)).max() < 0.1
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_last_part_that_was_entered_is_not_lost(tmp_path: Path, monkeypatch: Any) -> None:
+    """The crash is after the entry and before the file is public; another batch comes next."""
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(ParquetFolder, "publish", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            table.add("a", rows(range(9)), slots=9)
+    table.add("b", rows(range(9, 18)), slots=9)
+    assert np.abs(read(tmp_path / "out", 0) - np.arange(9)).max() < 0.1
+    assert np.abs(read(tmp_path / "out", 1) - np.arange(9)).max() < 0.1
+
+
+def test_without_the_newest_state_nothing_more_is_published(tmp_path: Path) -> None:
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    table.add("a", rows(range(9)), slots=9)
+    state = tmp_path / ".out.private" / "persons.db"
+    old = state.read_bytes()
+    table.add("b", rows(range(9, 18)), slots=9)
+    for content in (old, None):
+        state.unlink()
+        if content is not None:
+            state.write_bytes(content)
+        with pytest.raises(RuntimeError, match="older than"):
+            table.add("c", rows(range(9)), slots=9)
+        state.touch()
+
+
+def test_units_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    for unit, persons in (
+        (dp.ADD_REMOVE, "stay"),
+        (dp.REPLACE_ONE, "stay"),
+        (dp.Unit(dp.REPLACE_ONE, id_column="who", max_rows=2), "move"),
+        (dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=1), "stay"),
+        (PERSONS, "return"),
+    ):
+        with pytest.raises(ValueError, match="its unit must be"):
+            GrowingTable(MASK, SCHEMA, ledger=ledger_of(unit), to=tmp_path, persons=persons)
+    with pytest.raises(ValueError, match="order='position'"):
+        GrowingTable(WaveletLaplace(1), SCHEMA, ledger=ledger_of(), to=tmp_path)
+
+
+def test_two_processes_do_not_write_one_table(tmp_path: Path) -> None:
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    other = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    with table._folder.lock(), pytest.raises(RuntimeError, match="another process"):
+        other.add("a", rows(range(9)), slots=9)
+
+
+_BATCHES, _SLOTS = 12, 9000
+
+
+def _grow(folder: Path) -> None:
+    """Publish all batches, those that are not there yet; half of a batch's persons were in the one before."""
+    writing.DEFAULT_CELLS = 900
+    schema = dp.Schema(x=dp.Real(0, 10**6))
+    ledger = dp.Ledger(f"sqlite:///{folder}/ledger.db")
+    table = GrowingTable(MASK, schema, ledger=ledger, to=folder / "out")
+    for batch in range(_BATCHES):
+        ids = np.arange(_SLOTS) + batch * _SLOTS // 2
+        try:
+            table.add(f"batch {batch}", {"who": ids, "x": ids * 1.0}, slots=_SLOTS)
+        except ValueError as error:
+            if "published already" not in str(error):
+                raise
+
+
+@pytest.mark.long
+def test_killed_at_any_moment_nothing_is_lost_or_published_twice(tmp_path: Path) -> None:
+    """Processes die by SIGKILL, and somebody takes published files away; every draw is seen once."""
+    dp.Ledger(f"sqlite:///{tmp_path}/ledger.db", limit=dp.PureDP(10 * EPSILON), unit=PERSONS)
+    chance, kills = random.Random(5), 0
+    seen: dict[str, bytes] = {}
+    folder, taken = tmp_path / "out", tmp_path / "taken"
+    taken.mkdir()
+    while True:
+        child = fork.Process(target=_grow, args=(tmp_path,))
+        before = _count(folder, taken)
+        child.start()
+        deadline = time.monotonic() + 120
+        while _count(folder, taken) <= before and child.is_alive():  # until it works
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0, 0.05))
+        if kills < 25 and child.is_alive():
+            os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        for file in sorted(folder.glob("*.parquet")):
+            content = file.read_bytes()
+            assert seen.setdefault(file.name, content) == content
+            if chance.random() < 0.3:
+                os.replace(file, taken / file.name)
+        if child.exitcode == 0:
+            break
+        assert child.exitcode == -signal.SIGKILL
+        kills += 1
+    assert kills >= 20
+    ledger = dp.Ledger(f"sqlite:///{tmp_path}/ledger.db", read_only=True)
+    ledger.verify()
+    assert ledger.spent() == dp.PureDP(EPSILON)
+    assert list((tmp_path / ".out.private" / "staged").iterdir()) == []
+    names = [f"batch-{b:06d}-part-{p:06d}.parquet" for b in range(_BATCHES) for p in range(10)]
+    assert sorted(seen) == names
+    for batch in range(_BATCHES):
+        parts = [pq.read_table(pa.BufferReader(seen[name])) for name in names[10 * batch :][:10]]
+        found = pa.concat_tables(parts)["x"].to_numpy()
+        ids = np.arange(_SLOTS) + batch * _SLOTS // 2
+        came_back = (batch > 0) & (np.arange(_SLOTS) < _SLOTS // 2)
+        assert np.abs(found - np.where(came_back, 5e5, ids)).max() < 1000
+
+
+def _count(*folders: Path) -> int:
+    return sum(len(list(folder.glob("*.parquet"))) for folder in folders)
