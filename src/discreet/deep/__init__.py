@@ -1,0 +1,1 @@
+"""Private deep learning, and learning from teachers: PATE, scattering features, images."""
