@@ -129,7 +129,8 @@ class _Pair:
         terms = np.where(self._seen, self._first + (order - 1) * self._loss, -np.inf)
         largest = np.maximum(terms.max(axis=1), likely)
         rare = self._rare / 2 + (order - 1) * double
-        total = np.logaddexp(likely, largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1)))
-        total = np.logaddexp(total, rare)
+        with np.errstate(divide="ignore"):  # all others may be unseen
+            unlikely = largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
+        total = np.logaddexp(np.logaddexp(likely, unlikely), rare)
         error = 1e-14 + _ERROR * order * np.maximum(missed, other) / (1 - other)
         return max(0.0, float((total + error).max())) / (order - 1)
