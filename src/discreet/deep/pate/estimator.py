@@ -276,23 +276,26 @@ class PATE(PrivateClassifier):
     def _features(self) -> Any:
         return getattr(self.features, "transform", self.features)
 
-    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
-        recipe: _Recipe = plan.recipe
-        assert recipe.lesson is not None
-        assert plan.facts.target is not None
-        names = (*plan.facts.features, plan.facts.target)
-        step = Teachers(
-            names,
-            recipe.lesson,
-            recipe.aggregation,
-            self.n_teachers,
+    def _step(self, plan: FitPlan) -> Teachers:
+        """All that reads rows."""
+        lesson, target = plan.recipe.lesson, plan.facts.target
+        assert lesson is not None
+        assert target is not None
+        return Teachers(
+            (*plan.facts.features, target),
+            lesson,
+            plan.recipe.aggregation,
+            as_integer(self.n_teachers, "n_teachers", minimum=1),
             plan.facts.schema,
             plan.unit,
             self.n_jobs,
         )
+
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        recipe: _Recipe = plan.recipe
         self.aggregation_, self._event = recipe.aggregation, plan.event
         self._labels = np.asarray(plan.facts.labels)
-        self.labels_, votes = door.run(step)
+        self.labels_, votes = door.run(self._step(plan))
         if votes is not None:
             self.votes_ = votes
         elif hasattr(self, "votes_"):
