@@ -113,13 +113,13 @@ def pate() -> Iterator[Part]:
     yield drawn("GNMax, votes 21 and 12, drawn", GNMax(4), ((2, 1), (1, 2)), 0)
     confident = ConfidentGNMax(10, 2, 20, QUESTIONS)
     yield drawn("Confident-GNMax at its threshold, drawn", confident, ((10, 0), (9, 1)), -1)
-    laplace = LNMax("1/2")
+    laplace = LNMax(1)
     yield Case(
-        "LNMax, votes 30 and 21, drawn",
+        "LNMax, votes 10 and 01, drawn",
         lambda counts, trials: laplace.run(np.tile(counts, (trials, 1))),
-        (np.array([3, 0]), np.array([2, 1])),
+        (np.array([1, 0]), np.array([0, 1])),
         accounting.cost(laplace.event(1), PureDP),
-        40_000,
+        20_000,
     )
     for aggregation in (LNMax(2), LNMax("1/2")):
         price = accounting.cost(aggregation.event(1), PureDP)
