@@ -102,7 +102,7 @@ def test_questions_add_up_and_order_infinity_is_the_general_price():
 
 @pytest.mark.filterwarnings("error")
 def test_votes_so_clear_that_probabilities_vanish_cost_nearly_nothing():
-    curve = dependent_cost(GNMax(1), [[1000, 0, 0]], orders=(2, 16)).curve
+    curve = dependent_cost(GNMax(10), [[10_000, 0, 0]], orders=(2, 16)).curve
     assert 0 <= curve[2] < 1e-12
     assert 0 <= curve[16] < 1e-12
 
@@ -119,7 +119,7 @@ def test_labels_follow_their_probabilities_and_not_those_of_less_noise(aggregati
     assert drawn[~seen].sum() == 0
     assert chisquare(drawn[seen], drawn.sum() * expected[seen]).pvalue > 1e-4
     less = {GNMax: GNMax("9/5"), LNMax: LNMax("27/20")}.get(
-        type(aggregation), ConfidentGNMax(5, "9/5", "3/2", 10**6)
+        type(aggregation), ConfidentGNMax(5, "8/5", "3/2", 10**6)
     )
     wrong = less.probabilities(counts[:1])[0]
     assert chisquare(drawn[seen], drawn.sum() * wrong[seen]).pvalue < 1e-6
