@@ -18,7 +18,14 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 import discreet as dp
 from discreet.columns import Categorical, Integer, Real
 from discreet.deep.pate import PATE, ConfidentGNMax, GNMax, LNMax, Plurality
-from discreet.deep.pate.teachers import Design, Lesson, changed_teachers, deal, deals_by_id
+from discreet.deep.pate.teachers import (
+    Design,
+    Lesson,
+    Teachers,
+    changed_teachers,
+    deal,
+    deals_by_id,
+)
 from discreet.schema import Schema
 
 RNG = np.random.default_rng(0)
@@ -331,6 +338,16 @@ def test_mixed_columns_reach_teachers_in_their_units():
     found = Design(columns).matrix(np.array([[0, 1, 2**20], [7, -1, 0]]))
     assert found.tolist()[0] == [2, 0, 1, 1]
     assert found[1] == pytest.approx([9, 0, 0, -1], abs=1e-5)
+
+
+def test_a_part_has_its_rows_in_an_order_drawn_afresh():
+    codes = np.stack([np.arange(8), np.zeros(8, np.int64)], axis=1)
+    mine = np.arange(8) % 2 == 0
+    orders = [tuple(Teachers._part(codes, mine, 1)[0][:, 0].tolist()) for _ in range(600)]
+    assert {tuple(sorted(order)) for order in orders} == {(0, 2, 4, 6)}
+    counts = [orders.count(order) for order in set(orders)]
+    assert len(counts) == 24
+    assert chisquare(counts).pvalue > 1e-4
 
 
 def test_confident_answers_end_after_the_most_that_was_paid_for():

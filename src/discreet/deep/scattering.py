@@ -166,7 +166,8 @@ class FilterBank:
     def padded(self) -> tuple[int, int]:
         """The size of images with a mirrored margin of at least 2^J pixels: a multiple of 2^J."""
         step = 2**self.scales
-        return tuple(-(-size // step) * step + 2 * step for size in (self.rows, self.columns))  # type: ignore[return-value]
+        rows, columns = (-(-n // step) * step + 2 * step for n in (self.rows, self.columns))
+        return rows, columns
 
     @cached_property
     def wavelets(self) -> npt.NDArray[np.float64]:
@@ -269,7 +270,7 @@ class FilterBank:
             for left in range(0, columns * factor, columns):
                 part = np.s_[..., top : top + rows, left : left + columns]
                 total = total + spectrum[part] * (filters[part] / np.float32(factor**2))
-        return np.abs(fft.ifft2(total, overwrite_x=True))
+        return np.asarray(np.abs(fft.ifft2(total, overwrite_x=True)))
 
     def _average(self, images: Singles, j: int) -> Singles:
         down, across = self._means[j]

@@ -64,7 +64,7 @@ class Plurality(Aggregation):
 
     def probabilities(self, counts: Integers) -> Floats:
         classes = np.arange(counts.shape[1] + 1)
-        return (classes == counts.argmax(axis=1)[:, None]).astype(np.float64)
+        return np.asarray(classes == counts.argmax(axis=1)[:, None], np.float64)
 
 
 @final

@@ -369,7 +369,7 @@ def _calibrate(
 
     def event(scale: Fraction) -> events.Event:
         found = build(scale)
-        made = found.event(questions, changed)
+        made: events.Event = found.event(questions, changed)
         tried[made] = found
         return made
 

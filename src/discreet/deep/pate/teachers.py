@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
@@ -99,7 +100,7 @@ class Lesson:
         if not len(labels):
             return constant
         if (labels == labels[0]).all():
-            return constant + labels[0] - CONSTANT
+            return np.full_like(constant, labels[0])
         try:
             with keep_quiet():
                 return self.check_votes(self.ask(self.matrix(codes), labels))
@@ -269,11 +270,10 @@ class Teachers(Step):
             for part in parts:
                 yield self.lesson.learn_and_vote(*part)
             return
-        from joblib import Parallel, delayed
-
+        joblib: Any = import_module("joblib")
         try:
-            run = Parallel(self._n_jobs, return_as="generator")
-            yield from run(delayed(self.lesson.learn_and_vote)(*part) for part in parts)
+            run = joblib.Parallel(self._n_jobs, return_as="generator")
+            yield from run(joblib.delayed(self.lesson.learn_and_vote)(*part) for part in parts)
         except Exception as error:  # a worker that died; what it was doing is not told
             name = type(error).__name__
         else:

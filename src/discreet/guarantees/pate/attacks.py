@@ -125,7 +125,7 @@ def pate() -> Iterator[Part]:
         price = accounting.cost(aggregation.event(1), PureDP)
         yield worst(
             (
-                exact(*aggregation.probabilities(np.array(pair)), price)
+                exact(*aggregation.probabilities(np.array(pair))[:2], claim=price)
                 for pair in (((30, 0), (29, 1)), ((1, 0), (0, 1)), ((9, 9, 0), (9, 8, 1)))
             ),
             f"the distribution of {aggregation!r}",
