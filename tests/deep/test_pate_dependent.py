@@ -125,6 +125,17 @@ def test_labels_follow_their_probabilities_and_not_those_of_less_noise(aggregati
     assert chisquare(drawn[seen], drawn.sum() * wrong[seen]).pvalue < 1e-6
 
 
+@pytest.mark.parametrize("aggregation", [GNMax(9), LNMax(9), ConfidentGNMax(2, 9, 9, 400)], ids=str)
+def test_every_answer_has_noise_of_its_own(aggregation):
+    counts = np.tile([2, 1, 0], (400, 1))
+    first, second = aggregation.run(counts), aggregation.run(counts)
+    assert (first != second).any()
+    # neighbours in a list are as often alike as any two
+    chance = (aggregation.probabilities(counts[:1])[0] ** 2).sum()
+    for pairs in (first[1:] == first[:-1], first == second):
+        assert abs(pairs.mean() - chance) < 5 * math.sqrt(chance / 400)
+
+
 def test_both_prices_are_told_for_public_rows_and_one_for_private_ones():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1200)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from discreet import accounting
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
+from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer
 from discreet.dataset import PrivateDataset
 from discreet.deep.pate import PATE, Aggregation, ConfidentGNMax, GNMax, LNMax, dependent_cost
@@ -22,7 +23,7 @@ from discreet.deep.pate.teachers import deal
 from discreet.events import Repeat
 from discreet.guarantees.selection.attacks import worst
 from discreet.ledger import Ledger
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP
 from discreet.models.inputs import open_input
 from discreet.schema import Schema
 from discreet.unit import ADD_REMOVE, PUBLIC, REPLACE_ONE, Unit
@@ -125,7 +126,7 @@ def pate() -> Iterator[Part]:
         price = accounting.cost(aggregation.event(1), PureDP)
         yield worst(
             (
-                exact(*aggregation.probabilities(np.array(pair))[:2], claim=price)
+                _compare(aggregation, pair, price)
                 for pair in (((30, 0), (29, 1)), ((1, 0), (0, 1)), ((9, 9, 0), (9, 8, 1)))
             ),
             f"the distribution of {aggregation!r}",
@@ -152,6 +153,12 @@ def pate() -> Iterator[Part]:
     yield statement("rows of one id", "go to one teacher", holds, "forty deals to fifty teachers")
     for unit in (Unit(ADD_REMOVE), Unit(REPLACE_ONE), persons):
         yield whole_price(unit)
+
+
+def _compare(aggregation: Aggregation, pair: Any, price: Measure) -> AuditResult:
+    """The two laws of the label, against the price of one question."""
+    here, there = aggregation.probabilities(np.array(pair))
+    return exact(here, there, price)
 
 
 def whole_price(unit: Unit) -> Part:
