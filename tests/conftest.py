@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 
 import profiles  # noqa: F401
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
+
+if find_spec("torch") is None:
+    collect_ignore_glob = ["deep/*"]  # `make test-deep` installs it
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
