@@ -225,14 +225,20 @@ def clip_gradients(
 
 
 def sum_in_floats(
-    parameters: dict[str, Tensor], found: dict[str, list[Part]], bound: float, rule: Rule
+    parameters: dict[str, Tensor],
+    found: dict[str, list[Part]],
+    bound: float,
+    rule: Rule,
+    present: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The clipped sum, in the network's own float arithmetic."""
+    """The clipped sum over those present, in the network's own float arithmetic; NaN where a number is."""
     none = next(iter(parameters.values())).new_zeros(())
     squares = [
         sum((part.squared_norms() for _, part in found[name]), start=none) for name in parameters
     ]
     factors = _factors(torch.stack(torch.broadcast_tensors(*squares)), bound, rule)
+    if present is not None:
+        factors = factors * present
     total = {name: torch.zeros_like(each).flatten() for name, each in parameters.items()}
     for (name, parameter), factor in zip(parameters.items(), factors, strict=True):
         width = parameter[0].numel() if parameter.dim() else 1
