@@ -316,6 +316,7 @@ print("over", flush=True)
 """
 
 
+@pytest.mark.long
 def test_no_step_is_made_twice_for_one_charge_though_it_is_killed(tmp_path):
     path, url = str(tmp_path / "training"), f"sqlite:///{tmp_path}/ledger.db"
     tests = str(Path(__file__).parent)

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from os import PathLike
 from typing import Any, final
 
-import numpy as np
-import torch
-
-from discreet import progress
 from discreet.deep import checkpoints
 from discreet.deep.checkpoints import Checkpoint
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
-from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise
+from discreet.deep.loop import Blocks, apply_gradient, run_steps
+from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, find_path
 from discreet.deep.steps import Arithmetic, BatchSum
 from discreet.deep.tensors import PrivateTensors, TensorDoor
 from discreet.ledger import Entry
 from discreet.ledger.chain import new_token
 from discreet.measures import ApproxDP
-from discreet.noise import entropy
 from discreet.rational import Number, as_integer, positive
 
 __all__ = ["FAST", "UNTESTED", "PrivateTrainer"]
@@ -71,8 +66,8 @@ class PrivateTrainer:
     block : int, optional
         Persons worked on at a time; less memory with fewer. Always filled up, so that shapes are public.
     augment : callable, optional
-        From a block's inputs to randomly changed ones, row by row; each row stands in it `augmentations` times,
-        and a person's gradients are averaged before they are clipped (De et al. 2022).
+        From a block's inputs to randomly changed ones, row by row; each row stands there `augmentations`
+        times, and a person's gradients are averaged before they are clipped (De et al. 2022).
     augmentations : int
     average : float, optional
         The decay of an exponential moving average of the weights, kept in ``average_``.
@@ -204,7 +199,7 @@ class PrivateTrainer:
 
     def _assumption(self, data: PrivateTensors) -> str:
         """What the guarantee rests on that isn't proved, found out on random public rows."""
-        size, each = self._size_of_block(), data.unit.rows_per_person * self._repeats
+        size, each = self._size_of_block(), rows_each(data.unit) * self._repeats
         rows = data.random_rows(self._model)
         self._path = find_path(self._model, self._loss, rows, size * each)
         if self._arithmetic == "fast":
@@ -283,30 +278,18 @@ class PrivateTrainer:
         scale = self._bound / RADIUS / self._expected(data, plan)
         engine = Differentiator(self._model, self._loss, self._path)
         batch = BatchSum(engine, self._bound, self._rule, self._arithmetic, self._augment)
+        blocks = Blocks(self._size_of_block(), self._repeats)
+
+        def save() -> None:
+            if checkpoint is not None and token is not None:
+                self._save(checkpoint, plan, token)
+
         self._model.train()
-        made = done = door.begun
-        with progress.show("training", lambda: made / plan.steps), _NoiseAhead(plan) as noise:
-            while done < plan.steps:
-                count = min(every, plan.steps - done)
-                door.claim(count)
-                for _ in range(count):
-                    total = batch.total(door.draw(self._size_of_block(), self._repeats))
-                    self._apply(total + noise.next(len(total)), scale)
-                    made += 1
-                done += count
-                if checkpoint is not None and token is not None:
-                    self._save(checkpoint, plan, token)
+        run_steps(door, plan, batch, blocks, lambda noised: self._apply(noised, scale), every, save)
 
     def _apply(self, noised: Integers, scale: float) -> None:
         """One step of the optimizer on a noised gradient."""
-        at = 0
-        for parameter in self._model.parameters():
-            if parameter.requires_grad:
-                part = noised[at : at + parameter.numel()].astype(np.float64) * scale
-                at += parameter.numel()
-                parameter.grad = torch.from_numpy(part).reshape(parameter.shape).to(parameter)
-        self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
+        apply_gradient(self._model, self._optimizer, noised, scale)
         if self._scheduler is not None:
             self._scheduler.step()
         if self._decay is not None:
@@ -332,31 +315,3 @@ class PrivateTrainer:
         if self._scheduler is not None and found.states["scheduler"] is not None:
             self._scheduler.load_state_dict(found.states["scheduler"])
         self.average_ = found.states["average"]
-
-
-@final
-class _NoiseAhead:
-    """Noise of the next step, drawn beside the work of this one; each draw is given out once."""
-
-    def __init__(self, plan: TrainingPlan) -> None:
-        self._plan = plan
-        self._pool: ThreadPoolExecutor | None = None
-        self._waiting: Future[Integers] | None = None
-
-    def __enter__(self) -> _NoiseAhead:
-        if self._plan.sigma and not entropy.is_fixed():  # a fixed stream is for its own thread
-            self._pool = ThreadPoolExecutor(1)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def next(self, size: int) -> Integers:
-        """Fresh noise for one step."""
-        if self._pool is None:
-            return self._plan.draw_noise(size)
-        waiting = self._waiting
-        drawn = self._plan.draw_noise(size) if waiting is None else waiting.result()
-        self._waiting = self._pool.submit(self._plan.draw_noise, size)
-        return drawn

@@ -18,8 +18,9 @@ from discreet.measures import ApproxDP, Measure
 from discreet.measures.gaussian import gaussian_delta
 from discreet.mechanisms.distributions import LARGEST_SCALE
 from discreet.rational import Number, as_integer, probability
+from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["PoissonSampler", "TrainingPlan", "calibrate_noise"]
+__all__ = ["PoissonSampler", "TrainingPlan", "calibrate_noise", "check_unit", "rows_each"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -95,7 +96,11 @@ class TrainingPlan:
     @property
     def event(self) -> Event:
         """What all steps cost together."""
-        return Repeat(self.step, self.steps)
+        return self.several(self.steps)
+
+    def several(self, steps: int) -> Event:
+        """What so many steps cost."""
+        return Repeat(self.step, steps)
 
     @property
     def noise_multiplier(self) -> float:
@@ -111,6 +116,30 @@ class TrainingPlan:
         if not self.sigma:
             return np.zeros(size, np.int64)
         return noise.rounded_gaussian(self.sigma, size)
+
+
+def check_unit(unit: Unit, has_persons: bool) -> None:
+    """Raise unless training can protect this unit, and rows say whose they are where it needs that.
+
+    Privacy
+    -------
+    What sampling gains is counted for add/remove. Persons are drawn whole.
+    """
+    if unit.relation is REPLACE_ONE:
+        raise ValueError(
+            "unit must be dp.ADD_REMOVE: batches are drawn by chance, and what that gains is counted for a "
+            "person who is in the data or not."
+        )
+    if has_persons != (unit.id_column is not None):
+        raise ValueError(
+            "persons and a unit with max_rows belong together, as in persons=ids and "
+            "unit=dp.Unit(dp.ADD_REMOVE, id_column='person', max_rows=4)."
+        )
+
+
+def rows_each(unit: Unit) -> int:
+    """How many places a person's rows have in a block."""
+    return unit.rows_per_person
 
 
 def calibrate_noise(sampler: PoissonSampler, steps: int, measure: Measure) -> int:

@@ -14,16 +14,15 @@ import torch
 from discreet.dataset import agree_on_unit
 from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
-from discreet.deep.plans import TrainingPlan
+from discreet.deep.plans import TrainingPlan, check_unit, rows_each
 from discreet.deep.probe import Rows, random_rows
-from discreet.events import Repeat
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
 from discreet.measures import Measure
 from discreet.noise import entropy
 from discreet.rational import as_integer
-from discreet.unit import REPLACE_ONE, Relation, Unit
+from discreet.unit import Relation, Unit
 
-__all__ = ["Block", "PrivateTensors", "TensorDoor"]
+__all__ = ["Block", "PrivateTensors", "TensorDoor", "open_paid"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,22 +96,13 @@ class PrivateTensors:
                 f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
             )
         self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
-        if self._unit.relation is REPLACE_ONE:
-            raise ValueError(
-                "unit must be dp.ADD_REMOVE: batches are drawn by chance, and what that gains is counted for "
-                "a person who is in the data or not."
-            )
-        if (persons is None) != (self._unit.id_column is None):
-            raise ValueError(
-                "persons and a unit with max_rows belong together, as in persons=ids and "
-                "unit=dp.Unit(dp.ADD_REMOVE, id_column='person', max_rows=4)."
-            )
+        check_unit(self._unit, persons is not None)
         self._payer: Payer = Nobody() if ledger is None else ledger
         self._source = _open(inputs, targets, example)
         self.public_size = (
             None if public_size is None else as_integer(public_size, "public_size", minimum=1)
         )
-        self._places = _places(persons, len(self._source), self._unit.rows_per_person)
+        self._places = _places(persons, len(self._source), rows_each(self._unit))
 
     @property
     def unit(self) -> Unit:
@@ -193,7 +183,7 @@ class TensorDoor:
         -------
         A step that was claimed and not made is lost. None is made twice.
         """
-        self._paid.charge(Repeat(self._plan.step, steps))
+        self._paid.charge(self._plan.several(steps))
         self._claimed += steps
 
     def draw(self, size: int, repeats: int = 1) -> Iterator[Block]:
@@ -223,6 +213,17 @@ class TensorDoor:
         inputs, targets = self._source.take(np.repeat(filled.ravel(), repeats))
         weights = np.repeat(places.ravel() >= 0, repeats) / repeats
         return Block(inputs, targets, weights, np.arange(size) < len(persons))
+
+
+def open_paid(inputs: Tensor, targets: Tensor, plan: TrainingPlan) -> TensorDoor:
+    """Rows of a step whose event was charged for the whole plan, one row for each person.
+
+    Privacy
+    -------
+    For the inside of a `Step` alone, which the door of a `PrivateDataset` runs after the charge.
+    """
+    source = _Source((inputs,), targets)
+    return TensorDoor(source, _places(None, len(source), 1), plan, PaidPlan(plan.event, None))
 
 
 class _Source:
