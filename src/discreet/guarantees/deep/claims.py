@@ -28,8 +28,8 @@ CLAIMS = (
     Claim(
         name="dp-sgd",
         statement="All weights of all steps of a PrivateTrainer with exact sums, or of a fitted "
-        "MLPClassifier or MLPRegressor, are together (ε, δ)-DP, given that at a fixed shape of blocks a person's "
-        "gradients depend on that person and the weights alone (tested at each start on random public rows).",
+        "MLPClassifier or MLPRegressor, are together (ε, δ)-DP, given that at a fixed shape of blocks a "
+        "person's gradients depend on that person and the weights alone (tested at each start).",
         unit=_UNIT,
         measure="ApproxDP",
         status="proved",
