@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from dataclasses import replace
@@ -116,6 +117,7 @@ class Failing(ClassifierMixin, BaseEstimator):
         if X.max() > 0.9:
             warnings.warn("a row is large", stacklevel=1)
             print("a row is large")  # noqa: T201
+            logging.getLogger("teacher").error("a row is large")
             raise ValueError(f"a row is {X.max()}")
         self.vote_ = 1
         return self

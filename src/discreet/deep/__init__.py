@@ -21,9 +21,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "PATE",
     "MLPClassifier",
     "MLPRegressor",
-    "PATE",
     "PrivateTensors",
     "PrivateTrainer",
     "Scattering",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,7 +105,9 @@ class Lesson:
         try:
             with keep_quiet():
                 return self.check_votes(self.ask(self.matrix(codes), labels))
-        except Exception:  # an error is a fact about the part: it becomes a vote like any other
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # an error is a fact about the part: it becomes a vote like any other
             return constant
 
     def ask(self, rows: Floats, labels: Integers) -> Any:
@@ -131,14 +134,19 @@ class Lesson:
 
 @contextlib.contextmanager
 def keep_quiet() -> Iterator[None]:
-    """Keep what a library would tell about rows to itself: warnings, and what is printed."""
+    """Keep what a library would tell about rows to itself: warnings, logs, and what Python prints."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     with (
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
         contextlib.redirect_stdout(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
-        yield
+        try:
+            yield
+        finally:
+            logging.disable(before)
 
 
 def deals_by_id(schema: Schema, unit: Unit) -> bool:
