@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest check check-extras accept mutants bench bench-page clean
+.PHONY: help setup demo test test-long test-all test-oldest test-deep bench-deep check check-extras accept mutants bench bench-page clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,22 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt $(READY)
 test-oldest: $(OLDEST)/.ready ## a share of the tests on the oldest versions that are supported
 	@$(OLDEST)/bin/python -m pytest -n 2 -m "not slow and not long" $(OLDEST_TESTS)
 
+# PyTorch is large, so it has an environment of its own.
+DEEP := .venv-deep
+
+$(DEEP)/.ready: pyproject.toml constraints.txt $(READY)
+	@$(PYTHON) -m venv $(DEEP)
+	@echo "installing discreet with PyTorch into $(DEEP) ..."
+	@$(DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[torch]" hypothesis pandas polars pyarrow pytest pytest-timeout pytest-xdist
+	@touch $(DEEP)/.ready
+
+test-deep: $(DEEP)/.ready ## the tests of private deep learning, with PyTorch
+	@$(DEEP)/bin/python -m pytest -n 2 -m "not slow" tests/deep $(ARGS)
+
+bench-deep: $(DEEP)/.ready ## private training against plain training, each line with its bar
+	@$(DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)
+
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
 
@@ -73,4 +89,4 @@ bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (h
 	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(DEEP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,6 +2,7 @@
 
 from discreet import accounting as accounting
 from discreet import audit as audit
+from discreet import deep as deep
 from discreet import events as events
 from discreet import measures as measures
 from discreet import mechanisms as mechanisms

@@ -27,7 +27,7 @@ from discreet.selection import Selection
 from discreet.step import BatchStep, CodedRows, Step, make_batches
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
-__all__ = ["PrivateDataset"]
+__all__ = ["PrivateDataset", "agree_on_unit"]
 
 T = TypeVar("T")
 Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
@@ -86,7 +86,7 @@ class PrivateDataset:
                 f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
             )
         self._schema = schema
-        self._unit = _agree_on_unit(unit, None if ledger is None else ledger.book)
+        self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
         self._payer: Payer = Nobody() if ledger is None else ledger
         self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
@@ -371,7 +371,7 @@ class PrivateDataset:
         raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
 
 
-def _agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
+def agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
     """Who is protected: the ledger's unit, with which the one that was given must agree."""
     if unit is None:
         if ledger is None:

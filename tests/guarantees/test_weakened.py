@@ -52,6 +52,15 @@ from weakened import (
     scores_with_half_the_noise,
     scores_without_noise,
 )
+from weakened_pate import (
+    a_check_without_noise,
+    costs_in_one_direction,
+    costs_of_half_the_neighbours,
+    persons_counted_as_one_row,
+    teachers_by_place,
+    votes_with_half_the_gaussian_noise,
+    votes_with_half_the_laplace_noise,
+)
 from weakened_ranges import (
     cells_that_are_never_apart,
     ranges_of_persons_with_one_row,
@@ -171,6 +180,13 @@ WEAKENED = [
     ("privelet", wavelets_with_one_weight),
     ("privelet", cells_that_are_never_apart),
     ("privelet", ranges_with_a_third_of_the_noise),
+    ("pate", votes_with_half_the_gaussian_noise),
+    ("pate", votes_with_half_the_laplace_noise),
+    ("pate", a_check_without_noise),
+    ("pate", teachers_by_place),
+    ("pate", persons_counted_as_one_row),
+    ("pate-dependent", costs_of_half_the_neighbours),
+    ("pate-dependent", costs_in_one_direction),
 ]
 
 

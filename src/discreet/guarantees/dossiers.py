@@ -115,6 +115,11 @@ EXEMPT = {
     "examples and switches for tests; the door reaches none of it": ("discreet.testing.*",),
     "draws a fitted model, which is post-processing": ("discreet.models.boosting.plots",),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
+    "public files, networks without weights, features of one image: what reads rows is charged": (
+        "discreet.deep.images",
+        "discreet.deep.paper_networks",
+        "discreet.deep.scattering",
+    ),
     "looks for leaks: a mistake misses one or invents one, and makes none": (
         "discreet.audit.*",
         "!discreet.audit.one_run",

@@ -1,0 +1,186 @@
+"""MNIST with scattering features: a linear head by DP-SGD, and PATE; each line with its bar.
+
+Run ``python benchmarks/bench_deep_mnist.py`` for both, or with ``--head`` or ``--pate``. The head needs
+PyTorch (``make bench-deep``'s environment), PATE doesn't. MNIST is read from ``DISCREET_DATA`` (by default
+``../shared/data`` beside the repository); without it nothing is measured. The test part is used once for each
+line. PATE has the first 50,000 training images as private ones and the last 10,000, without their labels, as
+public ones; its rows are declared public (``dp.PUBLIC``), so that the ε that depends on them may be printed
+beside the one that a ledger would be charged. The exit status is the number of bars missed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from bench_models import Bars
+from real_tables import DATA
+from scipy.sparse import diags
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.decomposition import PCA
+from sklearn.linear_model import RidgeClassifier
+from sklearn.neighbors import kneighbors_graph
+
+import discreet as dp
+from discreet.deep.images import LabelledImages, load_mnist
+from discreet.deep.pate import PATE, ConfidentGNMax
+from discreet.deep.scattering import Scattering
+
+DELTA = 1e-5
+#: ε, epochs, bar.
+HEADS = ((0.5, 12, 0.975), (1.2, 25, 0.981), (2.93, 40, 0.985))
+SEEDS = 3
+TRAIN, PUBLIC, TEST = 50_000, 10_000, 10_000
+TEACHERS, QUERIES = 250, 2000
+#: Chosen on public rows: threshold, noise of checks, noise of answers, answers.
+AGGREGATION = (200, 80, 50, 1500)
+PATE_BAR = 0.97
+QUICK = {
+    "HEADS": ((2.93, 1, 0.0),),
+    "SEEDS": 1,
+    "TRAIN": 600,
+    "PUBLIC": 300,
+    "TEST": 100,
+    "TEACHERS": 10,
+    "QUERIES": 50,
+    "AGGREGATION": (8, 60, 40, 40),
+    "PATE_BAR": 0.0,
+}
+
+
+class SpreadingStudent(ClassifierMixin, BaseEstimator):
+    """Labels spread over a graph of neighbours (Zhou et al. 2004); a linear model learns them all."""
+
+    def __init__(self, components: int = 60, neighbours: int = 12, alpha: float = 0.9) -> None:
+        self.components, self.neighbours, self.alpha = components, neighbours, alpha
+
+    def fit(self, X: Any, y: Any) -> SpreadingStudent:
+        self.classes_ = np.unique(y[y >= 0])
+        components = min(self.components, len(X) - 1)
+        points = PCA(components, svd_solver="randomized", random_state=0).fit_transform(X)
+        graph = kneighbors_graph(points, self.neighbours, mode="distance")
+        graph.data = np.exp(-((graph.data / np.median(graph.data)) ** 2))
+        graph = graph.maximum(graph.T)
+        root = diags(1 / np.sqrt(np.asarray(graph.sum(axis=1)).ravel()))
+        graph = root @ graph @ root
+        start = (y[:, None] == self.classes_).astype(float)
+        start /= np.maximum(start.sum(axis=0), 1)
+        found = start.copy()
+        for _ in range(100):
+            found = self.alpha * (graph @ found) + (1 - self.alpha) * start
+        spread = self.classes_[found.argmax(axis=1)]
+        self.model_ = RidgeClassifier(alpha=RIDGE).fit(X, spread)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+#: The student's ridge, for coefficients of variance 1.
+RIDGE = 1e4
+
+
+def read() -> tuple[LabelledImages, LabelledImages]:
+    train, test = (load_mnist(DATA / "mnist", part) for part in ("train", "test"))
+    return train, LabelledImages(test.images[:TEST], test.labels[:TEST])
+
+
+def flat(images: Any) -> Any:
+    return images.reshape(len(images), -1)
+
+
+def show_pate(bars: Bars, train: LabelledImages, test: LabelledImages) -> None:
+    begin = time.perf_counter()
+    threshold, check, answer, most = AGGREGATION
+    aggregation = ConfidentGNMax(threshold, check, answer, most)
+    event = aggregation.event(QUERIES)
+    epsilon = float(dp.accounting.epsilon_at(event, DELTA).epsilon)
+    pixels = {f"p{at}": dp.Integer(0, 255) for at in range(784)}
+    model = PATE(
+        RidgeClassifier(alpha=100),
+        SpreadingStudent(),
+        TEACHERS,
+        n_queries=QUERIES,
+        aggregation=aggregation,
+        features=Scattering(),
+        semi_supervised=True,
+        schema=dp.Schema({**pixels, "digit": dp.Categorical(*range(10))}),
+        unit=dp.PUBLIC,
+        epsilon=epsilon * 1.001,
+        delta=DELTA,
+    )
+    images, labels = flat(train.images), train.labels
+    public = images[60_000 - 10_000 :][:PUBLIC]
+    model.fit(images[:TRAIN], labels[:TRAIN], public=public)
+    answered = np.flatnonzero(model.labels_ >= 0)
+    right = (model.labels_ == labels[50_000 : 50_000 + QUERIES])[answered].mean()
+    accuracy = model.score(flat(test.images), test.labels)
+    print(
+        f"PATE: {TEACHERS} teachers, {QUERIES} questions, {len(answered)} answers ({right:.3f} right), "
+        f"{time.perf_counter() - begin:.0f} s\n"
+        f"  data-independent ε = {model.independent_epsilon():.3f}, "
+        f"data-dependent ε = {model.dependent_epsilon():.3f}, δ = {DELTA:g}"
+    )
+    bars.show("PATE on MNIST, test accuracy", accuracy, PATE_BAR)
+
+
+def show_heads(bars: Bars, train: LabelledImages, test: LabelledImages) -> None:
+    import torch
+    from torch import nn
+
+    begin = time.process_time()
+    features = Scattering()
+    size = min(len(train.labels), TRAIN + PUBLIC)
+    x = torch.from_numpy(features.transform(train.images[:size]))
+    y = torch.from_numpy(train.labels[:size].astype(np.int64))
+    test_x = torch.from_numpy(features.transform(test.images))
+    print(f"features: {time.process_time() - begin:.0f} CPU-s")
+    for epsilon, epochs, bar in HEADS:
+        found, begin = [], time.process_time()
+        for seed in range(SEEDS):
+            torch.manual_seed(seed)
+            model = nn.Linear(x.shape[1], 10)
+            nn.init.zeros_(model.weight)
+            nn.init.zeros_(model.bias)
+            data = dp.deep.PrivateTensors(
+                x, y, ledger=dp.Ledger(limit=dp.ApproxDP(epsilon, DELTA)), public_size=size
+            )
+            dp.deep.PrivateTrainer(
+                model,
+                nn.CrossEntropyLoss(reduction="none"),
+                torch.optim.SGD(model.parameters(), lr=8, momentum=0.9),
+                epsilon=epsilon,
+                delta=DELTA,
+                batch=min(8192, size // 4),
+                epochs=epochs,
+                max_grad_norm=0.1,
+            ).fit(data)
+            with torch.no_grad():
+                guess = model(test_x).argmax(dim=1).numpy()
+            found.append(float((guess == test.labels).mean()))
+        spent = (time.process_time() - begin) / SEEDS
+        title = f"linear head by DP-SGD, ε = {epsilon:g} ({spent:.0f} CPU-s each)"
+        bars.show(title, float(np.mean(found)), bar)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    bars = Bars()
+    if not (DATA / "mnist").is_dir():
+        print("MNIST is not here; set DISCREET_DATA")
+        return 0
+    train, test = read()
+    if "--head" not in arguments:
+        show_pate(bars, train, test)
+    if "--pate" not in arguments:
+        try:
+            show_heads(bars, train, test)
+        except ModuleNotFoundError:
+            print("the heads are left out: PyTorch is not installed")
+    return bars.missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

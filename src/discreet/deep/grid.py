@@ -1,0 +1,230 @@
+"""From gradients of any norm to integers whose sum one person moves by at most `RADIUS`.
+
+Here floating point ends. Whatever arrays a network's backward pass gives, a person's integers have an L2
+norm of at most `RADIUS`, and integers add up without rounding, so the sensitivity of the sum is `RADIUS`
+exactly, in any order and for any number of persons. It needs numpy alone.
+
+Proof page: ``docs/proofs/deep.md``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "RADIUS",
+    "STABILISER",
+    "Coded",
+    "CodedDense",
+    "CodedOuter",
+    "CodedRows",
+    "Rule",
+    "clip_factors",
+    "sum_clipped",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Rule = Literal["flat", "per-layer", "automatic"]
+
+#: The largest L2 norm of one person's integers: what is charged.
+RADIUS = 2**36
+#: Factors are smaller by this share, which covers all rounding of norms, factors and products.
+MARGIN = 2.0**-20
+#: Norms are right to `MARGIN` for parameters of up to this many numbers.
+MAX_SIZE = 2**28
+#: More persons in a block might add up to more than float64 holds exactly.
+MAX_BLOCK = 2**16
+#: Bounds for the norm that is clipped to: beyond them squares might underflow or overflow.
+SMALLEST_BOUND, LARGEST_BOUND = 1e-30, 1e30
+#: Numbers that are worked on at a time, so that they stay in the cache.
+CHUNK = 2**18
+#: The γ of automatic clipping, as a share of the norm that is clipped to (Bu, Wang, Zha & Karypis 2023).
+STABILISER = 0.01
+#: Squared norms up to this are taken as zero.
+TINY = 1e-280
+#: The norm of a person's coded inputs, where a product is coded by its factors.
+INPUT_RADIUS = 2.0**18
+
+
+class Coded(ABC):
+    """The gradients of one parameter, one for each person of a block, ready for the integer grid."""
+
+    #: How many numbers the parameter has.
+    size: int
+
+    @abstractmethod
+    def squared_norms(self) -> Floats:
+        """The squared norm of each person's gradient; not finite where a number in it is not."""
+
+    @abstractmethod
+    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+        """The sum over counted persons of the gradient times their scale, truncated to integers.
+
+        The numbers are whole, and exact: below 2^53 in magnitude.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class CodedDense(Coded):
+    """Gradients of shape (persons, size)."""
+
+    gradients: npt.NDArray[Any]
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return int(self.gradients.shape[1])
+
+    def squared_norms(self) -> Floats:
+        found = np.empty(len(self.gradients))
+        for part in _chunks(len(self.gradients), self.size):
+            wide = self.gradients[part].astype(np.float64)
+            found[part] = np.einsum("ij,ij->i", wide, wide)
+        return found
+
+    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+        total = np.zeros(self.size)
+        for part in _chunks(len(self.gradients), self.size):
+            kept = counted[part]
+            rows = self.gradients[part][kept].astype(np.float64)
+            rows *= scales[part][kept][:, None]
+            total += np.trunc(rows, out=rows).sum(axis=0)
+        return total
+
+
+@final
+@dataclass(frozen=True)
+class CodedOuter(Coded):
+    """Gradients that are the product of a person's output gradient and input."""
+
+    inputs: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return int(self.inputs.shape[1] * self.outputs.shape[1])
+
+    def squared_norms(self) -> Floats:
+        inputs, outputs = self.inputs.astype(np.float64), self.outputs.astype(np.float64)
+        return np.asarray((inputs**2).sum(axis=1) * (outputs**2).sum(axis=1))
+
+    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+        inputs = self.inputs[counted].astype(np.float64)
+        outputs = self.outputs[counted].astype(np.float64)
+        squares = (inputs**2).sum(axis=1)
+        # squares that underflow are not precise: such a person adds nothing
+        vivid = np.minimum(squares, (outputs**2).sum(axis=1)) > TINY
+        # truncating each factor shortens it, so the product is no longer than scale times gradient
+        spread = INPUT_RADIUS / np.sqrt(np.maximum(squares, TINY))
+        inputs *= spread[:, None]
+        outputs *= np.where(vivid, scales[counted] / spread, 0.0)[:, None]
+        return np.asarray(np.trunc(outputs).T @ np.trunc(inputs)).ravel()
+
+
+@final
+@dataclass(frozen=True)
+class CodedRows(Coded):
+    """Gradients of a few rows of a table: a row that occurs twice has zeros at its second place."""
+
+    indices: npt.NDArray[np.int64]
+    gradients: npt.NDArray[Any]
+    rows: int
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.rows * int(self.gradients.shape[2])
+
+    def squared_norms(self) -> Floats:
+        wide = self.gradients.astype(np.float64)
+        return np.asarray((wide**2).sum(axis=(1, 2)))
+
+    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+        total = np.zeros((self.rows, self.gradients.shape[2]))
+        scaled = self.gradients[counted].astype(np.float64) * scales[counted][:, None, None]
+        np.add.at(
+            total, self.indices[counted].ravel(), np.trunc(scaled).reshape(-1, scaled.shape[2])
+        )
+        return total.ravel()
+
+
+def clip_factors(squares: Floats, bound: float, rule: Rule) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The factor for each parameter and person, and who counts.
+
+    Parameters
+    ----------
+    squares : array of shape (parameters, persons)
+        Squared norms. A person with one that isn't finite is left out.
+    bound : float
+        The norm that gradients are clipped to.
+    rule : {"flat", "per-layer", "automatic"}
+
+    Returns
+    -------
+    factors : array of shape (parameters, persons)
+        Gradients times these have, over all parameters, a norm below 1.
+    counted : array of bool
+
+    Privacy
+    -------
+    Everything about a person is a function of that person's norms.
+    """
+    counted = np.asarray(np.isfinite(squares).all(axis=0))
+    norms = np.sqrt(np.where(counted, squares, 0.0))
+    if rule == "per-layer":
+        share = np.sqrt(len(squares))
+        factors = 1 / (np.maximum(norms, bound / share) * share)
+    else:
+        length = np.sqrt((norms**2).sum(axis=0))
+        counted &= np.isfinite(length)
+        if rule == "flat":
+            length = np.maximum(length, bound)
+        else:
+            length = length + STABILISER * bound
+        factors = np.broadcast_to(1 / length, squares.shape)
+    return factors * (1 - MARGIN), counted
+
+
+def sum_clipped(
+    parts: Sequence[Sequence[Coded]], bound: float, rule: Rule, present: npt.NDArray[np.bool_]
+) -> list[list[Integers]]:
+    """The integer sum of clipped gradients of a block, times RADIUS/`bound`.
+
+    Parameters
+    ----------
+    parts : sequence of sequences of Coded
+        For each parameter its parts, which don't overlap.
+    bound : float
+        The norm that gradients are clipped to.
+    rule : {"flat", "per-layer", "automatic"}
+    present : array of bool
+        Which places of the block have a person; the others are filled with what is public.
+
+    Privacy
+    -------
+    One person's integers have an L2 norm of at most `RADIUS`, whatever the arrays hold: infinite and
+    missing numbers, too. The sums of blocks add up as integers modulo 2^64.
+    """
+    with np.errstate(all="ignore"):
+        squares = np.zeros((len(parts), len(present)))
+        for place, each in enumerate(parts):
+            for part in each:
+                squares[place] += part.squared_norms()
+        factors, counted = clip_factors(squares, bound, rule)
+        counted &= present
+        scales = factors * RADIUS
+        return [
+            [part.sum_integers(scale, counted).astype(np.int64) for part in each]
+            for each, scale in zip(parts, scales, strict=True)
+        ]
+
+
+def _chunks(persons: int, size: int) -> list[slice]:
+    step = max(1, CHUNK // max(1, size))
+    return [slice(start, start + step) for start in range(0, persons, step)]

@@ -1,0 +1,249 @@
+"""How each known layer is carried out on the tape, and the gradients of its parameters, person by person."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+
+from discreet.deep import attention, recurrent
+from discreet.deep.contributions import Contribution, Dense, Outer, Rows, Tensor
+
+if TYPE_CHECKING:
+    from discreet.deep.tape import Tape
+
+__all__ = ["HANDLERS", "RECURRENT", "linear_gradients"]
+
+Differentiate = Callable[[Tensor, int], Sequence[Contribution]]
+
+
+def _by_person(values: Tensor, persons: int) -> Tensor:
+    """Sums over a person's rows, flat: from (rows, …) to (persons, size)."""
+    return values.reshape(persons, len(values) // persons, -1).sum(dim=1)
+
+
+def linear_gradients(x: Tensor, weighted: bool, shifted: bool) -> Differentiate:
+    """The gradients of a linear map's weight and bias."""
+
+    def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
+        outputs = gradient.reshape(persons, -1, gradient.shape[-1])
+        found: list[Contribution] = []
+        if weighted:
+            found.append(Outer(x.reshape(persons, -1, x.shape[-1]), outputs))
+        if shifted:
+            found.append(Dense(outputs.sum(dim=1)))
+        return found
+
+    return differentiate
+
+
+def _linear(tape: Tape, func: Any, input: Tensor, weight: Tensor, bias: Tensor = None) -> Tensor:
+    if not tape.knows(weight, bias):
+        return func(input, weight, bias)
+    if input.dim() < 2:
+        return func(input, weight, bias)  # a row alone: the walk will find it
+    return tape.linear(input, weight, bias)
+
+
+def _convolve(dimensions: int) -> Any:
+    """The handler for convolutions in so many dimensions."""
+
+    def handler(
+        tape: Tape,
+        func: Any,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        output = func(input, weight, bias, stride, padding, dilation, groups)
+        batched = input.dim() == dimensions + 2
+        weighted, shifted = tape.slot(weight), None if bias is None else tape.slot(bias)
+        slots = [slot for slot in (weighted, shifted) if slot is not None]
+        if not slots or not batched:
+            return output
+        steps, spread = _tuple(stride, dimensions), _tuple(dilation, dimensions)
+        kernel = tuple(weight.shape[2:])
+        x = F.pad(input.detach(), _margins(padding, kernel, spread))
+
+        def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
+            found: list[Contribution] = []
+            if weighted is not None:
+                full = _convolution_gradients(x, gradient, kernel, steps, spread, groups)
+                found.append(Dense(_by_person(full, persons)))
+            if shifted is not None:
+                found.append(Dense(_by_person(gradient.flatten(2).sum(dim=2), persons)))
+            return found
+
+        return tape.note(slots, input, output, differentiate)
+
+    return handler
+
+
+def _tuple(value: Any, dimensions: int) -> tuple[int, ...]:
+    values = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return values * dimensions if len(values) == 1 else values
+
+
+def _margins(padding: Any, kernel: tuple[int, ...], spread: tuple[int, ...]) -> list[int]:
+    """What `F.pad` must add around the input, the last dimension first."""
+    if padding == "valid":
+        sides = [(0, 0)] * len(kernel)
+    elif padding == "same":
+        totals = [s * (k - 1) for k, s in zip(kernel, spread, strict=True)]
+        sides = [(total // 2, total - total // 2) for total in totals]
+    else:
+        sides = [(each, each) for each in _tuple(padding, len(kernel))]
+    return [side for pair in reversed(sides) for side in pair]
+
+
+def _convolution_gradients(
+    x: Tensor,
+    gradient: Tensor,
+    kernel: tuple[int, ...],
+    steps: tuple[int, ...],
+    spread: tuple[int, ...],
+    groups: int,
+) -> Tensor:
+    """Each row's gradient of the kernel: one product of matrices for each of its places."""
+    rows, outputs, inputs = len(x), gradient.shape[1], x.shape[1]
+    after = gradient.reshape(rows * groups, outputs // groups, -1)
+    extent = gradient.shape[2:]
+    found = x.new_empty(rows * groups, outputs // groups, inputs // groups, *kernel)
+    for place in itertools.product(*map(range, kernel)):
+        window = tuple(
+            slice(p * d, p * d + s * (n - 1) + 1, s)
+            for p, d, s, n in zip(place, spread, steps, extent, strict=True)
+        )
+        before = x[(slice(None), slice(None), *window)]
+        before = before.reshape(rows * groups, inputs // groups, -1)
+        found[(..., *place)] = torch.bmm(after, before.transpose(1, 2))
+    return found.reshape(rows, -1)
+
+
+def _embed(
+    tape: Tape,
+    func: Any,
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    slot = tape.slot(weight)
+    if slot is not None and (max_norm is not None or scale_grad_by_freq):
+        raise ValueError(
+            f"model: the embedding {slot.name} must have max_norm=None and scale_grad_by_freq=False: both "
+            "let one person's words change what others add, without any noise."
+        )
+    output = func(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, False)
+    if slot is None:
+        return output
+    indices = input.detach()
+
+    def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
+        width = gradient.shape[-1]
+        places = indices.reshape(persons, -1)
+        gradient = gradient.reshape(persons, -1, width)
+        if padding_idx is not None:
+            ignored = places == (padding_idx % len(weight))
+            gradient = gradient.masked_fill(ignored[:, :, None], 0)
+        return [Rows(places, gradient, len(weight))]
+
+    return tape.note([slot], input, output, differentiate)
+
+
+def _normalise_layer(
+    tape: Tape,
+    func: Any,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor = None,
+    bias: Tensor = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    output = func(input, normalized_shape, weight, bias, eps)
+
+    def standardise() -> Tensor:
+        return F.layer_norm(input.detach(), normalized_shape, None, None, eps)
+
+    def gather(values: Tensor, persons: int) -> Tensor:
+        return values.reshape(persons, -1, math.prod(normalized_shape)).sum(dim=1)
+
+    return _note_affine(tape, input, output, weight, bias, standardise, gather)
+
+
+def _normalise_group(
+    tape: Tape,
+    func: Any,
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor = None,
+    bias: Tensor = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    output = func(input, num_groups, weight, bias, eps)
+
+    def standardise() -> Tensor:
+        return F.group_norm(input.detach(), num_groups, None, None, eps)
+
+    def gather(values: Tensor, persons: int) -> Tensor:
+        rows = values.reshape(*values.shape[:2], -1).sum(dim=2)
+        return _by_person(rows, persons)
+
+    return _note_affine(tape, input, output, weight, bias, standardise, gather)
+
+
+def _note_affine(
+    tape: Tape,
+    input: Tensor,
+    output: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    standardise: Callable[[], Tensor],
+    gather: Callable[[Tensor, int], Tensor],
+) -> Tensor:
+    """Note a layer that multiplies standardised inputs by a weight and adds a bias, place by place."""
+    weighted = None if weight is None else tape.slot(weight)
+    shifted = None if bias is None else tape.slot(bias)
+
+    def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
+        found: list[Contribution] = []
+        if weighted is not None:
+            found.append(Dense(gather(gradient * standardise(), persons)))
+        if shifted is not None:
+            found.append(Dense(gather(gradient, persons)))
+        return found
+
+    slots = [slot for slot in (weighted, shifted) if slot is not None]
+    return tape.note(slots, input, output, differentiate)
+
+
+#: What is done in place of a function of torch while the tape runs.
+HANDLERS: dict[Any, Any] = {
+    F.linear: _linear,
+    torch.conv1d: _convolve(1),
+    torch.conv2d: _convolve(2),
+    torch.conv3d: _convolve(3),
+    F.embedding: _embed,
+    F.layer_norm: _normalise_layer,
+    F.group_norm: _normalise_group,
+    F.multi_head_attention_forward: attention.attend,
+}
+
+#: The recurrent layers, by the name of torch's function.
+RECURRENT: dict[str, Any] = {
+    "lstm": recurrent.run_lstm,
+    "gru": recurrent.run_gru,
+    "rnn_tanh": recurrent.run_tanh,
+    "rnn_relu": recurrent.run_relu,
+}

@@ -1,0 +1,342 @@
+"""Small networks for tables, as scikit-learn estimators: trained by DP-SGD through the door."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from discreet import events
+from discreet.coding import VALUE_BITS
+from discreet.columns import Base, Categorical, Numeric
+from discreet.dataset import PrivateDataset
+from discreet.deep.clipping import Differentiator
+from discreet.deep.contributions import Tensor
+from discreet.deep.dpsgd import UNTESTED
+from discreet.deep.grid import LARGEST_BOUND, RADIUS, SMALLEST_BOUND
+from discreet.deep.loop import Blocks, apply_gradient, run_steps
+from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise
+from discreet.deep.probe import blocks_are_independent, random_rows
+from discreet.deep.steps import BatchSum
+from discreet.deep.tensors import open_paid
+from discreet.models.facts import Facts
+from discreet.models.parameters import with_parameters
+from discreet.models.plan import FitPlan
+from discreet.models.targets import BoundedEstimator, PrivateClassifier, PrivateRegressor
+from discreet.rational import as_integer
+from discreet.schema import Schema
+from discreet.step import CodedRows, Step
+from discreet.unit import REPLACE_ONE, Unit
+
+__all__ = ["PRESETS", "MLPClassifier", "MLPRegressor"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+#: Layers by name: that of the wavelet paper's tables.
+PRESETS: dict[str, tuple[int, ...]] = {"wavelet": (16, 18, 20, 24)}
+#: Persons in a block.
+BLOCK = 128
+#: What stands for the unknown number of rows where none is declared.
+DEFAULT_ROWS = 10_000
+
+
+@final
+@dataclass(frozen=True)
+class Encoding:
+    """From codes to inputs of a network: numbers in [-1, 1], also by their fourth root, and indicators.
+
+    Privacy
+    -------
+    A row's inputs depend on that row alone.
+    """
+
+    columns: tuple[Base, ...]
+
+    @property
+    def width(self) -> int:
+        """How many inputs there are."""
+        return sum(len(c.values) if isinstance(c, Categorical) else 2 for c in self.columns)
+
+    def inputs(self, codes: Integers) -> Tensor:
+        """The inputs of rows."""
+        parts = []
+        for place, column in enumerate(self.columns):
+            code = codes[:, place]
+            if isinstance(column, Categorical):
+                parts.append(code[:, None] == np.arange(len(column.values)))
+            else:
+                assert isinstance(column, Numeric)
+                share = code / max(1, column.steps(VALUE_BITS))
+                parts.append(np.stack([2 * share - 1, 2 * share**0.25 - 1], axis=1))
+        found = np.concatenate(parts, axis=1) if parts else np.zeros((len(codes), 0))
+        return torch.from_numpy(found.astype(np.float32))
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Training(Step):
+    """Weights of a network that was trained by DP-SGD, flat.
+
+    Privacy
+    -------
+    It costs the plan's event. Proof page: ``docs/proofs/deep.md``.
+    """
+
+    columns: tuple[str, ...] = ()
+    declared: tuple[Base, ...]
+    encoding: Encoding
+    plan: TrainingPlan
+    network: Any
+    bound: float
+    learning_rate: float
+    expected: float
+
+    def event(self, schema: Schema, unit: Unit) -> events.Event:
+        if unit.relation is REPLACE_ONE or unit.rows_per_person > 1:
+            raise ValueError("unit: this step was made for another unit.")
+        if tuple(schema.base.get(name) for name in self.columns) != self.declared:
+            raise ValueError("schema: this step was made for other columns.")
+        return self.plan.event
+
+    def run(self, rows: CodedRows) -> Any:
+        targets, codes = self._target(rows)
+        door = open_paid(self.encoding.inputs(codes), targets, self.plan)
+        engine = Differentiator(self.network, self.loss)
+        batch = BatchSum(engine, self.bound, "flat", "exact")
+        optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, self.plan.steps)
+        scale = self.bound / RADIUS / self.expected
+
+        def apply(noised: Integers) -> None:
+            apply_gradient(self.network, optimizer, noised, scale)
+            schedule.step()
+
+        self.network.train()
+        run_steps(door, self.plan, batch, Blocks(BLOCK), apply, self.plan.steps)
+        return self.network
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """One loss for each row: of classes, or of a number in [-1, 1]."""
+        if isinstance(self.declared[-1], Numeric):
+            return F.smooth_l1_loss(outputs[:, 0], targets, reduction="none")
+        return F.cross_entropy(outputs, targets, reduction="none")
+
+    def _target(self, rows: CodedRows) -> tuple[Tensor, Integers]:
+        code, codes = rows.codes[:, -1], rows.codes[:, :-1]
+        column = self.declared[-1]
+        if isinstance(column, Numeric):
+            steps = max(1, column.steps(VALUE_BITS))
+            return torch.from_numpy((2.0 * code - steps) / steps).float(), codes
+        known = code >= 0
+        return torch.from_numpy(code[known]), codes[known]
+
+    def __repr__(self) -> str:
+        return f"Training{self.columns}"
+
+
+@with_parameters
+class Perceptron(BoundedEstimator):
+    """A network of full layers, trained by DP-SGD with Adam.
+
+    Numbers are scaled to [-1, 1] by their bounds, categories become indicators.
+
+    Parameters
+    ----------
+    hidden : sequence of int or "wavelet"
+        The widths of the hidden layers; ``"wavelet"`` is 16, 18, 20, 24.
+    steps : int
+    sampling_rate : number
+        The chance of each row to be in a batch.
+    max_grad_norm : float
+    learning_rate : float
+        Falls linearly over the steps.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10 000 by default. Adam makes up for a wrong one.
+    random_state : int
+        For the first weights, which are public.
+    """
+
+    delta: Any = 1e-6
+    hidden: Any = (32,)
+    steps: int = 150
+    sampling_rate: Any = 0.25
+    max_grad_norm: float = 1.0
+    learning_rate: float = 0.02
+    expected_rows: int | None = None
+    random_state: int = 0
+
+    _claims: ClassVar[tuple[str, ...]] = ("dp-sgd",)
+
+    def _outputs(self, facts: Facts) -> int:
+        """How many outputs the network has."""
+        return 1
+
+    def _layers(self) -> tuple[int, ...]:
+        if isinstance(self.hidden, str):
+            if self.hidden not in PRESETS:
+                raise ValueError(f"hidden must be widths, or {' or '.join(map(repr, PRESETS))}.")
+            return PRESETS[self.hidden]
+        return tuple(as_integer(width, "hidden", minimum=1) for width in self.hidden)
+
+    def _network(self, width: int, outputs: int) -> Any:
+        """A network with public weights."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(as_integer(self.random_state, "random_state"))
+            layers: list[Any] = []
+            for size in self._layers():
+                layers += [nn.Linear(width, size), nn.Tanh()]
+                width = size
+            last = nn.Linear(width, outputs)
+            nn.init.zeros_(last.weight)
+            nn.init.zeros_(last.bias)
+        return nn.Sequential(*layers, last)
+
+    def _training(self, facts: Facts) -> Training:
+        _check_facts(facts)
+        if not SMALLEST_BOUND <= float(self.max_grad_norm) <= LARGEST_BOUND:
+            raise ValueError("max_grad_norm must be a number above 0.")
+        encoding = Encoding(facts.columns)
+        assert facts.target is not None
+        names = (*facts.features, facts.target)
+        declared = tuple(facts.schema.base[name] for name in names)
+        network = self._network(encoding.width, self._outputs(facts))
+        sampler = PoissonSampler(self.sampling_rate)
+        steps = as_integer(self.steps, "steps", minimum=1)
+        sigma = calibrate_noise(sampler, steps, self._measure())
+        rows = (
+            facts.rows
+            if self.expected_rows is None
+            else as_integer(self.expected_rows, "expected_rows")
+        )
+        expected = float(sampler.chance * max(1, rows or DEFAULT_ROWS))
+        plan = TrainingPlan(sampler, steps, sigma)
+        bound, rate = float(self.max_grad_norm), float(self.learning_rate)
+        step = Training(
+            columns=names,
+            declared=declared,
+            encoding=encoding,
+            plan=plan,
+            network=network,
+            bound=bound,
+            learning_rate=rate,
+            expected=expected,
+        )
+        return (
+            step
+            if _is_independent(step)
+            else replace(step, plan=replace(plan, assumption=UNTESTED))
+        )
+
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        step = self._training(facts)
+        noise = {}
+        if rows is not None and self.epsilon != math.inf:
+            batch = float(step.plan.sampler.chance) * max(1, rows)
+            noise = {"gradient": step.bound * step.plan.noise_multiplier / batch}
+        return FitPlan(step.plan.event, self._measure(), noise, (), facts, step)
+
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        step: Training = plan.recipe
+        self.network_ = door.run(step).eval()
+        self.noise_multiplier_ = step.plan.noise_multiplier
+
+    def _scores(self, X: Any) -> Floats:
+        rows = self._rows(X)
+        inputs = Encoding(rows.columns).inputs(rows.codes())
+        with torch.no_grad():
+            return np.asarray(self.network_(inputs).double().numpy())
+
+
+def _check_facts(facts: Facts) -> None:
+    if facts.unit.relation is REPLACE_ONE:
+        raise ValueError("unit must be dp.ADD_REMOVE: batches are drawn by chance.")
+    if facts.unit.rows_per_person > 1:
+        raise ValueError(
+            "unit: an estimator of rows takes max_rows=1; for persons with more rows use "
+            "dp.deep.PrivateTensors(..., persons=ids) and dp.deep.PrivateTrainer."
+        )
+    for name, column in zip(facts.features, facts.columns, strict=True):
+        if not isinstance(column, Numeric | Categorical):
+            raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
+
+
+def _is_independent(step: Training) -> bool:
+    """The premise of exact sums, tested on random public rows."""
+    kind = torch.float32 if isinstance(step.declared[-1], Numeric) else torch.int64
+    rows = random_rows([((step.encoding.width,), torch.float32)], ((), kind), step.network)
+    return blocks_are_independent(step.network, step.loss, "tape", rows, BLOCK, 1)
+
+
+@final
+@with_parameters
+class MLPClassifier(Perceptron, PrivateClassifier):
+    """A network for classes, trained by DP-SGD.
+
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+    noise_multiplier_ : float
+    classes_ : array
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    (ε, δ)-DP under add/remove, one row for each person: Poisson samples, exact integer sums of clipped
+    gradients, rounded Gaussian noise. Rows without a declared class are left out; n = 0 gives a network.
+    Proof page: ``docs/proofs/deep.md``.
+    """
+
+    def _outputs(self, facts: Facts) -> int:
+        return max(2, len(facts.labels))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The classes' probabilities for each row."""
+        scores = self._scores(X)
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-math.inf))
+        labels = list(self.labels_)
+        scores = scores[:, [labels.index(label) for label in self.classes_.tolist()]]
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        self.labels_ = plan.facts.labels
+        super()._train(plan, door)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+@final
+@with_parameters
+class MLPRegressor(Perceptron, PrivateRegressor):
+    """A network for a number between bounds, trained by DP-SGD.
+
+    Attributes
+    ----------
+    network_ : torch.nn.Module
+    noise_multiplier_ : float
+    privacy_ : FitPrivacy
+
+    Privacy
+    -------
+    As `MLPClassifier`. Predictions lie between the target's bounds.
+    """
+
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        column = plan.recipe.declared[-1]
+        self.target_bounds_ = (Fraction(column.lower), Fraction(column.upper))
+        super()._train(plan, door)
+
+    def predict(self, X: Any) -> Floats:
+        """The expected number for each row."""
+        low, high = map(float, self.target_bounds_)
+        share = (np.clip(self._scores(X)[:, 0], -1, 1) + 1) / 2
+        return np.asarray(low + share * (high - low))

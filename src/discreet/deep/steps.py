@@ -1,0 +1,112 @@
+"""One step of a private training: the integer sum of a batch's clipped gradients, noised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from discreet.deep.clipping import Differentiator, Part, sum_in_floats
+from discreet.deep.contributions import Tensor
+from discreet.deep.grid import RADIUS, Rule, sum_clipped
+from discreet.deep.tensors import Block
+
+__all__ = ["Arithmetic", "BatchSum"]
+
+Integers = npt.NDArray[np.int64]
+#: How a batch is added up: proved, or faster.
+Arithmetic = Literal["exact", "fast"]
+#: What turns rows into augmented rows, each by itself.
+Augment = Callable[..., Any]
+
+
+@final
+@dataclass(frozen=True)
+class BatchSum:
+    """The sum of clipped gradients of drawn persons, as integers.
+
+    Attributes
+    ----------
+    engine : Differentiator
+    bound : float
+        The norm that a person's gradient is clipped to.
+    rule : {"flat", "per-layer", "automatic"}
+    arithmetic : {"exact", "fast"}
+    augment : callable or None
+
+    Privacy
+    -------
+    With ``"exact"`` a person moves the sum by at most `grid.RADIUS`, given that at a fixed shape of blocks
+    their gradients depend on their rows and the network alone. With ``"fast"`` sums are rounded by the
+    network's float arithmetic, which isn't bounded here. Proof page: ``docs/proofs/deep.md``.
+    """
+
+    engine: Differentiator
+    bound: float
+    rule: Rule
+    arithmetic: Arithmetic
+    augment: Augment | None = None
+
+    def total(self, blocks: Iterable[Block]) -> Integers:
+        """The sum over blocks; zeros for no block."""
+        parameters = self.engine.parameters
+        total = np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
+        for block in blocks:
+            total += self._block(block, parameters)
+        return total
+
+    def _block(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
+        try:
+            return self._sum(block, parameters)
+        except (RuntimeError, IndexError, ValueError):
+            # a value that the network refuses, such as a class out of range: each person by themselves
+            alone = np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
+            for place in np.flatnonzero(block.present):
+                try:
+                    alone += self._sum(block.keep(int(place)), parameters)
+                except (RuntimeError, IndexError, ValueError):
+                    continue
+            return alone
+
+    def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
+        inputs = block.inputs if self.augment is None else self._augmented(block.inputs)
+        kind = next(iter(parameters.values())).dtype
+        weights = torch.from_numpy(block.weights).to(kind)
+        found = self.engine.parts(inputs, block.targets, weights, len(block.present))
+        with torch.no_grad():
+            if self.arithmetic == "fast":
+                total = self._in_floats(found, block, parameters)
+                if np.isfinite(total).all():
+                    return np.rint(total).astype(np.int64)
+            return self._in_integers(found, block, parameters)
+
+    def _augmented(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert self.augment is not None
+        found = self.augment(*inputs)
+        return found if isinstance(found, tuple) else (found,)
+
+    def _in_floats(
+        self, found: dict[str, list[Part]], block: Block, parameters: dict[str, Tensor]
+    ) -> npt.NDArray[np.float64]:
+        total = sum_in_floats(
+            parameters, found, self.bound, self.rule, torch.from_numpy(block.present)
+        )
+        flat = torch.cat([total[name].flatten() for name in parameters]).double().numpy()
+        return np.asarray(flat * (RADIUS / self.bound))
+
+    def _in_integers(
+        self, found: dict[str, list[Part]], block: Block, parameters: dict[str, Tensor]
+    ) -> Integers:
+        coded = [[part.coded() for _, part in found[name]] for name in parameters]
+        sums = sum_clipped(coded, self.bound, self.rule, block.present)
+        total, at = np.zeros(sum(each.numel() for each in parameters.values()), np.int64), 0
+        for (name, parameter), parts in zip(parameters.items(), sums, strict=True):
+            width = parameter[0].numel() if parameter.dim() else 1
+            for (slot, _), integers in zip(found[name], parts, strict=True):
+                total[at + slot.start * width : at + slot.stop * width] += integers
+            at += parameter.numel()
+        return total

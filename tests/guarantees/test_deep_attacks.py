@@ -1,0 +1,200 @@
+"""Weakened copies of a step of private training are caught, and the step itself is not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from discreet import noise
+from discreet.deep import grid
+from discreet.deep.grid import RADIUS, CodedDense, CodedOuter, CodedRows, sum_clipped
+from discreet.deep.plans import PoissonSampler, TrainingPlan, check_unit, rows_each
+from discreet.events import Gaussian, Poisson, Repeat
+from discreet.guarantees.deep.attacks import case, forms
+from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
+
+HUGE = forms(1e30)["product"]
+
+
+def test_the_step_itself_is_not_caught_and_the_attack_comes_near():
+    found = case("as it is", HUGE).run(0.99)
+    assert not found.is_violated
+    assert found.floor > 0.8 * found.claimed
+
+
+def test_clipping_that_is_disabled_is_caught(monkeypatch):
+    def no_clip(squares, bound, rule):
+        return np.full(squares.shape, 1.5 / np.sqrt(squares.sum())), np.ones(1, bool)
+
+    monkeypatch.setattr(grid, "clip_factors", no_clip)
+    assert case("half as much again", HUGE).run(0.99).is_violated
+
+
+def test_half_the_noise_is_caught(monkeypatch):
+    drawn = noise.rounded_gaussian
+    monkeypatch.setattr(
+        noise, "rounded_gaussian", lambda sigma, size: drawn(Fraction(sigma) / 2, size)
+    )
+    assert case("half", HUGE).run(0.99).is_violated
+
+
+def test_a_layer_whose_norm_is_forgotten_is_caught(monkeypatch):
+    def forget(squares, bound, rule):
+        return clip(squares[:1], bound, rule)[0].repeat(len(squares), axis=0), np.ones(1, bool)
+
+    clip = grid.clip_factors
+    monkeypatch.setattr(grid, "clip_factors", forget)
+    layers = ((CodedDense(np.full((1, 4), 1.0)),), (CodedDense(np.full((1, 4), 3.0)),))
+    assert case("forgotten", layers).run(0.99).is_violated
+
+
+def test_everybody_in_every_batch_is_not_a_sample(monkeypatch):
+    monkeypatch.setattr(PoissonSampler, "draw", lambda self, persons: np.arange(persons))
+    weak = case("no sample", HUGE, chance=Fraction(1, 5), sigma=Fraction(1))
+    assert weak.run(0.99).is_violated
+
+
+def test_rows_that_are_clipped_each_are_not_a_person():
+    """Three rows of one person, each clipped to the bound that is charged for the person."""
+    person = CodedDense(np.full((1, 4), 1e9))
+    right = case("the sum is clipped", ((person,),))
+    assert not right.run(0.99).is_violated
+    rows = CodedDense(np.full((3, 4), 1e9))
+    [[sums]] = sum_clipped([[rows]], 1.0, "flat", np.ones(3, bool))
+    plan = TrainingPlan(PoissonSampler(Fraction(1)), 1, RADIUS // 2)
+
+    def weak(there, trials):
+        values = np.tile(sums * there, (trials, 1))
+        return plan.add_noise(values.ravel()).reshape(values.shape) / float(RADIUS)
+
+    attacked = type(right)(
+        "each row is clipped", weak, (False, True), right.claim, 60_000,
+        {"score": lambda told: told.sum(axis=1), "rounding": 1e-6},
+    )  # fmt: skip
+    assert attacked.run(0.99).is_violated
+
+
+def test_rows_that_are_drawn_each_are_not_a_sample_of_persons():
+    """Three rows of one person, each drawn by a coin of its own: the person is in more often."""
+    plan = TrainingPlan(PoissonSampler(Fraction(1, 10)), 1, RADIUS // 3)
+    [[one]] = sum_clipped([[CodedDense(np.full((1, 1), 1e9))]], 1.0, "flat", np.ones(1, bool))
+    person = ((CodedDense(np.full((1, 1), 1e9)),),)
+    right = case("persons", person, chance=Fraction(1, 10), sigma=Fraction(1, 3))
+    assert not right.run(0.99).is_violated
+
+    def weak(there, trials):
+        drawn = np.zeros((trials, 3), bool)
+        if there:
+            drawn.ravel()[plan.sampler.draw(3 * trials)] = True
+        values = drawn.any(axis=1)[:, None] * one
+        return plan.add_noise(values.ravel()).reshape(values.shape) / float(RADIUS)
+
+    attacked = type(right)("rows", weak, (False, True), right.claim, 200_000, dict(right.options))
+    assert attacked.run(0.99).is_violated
+
+
+# --- what a plan says ---
+
+
+def test_a_plan_costs_as_many_steps_as_it_has():
+    plan = TrainingPlan(PoissonSampler(Fraction(1, 7)), 12, 3 * RADIUS)
+    step = Poisson(Fraction(1, 7), Gaussian(3 * RADIUS, RADIUS**2))
+    assert plan.event == Repeat(step, 12)
+    assert plan.several(5) == Repeat(step, 5)
+
+
+def test_batches_are_drawn_by_independent_coins_each_time_anew():
+    sampler = PoissonSampler(Fraction(1, 10))
+    draws = [sampler.draw(1000) for _ in range(2000)]
+    sizes = np.array([len(draw) for draw in draws])
+    assert sizes.mean() == pytest.approx(100, abs=1.5)
+    assert sizes.var() == pytest.approx(90, rel=0.15)  # a batch of fixed size has none
+    assert len({tuple(draw) for draw in draws}) == 2000
+
+
+def test_each_step_has_noise_of_its_own():
+    plan = TrainingPlan(PoissonSampler(Fraction(1)), 2, RADIUS)
+    one, other = plan.draw_noise(1000), plan.draw_noise(1000)
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.2
+
+
+def test_only_units_that_samples_protect_are_taken():
+    persons = Unit(ADD_REMOVE, id_column="person", max_rows=4)
+    assert rows_each(persons) == 4
+    check_unit(persons, True)
+    check_unit(Unit(ADD_REMOVE), False)
+    with pytest.raises(ValueError, match="ADD_REMOVE"):
+        check_unit(Unit(REPLACE_ONE), False)
+    with pytest.raises(ValueError, match="belong together"):
+        check_unit(persons, False)
+
+
+# --- the norm of one person's integers, whatever the arrays hold ---
+
+ANYTHING = st.floats(width=32, allow_nan=True, allow_infinity=True)
+WIDE = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def norm_of(parts, bound, rule):
+    sums = sum_clipped(parts, bound, rule, np.ones(1, bool))
+    return sum(int(v) ** 2 for each in sums for part in each for v in part)
+
+
+@given(
+    arrays(np.float32, (1, 6), elements=ANYTHING),
+    arrays(np.float64, (1, 5), elements=WIDE),
+    arrays(np.float64, (1, 3), elements=WIDE),
+    arrays(np.float64, (1, 2, 3), elements=WIDE),
+    st.sampled_from([1e-30, 1e-3, 1.0, 1e30]),
+    st.sampled_from(["flat", "per-layer", "automatic"]),
+)
+def test_no_person_is_longer_than_the_radius(dense, left, right, few, bound, rule):
+    parts = [
+        [CodedDense(dense)],
+        [CodedOuter(left, right)],
+        [CodedRows(np.array([[1, 3]]), few, 4), CodedDense(dense[:, :2])],
+    ]
+    assert norm_of(parts, bound, rule) <= RADIUS**2
+
+
+@pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])
+def test_a_clipped_person_comes_near_the_radius(rule):
+    parts = [[CodedOuter(np.full((1, 50), 3e9), np.full((1, 20), -2.0))]]
+    assert norm_of(parts, 0.1, rule) > (0.98 * RADIUS) ** 2
+
+
+def test_sums_of_blocks_are_those_of_one_block():
+    draw = np.random.default_rng(0)
+    left, right, dense = (draw.standard_normal((64, n)).astype(np.float32) for n in (7, 5, 9))
+
+    def total(part):
+        coded = [[CodedOuter(left[part], right[part])], [CodedDense(dense[part])]]
+        sums = sum_clipped(coded, 0.5, "flat", np.ones(len(left[part]), bool))
+        return np.concatenate([v for each in sums for v in each])
+
+    whole = total(slice(None))
+    parts = sum(total(slice(start, start + 8)) for start in range(0, 64, 8))
+    assert np.array_equal(whole, parts)
+
+
+def test_integers_are_near_the_clipped_gradient():
+    draw = np.random.default_rng(1)
+    left, right = draw.standard_normal((20, 700)), draw.standard_normal((20, 30))
+    full = np.einsum("ij,ik->ikj", left, right).reshape(20, -1)
+    clipped = full / np.maximum(np.linalg.norm(full, axis=1), 100.0)[:, None]
+    for part in (CodedOuter(left, right), CodedDense(full)):
+        [[sums]] = sum_clipped([[part]], 100.0, "flat", np.ones(20, bool))
+        assert np.abs(sums / RADIUS - clipped.sum(axis=0)).max() < 1e-4 * np.abs(clipped).max() * 20
+
+
+def test_who_is_absent_or_not_finite_adds_nothing():
+    rows = np.ones((3, 4))
+    rows[1, 2] = np.nan
+    [[sums]] = sum_clipped([[CodedDense(rows)]], 1.0, "flat", np.array([True, True, False]))
+    [[one]] = sum_clipped([[CodedDense(rows[:1])]], 1.0, "flat", np.ones(1, bool))
+    assert np.array_equal(sums, one)
