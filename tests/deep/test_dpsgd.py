@@ -261,6 +261,30 @@ def test_more_noise_is_never_less_than_the_accountant_wants():
         assert not dp.accounting.satisfies(less, dp.ApproxDP(epsilon, 1e-6))
 
 
+def test_a_seed_that_anyone_knows_does_not_decide_what_is_dropped():
+    x, y = table(40)
+    moved = []
+    for _ in range(2):
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+        model.load_state_dict(
+            nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 2)).state_dict()
+        )
+        torch.manual_seed(5)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(0.1).add_(
+                    torch.linspace(0, 1, parameter.numel()).reshape(parameter.shape)
+                )
+        before = weights(model)
+        torch.manual_seed(5)
+        public(model, x, y)
+        moved.append(move(before, model))
+        state = torch.random.get_rng_state()
+        torch.manual_seed(5)
+        assert torch.equal(state, torch.random.get_rng_state())  # put back as it was
+    assert not torch.equal(*moved)
+
+
 # --- after a crash ---
 
 

@@ -166,10 +166,10 @@ class Perceptron(BoundedEstimator):
 
     delta: Any = 1e-6
     hidden: Any = (32,)
-    steps: int = 150
+    steps: int = 80
     sampling_rate: Any = 0.25
     max_grad_norm: float = 1.0
-    learning_rate: float = 0.02
+    learning_rate: float = 0.05
     expected_rows: int | None = None
     random_state: int = 0
 
@@ -311,7 +311,8 @@ class MLPClassifier(Perceptron, PrivateClassifier):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
 
 @final
@@ -337,6 +338,6 @@ class MLPRegressor(Perceptron, PrivateRegressor):
 
     def predict(self, X: Any) -> Floats:
         """The expected number for each row."""
-        low, high = map(float, self.target_bounds_)
         share = (np.clip(self._scores(X)[:, 0], -1, 1) + 1) / 2
+        low, high = map(float, self.target_bounds_)
         return np.asarray(low + share * (high - low))
