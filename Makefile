@@ -61,7 +61,7 @@ $(DEEP)/.ready: pyproject.toml constraints.txt $(READY)
 	@touch $(DEEP)/.ready
 
 test-deep: $(DEEP)/.ready ## the tests of private deep learning, with PyTorch
-	@$(DEEP)/bin/python -m pytest -n 2 -m "not slow" tests/deep $(ARGS)
+	@$(DEEP)/bin/python -m pytest -n 2 -m "not slow" tests/deep tests/meta/test_package.py $(ARGS)
 
 bench-deep: $(DEEP)/.ready ## private training against plain training, each line with its bar
 	@$(DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)

@@ -175,6 +175,25 @@ def test_persons_are_drawn_whole():
             next(door.draw(8))
 
 
+@pytest.mark.parametrize(
+    "ids", [["a", None, "b", "a", None], [7.0, math.nan, 3.0, 7.0, math.nan], [7, 3, 3, 7, 3]]
+)
+def test_rows_belong_to_whom_they_name_and_rows_without_an_id_to_nobody(ids):
+    rows = torch.arange(5.0)[:, None]
+    unit = dp.Unit(dp.PUBLIC, id_column="person", max_rows=2)
+    data = PrivateTensors(rows, torch.zeros(5), unit=unit, persons=np.array(ids))
+    plan = TrainingPlan(PoissonSampler(1), 1, 0)
+    with data.prepaid(plan, None) as door:
+        door.claim(1)
+        [block] = door.draw(4)
+    values = block.inputs[0][:, 0].reshape(4, 2)
+    weights = block.weights.reshape(4, 2)
+    found = {
+        tuple(v[w > 0].tolist()) for v, w in zip(values, torch.from_numpy(weights), strict=True)
+    }
+    assert found - {()} == ({(0.0, 3.0), (2.0,)} if ids[1] != 3 else {(0.0, 3.0), (1.0, 2.0)})
+
+
 def test_augmented_gradients_are_averaged_before_they_are_clipped():
     x, y = table(20)
     plain, augmented = network(), network()
@@ -259,6 +278,30 @@ def test_more_noise_is_never_less_than_the_accountant_wants():
         )
         less = TrainingPlan(sampler, steps, int(sigma * 0.998)).event
         assert not dp.accounting.satisfies(less, dp.ApproxDP(epsilon, 1e-6))
+
+
+def test_a_seed_that_anyone_knows_does_not_decide_what_is_dropped():
+    x, y = table(40)
+    moved = []
+    for _ in range(2):
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+        model.load_state_dict(
+            nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 2)).state_dict()
+        )
+        torch.manual_seed(5)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(0.1).add_(
+                    torch.linspace(0, 1, parameter.numel()).reshape(parameter.shape)
+                )
+        before = weights(model)
+        torch.manual_seed(5)
+        public(model, x, y)
+        moved.append(move(before, model))
+        state = torch.random.get_rng_state()
+        torch.manual_seed(5)
+        assert torch.equal(state, torch.random.get_rng_state())  # put back as it was
+    assert not torch.equal(*moved)
 
 
 # --- after a crash ---

@@ -13,7 +13,13 @@ from hypothesis.extra.numpy import arrays
 from discreet import noise
 from discreet.deep import grid
 from discreet.deep.grid import RADIUS, CodedDense, CodedOuter, CodedRows, sum_clipped
-from discreet.deep.plans import PoissonSampler, TrainingPlan, check_unit, rows_each
+from discreet.deep.plans import (
+    PoissonSampler,
+    TrainingPlan,
+    check_single_rows,
+    check_unit,
+    rows_each,
+)
 from discreet.events import Gaussian, Poisson, Repeat
 from discreet.guarantees.deep.attacks import case, forms
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
@@ -132,6 +138,9 @@ def test_only_units_that_samples_protect_are_taken():
         check_unit(Unit(REPLACE_ONE), False)
     with pytest.raises(ValueError, match="belong together"):
         check_unit(persons, False)
+    with pytest.raises(ValueError, match="max_rows=1"):
+        check_single_rows(persons)
+    check_single_rows(Unit(ADD_REMOVE, id_column="person", max_rows=1))
 
 
 # --- the norm of one person's integers, whatever the arrays hold ---

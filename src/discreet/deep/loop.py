@@ -15,6 +15,7 @@ from discreet.deep.plans import Integers, TrainingPlan
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
+from discreet.noise.generators import find_generators, renew
 
 __all__ = ["Blocks", "apply_gradient", "run_steps"]
 
@@ -41,10 +42,14 @@ def run_steps(
 
     Privacy
     -------
-    `apply` gets noised sums alone. The bar shows how many steps were made, which is public.
+    `apply` gets noised sums alone. Generators that a network may use are seeded from the toolkit's entropy
+    meanwhile, and put back afterwards. The bar shows how many steps were made, which is public.
     """
     made = done = door.begun
-    with progress.show("training", lambda: made / plan.steps), _NoiseAhead(plan) as noise:
+    # dropout and augmentation draw by place in a block: who knew their seed would see others move up
+    secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss))
+    bar = progress.show("training", lambda: made / plan.steps)
+    with secret, bar, _NoiseAhead(plan) as noise:
         while done < plan.steps:
             count = min(every, plan.steps - done)
             door.claim(count)

@@ -22,7 +22,7 @@ from discreet.deep.contributions import Tensor
 from discreet.deep.dpsgd import UNTESTED
 from discreet.deep.grid import LARGEST_BOUND, RADIUS, SMALLEST_BOUND
 from discreet.deep.loop import Blocks, apply_gradient, run_steps
-from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise
+from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise, check_single_rows
 from discreet.deep.probe import blocks_are_independent, random_rows
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import open_paid
@@ -33,7 +33,7 @@ from discreet.models.targets import BoundedEstimator, PrivateClassifier, Private
 from discreet.rational import as_integer
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
-from discreet.unit import REPLACE_ONE, Unit
+from discreet.unit import Unit
 
 __all__ = ["PRESETS", "MLPClassifier", "MLPRegressor"]
 
@@ -100,8 +100,7 @@ class Training(Step):
     expected: float
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
-        if unit.relation is REPLACE_ONE or unit.rows_per_person > 1:
-            raise ValueError("unit: this step was made for another unit.")
+        check_single_rows(unit)
         if tuple(schema.base.get(name) for name in self.columns) != self.declared:
             raise ValueError("schema: this step was made for other columns.")
         return self.plan.event
@@ -166,10 +165,10 @@ class Perceptron(BoundedEstimator):
 
     delta: Any = 1e-6
     hidden: Any = (32,)
-    steps: int = 150
+    steps: int = 80
     sampling_rate: Any = 0.25
     max_grad_norm: float = 1.0
-    learning_rate: float = 0.02
+    learning_rate: float = 0.05
     expected_rows: int | None = None
     random_state: int = 0
 
@@ -256,13 +255,7 @@ class Perceptron(BoundedEstimator):
 
 
 def _check_facts(facts: Facts) -> None:
-    if facts.unit.relation is REPLACE_ONE:
-        raise ValueError("unit must be dp.ADD_REMOVE: batches are drawn by chance.")
-    if facts.unit.rows_per_person > 1:
-        raise ValueError(
-            "unit: an estimator of rows takes max_rows=1; for persons with more rows use "
-            "dp.deep.PrivateTensors(..., persons=ids) and dp.deep.PrivateTrainer."
-        )
+    check_single_rows(facts.unit)
     for name, column in zip(facts.features, facts.columns, strict=True):
         if not isinstance(column, Numeric | Categorical):
             raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
@@ -311,7 +304,8 @@ class MLPClassifier(Perceptron, PrivateClassifier):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
 
 @final
@@ -337,6 +331,6 @@ class MLPRegressor(Perceptron, PrivateRegressor):
 
     def predict(self, X: Any) -> Floats:
         """The expected number for each row."""
-        low, high = map(float, self.target_bounds_)
         share = (np.clip(self._scores(X)[:, 0], -1, 1) + 1) / 2
+        low, high = map(float, self.target_bounds_)
         return np.asarray(low + share * (high - low))

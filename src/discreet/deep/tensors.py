@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from discreet.coding.cells import persons_of
 from discreet.dataset import agree_on_unit
 from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
@@ -304,12 +305,21 @@ def _places(persons: Any, rows: int, each: int) -> npt.NDArray[np.int64]:
     ids = np.asarray(persons)
     if ids.shape != (rows,):
         raise ValueError("persons must hold one id for each row.")
-    _, owners = np.unique(ids, return_inverse=True)
+    owners = _number_persons(ids)
     order = np.argsort(owners, kind="stable")
+    order = order[owners[order] >= 0]
     count = int(owners.max()) + 1 if rows else 0
     starts = np.searchsorted(owners[order], np.arange(count))
-    rank = np.arange(rows) - starts[owners[order]]
+    rank = np.arange(len(order)) - starts[owners[order]]
     found = np.full((count, each), -1, np.int64)
     kept = rank < each
     found[owners[order][kept], rank[kept]] = order[kept]
-    return found
+    return found[found[:, 0] >= 0]
+
+
+def _number_persons(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Numbers 0, 1, … for equal ids; -1 where there is none."""
+    if ids.dtype.kind in "OU":
+        return persons_of(ids.astype(object))
+    numbers = np.unique(ids, return_inverse=True)[1].astype(np.int64)
+    return np.where(np.isfinite(ids), numbers, -1) if ids.dtype.kind == "f" else numbers

@@ -1,7 +1,7 @@
 """Attacks on a step of private training: a person who chooses the gradient, against nobody.
 
 No network is needed: whatever a backward pass can give is given here directly, in each of its forms.
-(The paths through torch are attacked where torch is installed, in ``tests/deep/test_attacks.py``.)
+(The paths through torch are attacked where torch is installed, in ``tests/deep/test_paths.py``.)
 """
 
 from __future__ import annotations
