@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting import satisfies
 from discreet.audit.exact import statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
@@ -129,7 +131,13 @@ def costs() -> Iterator[AuditResult]:
             spent = ledger.spent()
         title = f"three batches whose persons {name}"
         yield statement(title, f"cost {wanted} times a row", spent == PureDP(wanted), repr(spent))
-    for persons_ in ("stay", "move"):
+    kinds: tuple[tuple[growing.Moves, int], ...] = (("stay", 1), ("move", 2))
+    for persons_, wanted in kinds:
+        made = growing.GrowingRows(release(1, 2), _NOWHERE, persons_, None, 0)
+        event = made.event(_SCHEMA, _PERSONS)
+        good = not satisfies(event, PureDP(Fraction(wanted * 99, 100)))
+        title = f"the event of a table whose persons {persons_}"
+        yield statement(title, f"costs {wanted} times a row", good, repr(event))
         try:
             growing.check_unit(Unit(REPLACE_ONE), persons_)
             told = "it was not"

@@ -24,7 +24,7 @@ from discreet.rational import as_integer
 from discreet.schema import Schema
 from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["GrowingRows", "GrowingTable", "History", "check_unit"]
+__all__ = ["GrowingRows", "GrowingTable", "History", "Moves", "check_unit"]
 
 Moves = Literal["stay", "move", "return"]
 _WORDS = "a batch of a growing table: "
