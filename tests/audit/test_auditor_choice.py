@@ -16,7 +16,9 @@ def test_the_chosen_event_is_a_good_one_every_time():
     """The best of hundreds of events in early runs is often a rare one that was lucky there."""
     distribution = Staircase(1).noise(6)
     with testing.fixed_noise(9):
-        floors = [audit(draw_with(distribution), (0, 6), 1.0, trials=50_000).floor for _ in range(12)]
+        floors = [
+            audit(draw_with(distribution), (0, 6), 1.0, trials=50_000).floor for _ in range(12)
+        ]
     assert min(floors) > 0.9
     assert max(floors) <= 1
 
