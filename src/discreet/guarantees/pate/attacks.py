@@ -55,7 +55,7 @@ def count_labels(aggregation: Aggregation, label: int) -> Callable[..., Floats]:
     return mechanism
 
 
-def drawn(title: str, aggregation: Aggregation, pair: Any, label: int) -> Case:
+def draw_case(title: str, aggregation: Aggregation, pair: Any, label: int) -> Case:
     """The labels of crafted votes against the price of answering."""
     price = accounting.cost(aggregation.event(QUESTIONS), GaussianDP)
     return Case(title, count_labels(aggregation, label), pair, price, 2500)
@@ -111,9 +111,9 @@ def dealt_rows() -> tuple[Table, Table]:
 
 @attack("pate")
 def pate() -> Iterator[Part]:
-    yield drawn("GNMax, votes 21 and 12, drawn", GNMax(4), ((2, 1), (1, 2)), 0)
+    yield draw_case("GNMax, votes 21 and 12, drawn", GNMax(4), ((2, 1), (1, 2)), 0)
     confident = ConfidentGNMax(10, 2, 20, QUESTIONS)
-    yield drawn("Confident-GNMax at its threshold, drawn", confident, ((10, 0), (9, 1)), -1)
+    yield draw_case("Confident-GNMax at its threshold, drawn", confident, ((10, 0), (9, 1)), -1)
     laplace = LNMax(1)
     yield Case(
         "LNMax, votes 10 and 01, drawn",
