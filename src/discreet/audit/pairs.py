@@ -35,7 +35,7 @@ Data = TypeVar("Data")
 class Pairs(Sequence[tuple[Data, Data]]):
     """Pairs of neighbours, and pairs near a given one.
 
-    An audit that gets these looks for a bad pair by itself: early runs halve the list, then pairs near
+    An audit that gets these looks for a bad pair by itself: early runs quarter the list, then pairs near
     the worst are tried, step by step.
     """
 

@@ -27,7 +27,7 @@ _THRESHOLDS = 200
 _STRICT = 1e-3
 #: The risks at which pairs are compared, early and in the end: mild, or what is common on one pair would hide
 #: what is rare and far worse on another; less mild in the end, or the luckiest of many would win.
-_MILD, _LAST = 0.5, 0.05
+_MILD, _LAST = 0.25, 0.05
 #: The weight of what the final runs may show, relative to what is certain.
 _HOPE = 0.01
 #: The fewest runs on each input that a pair gets while bad pairs are looked for.
@@ -103,14 +103,17 @@ class Search:
         return best.pair, self._learn(best, self.trials // 4, _STRICT * self.risk)
 
     def _walk(self, pairs: Pairs[Any], start: list[_Candidate]) -> list[_Candidate]:
-        """Step from the best pair to better ones near it; the best few of all that were seen."""
+        """Step from the best pair to better ones near it; the best of these, and of the start."""
         random, runs = np.random.default_rng(0), self.trials // (16 * _NEAR)
-        seen = start
+        seen: list[_Candidate] = []
         for _ in range(_STEPS):
-            near = pairs.near(seen[0].pair, random, _NEAR // _STEPS)
-            tried = self._rank([_Candidate(pair) for pair in near], runs)
-            seen = sorted([*seen, *tried], key=lambda one: one.promise, reverse=True)
-        return seen[:_FINALISTS]
+            best = max([*start, *seen], key=lambda one: one.promise)
+            near = pairs.near(best.pair, random, _NEAR // _STEPS)
+            seen += self._rank([_Candidate(pair) for pair in near], runs)
+        seen.sort(key=lambda one: one.promise, reverse=True)
+        # few runs were made of the new ones: many of them look better than they are
+        kept = min(len(start), _FINALISTS // 2)
+        return [*start[:kept], *seen[: _FINALISTS - kept]]
 
     def _rank(
         self, candidates: list[_Candidate], runs: int, risk: float = _MILD
