@@ -13,8 +13,10 @@ from discreet import events
 from discreet.accounting import NoBound, cost, delta_at, epsilon_at, satisfies
 from discreet.accounting.counts import PAIR
 from discreet.accounting.curves import select_best
+from discreet.accounting.published import best_composition
+from discreet.accounting.thresholds import minimum_threshold, threshold_delta
 from discreet.events import Event
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, PureDP, Renyi
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, PrivacyLoss, PureDP, Renyi
 
 SMALL = Fraction(1, 10**9)
 
@@ -164,8 +166,8 @@ def test_thresholds_and_objectives_charge_their_epsilon_and_their_delta() -> Non
     pair = PAIR.total(event)
     assert pair.epsilon == Fraction(3, 2)
     b = math.exp(-1 / 2)
-    shown = b ** (20 - 1) / (1 + b)  # P(1 + noise >= 20)
-    assert shown * (1 - 1e-9) <= float(pair.delta) <= 1.01 * shown
+    reached = b ** (20 - 1) / (1 + b)  # P(1 + noise >= 20)
+    assert reached * (1 - 1e-9) <= float(pair.delta) <= 1.01 * reached
     objective = events.GaussianObjective(3, 1, "1/10", 1)
     pair = PAIR.total(objective)
     assert pair.epsilon == 1
@@ -201,3 +203,74 @@ def test_an_event_without_a_finite_epsilon_has_none_in_parts_either() -> None:
             cost(event, PureDP)
     with pytest.raises(NoBound):
         PAIR.total(events.Gaussian(1))
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_thresholds_cover_every_way_to_spread_a_persons_rows(groups: int) -> None:
+    scale, rows = Fraction(2), 3
+    for threshold in (10, 20, 40):
+        charged = float(threshold_delta(scale, threshold, rows, groups))
+        splits = [[3]] if groups == 1 else [[3], [2, 1], [1, 1, 1]]
+        for split in splits:
+            unseen = sum(math.log1p(-shown(scale, threshold - count)) for count in split)
+            assert charged >= -math.expm1(unseen) * (1 - 1e-9)
+        assert charged <= 2 * max(sum(shown(scale, threshold - c) for c in s) for s in splits)
+
+
+def shown(scale: Fraction, distance: int) -> float:
+    """P(discrete Laplace noise >= distance)."""
+    b = math.exp(-1 / float(scale))
+    return b**distance / (1 + b)
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**3), Fraction(1, 10**9)])
+def test_the_least_threshold_keeps_its_delta(delta: Fraction) -> None:
+    for rows, groups in ((1, 1), (3, 2), (5, 5)):
+        found = minimum_threshold(Fraction(3), delta, rows, groups)
+        assert threshold_delta(Fraction(3), found, rows, groups) <= delta
+        assert threshold_delta(Fraction(3), found - 1, rows, groups) > delta
+
+
+def test_privacy_losses_are_refused_where_no_sum_bounds_them() -> None:
+    refused = [
+        events.External(PureDP(51), "x"),
+        events.DiscreteGaussian(3, 2),
+        events.DiscreteGaussian("1/11"),
+        events.DiscreteGaussian(2**15),
+        events.Parallel([events.DiscreteLaplace(1), events.Gaussian(1)], 1),
+    ]
+    for event in refused:
+        with pytest.raises(NoBound):
+            cost(event, PrivacyLoss)
+    for event in (events.External(PureDP(49), "x"), events.DiscreteGaussian(3, 1)):
+        assert isinstance(cost(event, PrivacyLoss), PrivacyLoss)
+
+
+def test_at_infinite_order_a_curve_is_the_largest_loss() -> None:
+    for event, epsilon in (
+        (events.Exponential("3/2"), 1.5),
+        (events.PartialResponse("3/2", "1/4"), 1.5),
+        (events.DiscreteLaplace(2, 3), 1.5),
+        (events.DiscreteLaplace(2, 1), 0.5),
+        (events.PartialResponse("3/2", 1), 1.5),
+    ):
+        assert cost(event, Renyi, orders=[math.inf]).curve[math.inf] >= epsilon * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("order", [1.5, 4.0, 30.0])
+def test_curves_are_no_less_than_the_divergence_of_two_outcomes(order: float) -> None:
+    """A response to a share of people, and a shift of a Gaussian: both in closed form."""
+    p = 1 / (1 + math.exp(-1.5))
+    moment = p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)
+    for share in (0.25, 1.0):
+        exact = math.log(1 - share + share * moment) / (order - 1)
+        event = events.PartialResponse("3/2", Fraction(share))
+        assert cost(event, Renyi, orders=[order]).curve[order] >= exact * (1 - 1e-12)
+    gaussian = cost(events.Gaussian(2, 3), Renyi, orders=[order]).curve[order]
+    assert gaussian >= order * 3 / 8 * (1 - 1e-12)
+
+
+def test_the_best_composition_covers_that_of_randomised_response() -> None:
+    """Two answers of ε: some pair of answers has a loss of 2ε, more often than δ."""
+    found = best_composition(0.5, 2, 1e-6)
+    assert found >= 0.99  # at δ = 1e-6 nothing less than the sum will do

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from typing import Any
@@ -49,6 +51,33 @@ def test_who_waited_while_a_plan_was_closed_gets_nothing() -> None:
     assert isinstance(found[0], ValueError)
     assert "closed" in str(found[0])
     assert plan.begun == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_forked_process_is_refused_before_it_waits_for_a_lock_that_nobody_opens() -> None:
+    plan = PaidPlan(events.Repeat(COUNT, 2), None, None)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with plan._lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            plan.charge(COUNT)
+        except RuntimeError:
+            os._exit(0)
+        os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    done.set()
+    thread.join()
+    assert status == 0
 
 
 @pytest.mark.parametrize("event", ["Count", dp.PureDP(1), None], ids=repr)
