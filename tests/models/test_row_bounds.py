@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import discreet as dp
 from discreet.coding import Sensitivity
-from discreet.columns import Real
+from discreet.columns import Integer, Real
 from discreet.models.cluster.blocks import SIZE, _round_to_grid, block_sensitivity
 from discreet.models.decomposition.ball import RADIUS, Ball
+from discreet.models.decomposition.directions import PrincipalDirections
 from discreet.models.naive_bayes import GaussianNB
+from discreet.testing import fixed_noise
 
 UNITS = [
     (dp.Unit(dp.ADD_REMOVE), 1),
@@ -111,3 +115,23 @@ def test_no_noise_is_refused_wherever_rows_are_private() -> None:
         with pytest.raises(ValueError, match=r"only with unit=dp\.PUBLIC"):
             act()
     assert len(ledger.entries()) == 1
+
+
+def test_a_row_at_the_centre_stays_there_however_small_the_ball_is() -> None:
+    around = Ball((Integer(0, 10), Integer(0, 10)), np.array([5.0, 5.0]), 5e-324)
+    with np.errstate(all="raise"):
+        z = around.rows(np.array([[5, 5], [0, 10], [5, 6]])).astype(object)
+    assert z[0].tolist() == [0, 0]
+    assert max(int((row**2).sum()) for row in z) <= RADIUS**2
+
+
+def test_directions_are_drawn_with_the_weight_that_is_charged() -> None:
+    """In the plane twice the angle has von Mises' distribution, of half the gap of the eigenvalues."""
+    step = PrincipalDirections(("x", "y"), ball((0, 1), (0, 1)), 1, Fraction(4), dp.Unit())
+    gram = np.diag([float(RADIUS**2), 0.0])
+    with fixed_noise(5):
+        drawn = np.array([step._one(gram) for _ in range(1500)])
+    angle = (2 * np.arctan2(drawn[:, 1], drawn[:, 0]) + math.pi) % (2 * math.pi) - math.pi
+    assert float(step.factor()) * RADIUS**2 == 4
+    assert stats.kstest(angle, stats.vonmises(2).cdf).pvalue > 1e-3
+    assert stats.kstest(angle, stats.vonmises(4).cdf).pvalue < 1e-6

@@ -3,7 +3,7 @@
     python tests/mutations/mutation_suite.py run                       all of them, about half an hour
     python tests/mutations/mutation_suite.py run --only 'discreet.noise.*'
     python tests/mutations/mutation_suite.py run --tenth SEED --seconds 200
-    python tests/mutations/mutation_suite.py run --record docs/mutants.json
+    python tests/mutations/mutation_suite.py run --record docs/mutants.json   counts of topics run in whole
     python tests/mutations/mutation_suite.py table                     the record, as Markdown
     python tests/mutations/mutation_suite.py missing                   lines to add, for sites that lack one
     python tests/mutations/mutation_suite.py find                      tests that catch what is open, if any
@@ -97,6 +97,14 @@ def counts(mutants: list[Mutant], killed: list[Mutant]) -> dict[str, dict[str, i
     return dict(sorted(table.items()))
 
 
+def merge(record: Path, table: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """The record with what a run has found; topics that it did not run in whole stay as they were."""
+    old = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    whole = {topic: row for topic, row in table.items() if row["killed"] == row["tried"]}
+    kept = {topic: row for topic, row in old.items() if topic in table and topic not in whole}
+    return dict(sorted({**kept, **whole}.items()))
+
+
 def as_markdown(table: dict[str, dict[str, int]]) -> str:
     """The record as a table, with a line for all topics together."""
     lines = [f"| topic | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * len(COLUMNS)}"]
@@ -156,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.stdout.write("".join(f"WRONG {line}\n" for line in wrong))
     sys.stdout.write(f"{len(killed)} of {len(mutants)} copies were caught\n")
     if options.record is not None and not wrong:
-        text = json.dumps(counts(found, killed), indent=1)
+        text = json.dumps(merge(options.record, counts(found, killed)), indent=1)
         options.record.write_text(text + "\n", "utf-8")
     return 1 if wrong else 0
 

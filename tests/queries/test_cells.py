@@ -85,7 +85,7 @@ def test_scores_of_marginals_move_by_their_weight_for_each_row(unit: str) -> Non
     marginals = [(Axis("s"),), (Axis("n", (1,)),), (Axis("s"), Axis("n", (1,)))]
     others = [("a", 0), ("b", 2), ("b", 0)]
     worst = 0
-    for expected in (None, [[9, 9, 9], [9, 9], [9] * 6]):
+    for expected in (None, [[9, 9, 9], [9, 9], [9] * 6], [[0, 9, 0], [9, 0], [0, 9, 0, 9, 0, 9]]):
         query = FarMarginals(marginals, expected, weights=[1, 3, 2])
         scores = []
         for rows in people(chosen):
@@ -111,7 +111,7 @@ def test_scores_of_marginals_move_by_their_weight_for_each_row(unit: str) -> Non
         worst = max(worst, moved)
     sides = 2 if chosen.relation is dp.REPLACE_ONE else 1
     assert found.l1 == sides * 3 * chosen.rows_per_person
-    assert worst >= 3 * chosen.rows_per_person
+    assert worst == found.l1  # and it is reached
 
 
 def test_expected_counts_are_whole_numbers_within_bounds() -> None:
@@ -127,3 +127,22 @@ def test_no_noise_and_too_many_rows_are_refused() -> None:
             query.prepare(dp.PureDP(math.inf), SCHEMA, unit, None)
     with pytest.raises(ValueError, match="rows"):
         query.prepare(dp.PureDP(1), SCHEMA, UNITS["replace"], 2**62)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+@pytest.mark.parametrize("groups", [None, 2])
+def test_keys_are_shown_by_a_threshold_for_all_rows_and_keys_of_a_person(
+    most: int, groups: int | None
+) -> None:
+    schema = dp.Schema(word=dp.Text())
+    unit = dp.Unit(dp.ADD_REMOVE, "id", most)
+    query = dp.KeyCounts("word", delta="1e-6", max_groups=groups)
+    event: Any = query.prepare(dp.PureDP(1), schema, unit, None).event
+    keys = most if groups is None else min(groups, most)
+    assert (event.rows, event.groups, event.sensitivity) == (most, keys, most)
+    # all rows in one key, or spread over as many as may count: one of them is shown too seldom to matter
+    b = math.exp(-1 / float(event.scale))
+    spread = [most - keys + 1, *[1] * (keys - 1)]
+    for rows in ([most], spread):
+        shown = sum(b ** (event.threshold - count) / (1 + b) for count in rows)
+        assert shown <= 1e-6 * (1 + 1e-9)
