@@ -44,7 +44,7 @@ def test_who_waited_while_a_plan_was_closed_gets_nothing() -> None:
     thread = threading.Thread(target=take)
     with plan._lock:
         thread.start()
-        was_open.wait(60)
+        was_open.wait(10)
         time.sleep(0.05)  # it has looked, and waits for the lock
         plan.close()
     thread.join()
@@ -68,7 +68,7 @@ def test_a_forked_process_is_refused_before_it_waits_for_a_lock_that_nobody_open
     held.wait(60)
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(5)
         try:
             plan.charge(COUNT)
         except RuntimeError:

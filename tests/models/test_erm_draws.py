@@ -90,11 +90,17 @@ def test_a_ridge_that_the_solver_cannot_follow_is_refused_by_every_plan() -> Non
         ObjectivePerturbation(narrow)
 
 
-@pytest.mark.parametrize("kind", [NormGammaOutput, NormGammaObjective])
-def test_norm_gamma_noise_that_cannot_be_drawn_in_full_is_refused(kind: Any) -> None:
-    with pytest.raises(ValueError, match="can't be drawn in full"):
-        kind(task(dp.PureDP("1e-30"), alpha=Fraction(1)))
-    kind(task())
+def test_norm_gamma_noise_that_cannot_be_drawn_in_full_is_refused() -> None:
+    long = Task(
+        Logistic(), 4, 2**10 * ONE, 2**11 * ONE, dp.PureDP("1e-6"), UNITS[0][0], Fraction(1)
+    )
+    for kind, wrong in (
+        (NormGammaOutput, task(dp.PureDP("1e-30"), alpha=Fraction(1))),
+        (NormGammaObjective, long),
+    ):
+        with pytest.raises(ValueError, match="can't be drawn in full"):
+            kind(wrong)
+        kind(task())
 
 
 def test_norm_gamma_noise_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
