@@ -24,6 +24,7 @@ from discreet.publish.masks import (
     WaveletLaplace,
 )
 from discreet.publish.masks.angles import FLOAT_ERROR, SLOPE
+from discreet.publish.masks.clamped_sigmoid import STEPS, SigmoidTable
 from discreet.publish.masks.plan import MaskedRows
 from discreet.publish.perturb import PerturbedRows
 from discreet.publish.rows import ONE
@@ -192,3 +193,75 @@ def test_no_place_tells_which_rows_were_filled_in(publish: Callable[..., Any]) -
 def test_any_rows_may_be_left_out(publish: Callable[..., Any]) -> None:
     found = orders(publish, 2, [0, 1, 3, 4])
     assert len({frozenset(each) for each in found}) > 2
+
+
+# what noise is added to, at the extremes
+
+
+@pytest.mark.parametrize("block", [3, 9, 27])
+def test_angles_stay_within_their_range_whatever_the_rows_are(block: int) -> None:
+    """Cosines and sines are no steeper than √3/2 there; rounded taps may add up to a little more."""
+    release = AngleEmbedding(30, variant="embedding", block=block).plan(ROWS).release
+    signs = np.sign(release.transform.dense)
+    blocks = np.concatenate([signs, -signs]).astype(np.int64)[None] * ONE
+    seen: list[Any] = []
+
+    class Stop:
+        def run(self, totals: Any) -> Any:
+            seen.append(np.array(totals))
+            return totals
+
+    object.__setattr__(release, "distribution", Stop())
+    release.run(blocks)
+    one = release.transform.one
+    assert seen[0].min() >= round(one / 2)
+    assert seen[0].max() <= round(math.sqrt(3) / 2 * one)
+
+
+@pytest.mark.parametrize("block", [3, 9])
+def test_steps_of_the_clamped_sigmoid_stay_in_its_table(block: int) -> None:
+    release = ClampedSigmoid(60, block=block, gamma=1).plan(ROWS).release
+    signs = np.sign(release.transform.dense)
+    blocks = np.concatenate([signs, -signs]).astype(np.int64)[None] * 3 * ONE
+    seen: list[Any] = []
+
+    def draw(steps: Any) -> Any:
+        seen.append(np.array(steps))
+        return steps
+
+    object.__setattr__(release.table, "draw", draw)
+    release.run(blocks)
+    assert seen[0].min() >= 0
+    assert seen[0].max() <= STEPS
+
+
+@pytest.mark.parametrize("rate", [0.5, 5.0])
+def test_every_output_of_the_clamped_sigmoid_has_a_chance(rate: float) -> None:
+    """However steep the noise is: an output without one would lose everything."""
+    table = SigmoidTable(Fraction(1, 2), rate)
+    assert (table.counts > 0).all()
+    assert all(sum(row.tolist()) == 2**62 for row in table.counts)
+    exact = np.abs(np.diff(np.log(table.counts.astype(np.longdouble)), axis=0)).max()
+    assert float(exact) * (1 - 1e-12) <= float(table.loss) < math.inf
+
+
+def test_integer_transforms_reach_no_farther_than_they_say() -> None:
+    for bank, length in ((HAAR, 8), (THREE_BAND, 9)):
+        transform = IntegerTransform(bank, length)
+        extreme = (np.sign(transform.dense) * 7).astype(np.int64)
+        found = np.abs(transform.apply(extreme, 7)).max()
+        assert found == transform.reach(7)
+        assert (transform.apply(3 * extreme, 7) == transform.apply(extreme, 7)).all()
+
+
+def test_no_block_of_rows_moves_farther_than_is_charged() -> None:
+    """From the matrix that is applied: every cell of one row from end to end."""
+    for columns in (1, 3):
+        schema = dp.Schema({f"x{j}": dp.Real(0, 1) for j in range(columns)})
+        for mask in (WaveletLaplace(30), WaveletGaussian(30, delta=1e-5)):
+            release = mask.plan(schema).release
+            matrix = release.transform.dense.astype(object)
+            far = columns * 2 * ONE * max(sum(map(abs, column)) for column in matrix.T)
+            squared = max(sum(entry**2 for entry in column) for column in matrix.T)
+            assert release.sensitivity.l1 == far
+            assert release.sensitivity.l2_squared == columns * (2 * ONE) ** 2 * squared
