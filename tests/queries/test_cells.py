@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet import testing
 from discreet.coding import Sensitivity
 from discreet.engines.arrays import Arrays
 from discreet.queries import CellCounts, FarMarginals
@@ -146,3 +147,11 @@ def test_keys_are_shown_by_a_threshold_for_all_rows_and_keys_of_a_person(
     for rows in ([most], spread):
         shown = sum(b ** (event.threshold - count) / (1 + b) for count in rows)
         assert shown <= 1e-6 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("query", testing.SEVERAL, ids=repr)
+@pytest.mark.parametrize("unit", ["add", "replace"])
+def test_no_noise_is_refused_where_several_sums_are_asked_for(query: Any, unit: str) -> None:
+    schema = dp.Schema(x=dp.Real(0, 4), y=dp.Integer(0, 3), c=dp.Categorical("a", "b"))
+    with pytest.raises(ValueError, match="PUBLIC"):
+        query.prepare(dp.PureDP(math.inf), schema, UNITS[unit], None if unit == "add" else 10)

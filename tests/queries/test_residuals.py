@@ -137,3 +137,23 @@ def test_wrong_arguments() -> None:
         ClassResiduals("two", "a", [{"a": [1]}], [0], classes=[0]).coded(SCHEMA, dp.Unit())
     with pytest.raises(ValueError, match="steps"):
         NumberResiduals("t", "a", {"a": [0, 1]}, 0, steps=0)
+
+
+@pytest.mark.parametrize(
+    ("query", "ends"),
+    [
+        (ClassResiduals("two", "a", [{"a": [0, 0]}], [0], classes=[1]), {"two": [0, 1]}),
+        (
+            NumberResiduals("t", "a", {"a": [0, 0]}, 2 * SIZE, steps=2 * SIZE),
+            {"t": [-1, 2]},
+        ),
+    ],
+    ids=["class", "number"],
+)
+def test_a_replaced_row_moves_a_residual_from_end_to_end(query: Any, ends: dict[str, Any]) -> None:
+    unit = dp.Unit(dp.REPLACE_ONE)
+    (name, values), other = *ends.items(), {cell: cells[0] for cell, cells in CELLS.items()}
+    first, second = (contribution(query, unit, {**other, name: value}) for value in values)
+    stated = query.sensitivity(SCHEMA, unit)
+    assert stated.l1 == abs(first - second).sum()
+    assert stated.l2_squared == ((first - second).astype(object) ** 2).sum()
