@@ -259,13 +259,20 @@ def test_at_infinite_order_a_curve_is_the_largest_loss() -> None:
 
 @pytest.mark.parametrize("order", [1.5, 4.0, 30.0])
 def test_curves_are_no_less_than_the_divergence_of_two_outcomes(order: float) -> None:
-    """A response to a share of people, and a shift of a Gaussian: both in closed form."""
+    """A response to a share of people, and shifts of Laplace and Gaussian noise."""
     p = 1 / (1 + math.exp(-1.5))
     moment = p**order * (1 - p) ** (1 - order) + (1 - p) ** order * p ** (1 - order)
     for share in (0.25, 1.0):
         exact = math.log(1 - share + share * moment) / (order - 1)
         event = events.PartialResponse("3/2", Fraction(share))
         assert cost(event, Renyi, orders=[order]).curve[order] >= exact * (1 - 1e-12)
+    k = np.arange(-400, 401)
+    here, there = (
+        np.exp(-np.abs(k - shift) / 2.0) for shift in (0, 3)
+    )  # discrete Laplace, scale 2
+    moment = float((here / here.sum() * (here / there) ** (order - 1)).sum())
+    laplace = cost(events.DiscreteLaplace(2, 3), Renyi, orders=[order]).curve[order]
+    assert laplace >= math.log(moment) / (order - 1) * (1 - 1e-9)
     gaussian = cost(events.Gaussian(2, 3), Renyi, orders=[order]).curve[order]
     assert gaussian >= order * 3 / 8 * (1 - 1e-12)
 

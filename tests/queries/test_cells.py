@@ -155,3 +155,10 @@ def test_no_noise_is_refused_where_several_sums_are_asked_for(query: Any, unit: 
     schema = dp.Schema(x=dp.Real(0, 4), y=dp.Integer(0, 3), c=dp.Categorical("a", "b"))
     with pytest.raises(ValueError, match="PUBLIC"):
         query.prepare(dp.PureDP(math.inf), schema, UNITS[unit], None if unit == "add" else 10)
+
+
+@pytest.mark.parametrize("query", [testing.SEVERAL[1], testing.SEVERAL[2]], ids=repr)
+def test_a_choice_among_sums_that_may_overflow_is_refused(query: Any) -> None:
+    schema = dp.Schema(x=dp.Real(0, 4), y=dp.Integer(0, 3), c=dp.Categorical("a", "b"))
+    with pytest.raises(ValueError, match="rows"):
+        query.prepare(dp.PureDP(1), schema, UNITS["replace"], 2**62)
