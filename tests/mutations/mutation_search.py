@@ -21,7 +21,7 @@ from mutation_copies import exchange_code
 from mutation_runs import OPTIONS, ROOT, Runner
 from mutation_sites import Site, swaps_in
 
-__all__ = ["FOLDERS", "find_killer", "read_reached", "write_reached"]
+__all__ = ["FOLDERS", "Probes", "find_killer", "read_reached", "write_reached"]
 
 #: Folders and files of tests that compare with what was stored, or know nothing of guarantees.
 NO_CANDIDATES = (
@@ -53,7 +53,7 @@ MAX_SEARCH = 20.0
 Reached = dict[str, dict[str, float]]
 
 
-class _Probes:
+class Probes:
     """Copies of functions that say which sites were reached."""
 
     def __init__(self, sites: Iterable[Site]) -> None:
@@ -122,7 +122,7 @@ class _Listen:
         items[:] = [case for each in cases.values() for case in each[:: len(each) // MAX_CASES + 1]]
 
     def pytest_collection_finish(self) -> None:
-        self._probes = _Probes(self._sites)
+        self._probes = Probes(self._sites)
 
     def pytest_runtest_logstart(self) -> None:
         self._probes.seen.clear()
