@@ -88,15 +88,15 @@ def test_probes_say_which_sites_are_reached(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_tests_that_fail_anyway_are_no_candidates(tmp_path: Path) -> None:
     lines = [
-        ["tests/a.py::test_fast", 0.1, False, ["x", "y"]],
-        ["tests/a.py::test_fast", 0.2, False, ["x"]],
-        ["tests/a.py::test_wrong", 0.1, True, ["x"]],
+        ["a.py::test_fast", 0.1, False, ["x", "y"]],
+        ["a.py::test_fast", 0.2, False, ["x"]],
+        ["a.py::test_wrong", 0.1, True, ["x"]],
     ]
     path = tmp_path / "reached.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = read_reached(path)
     assert {site: list(tests) for site, tests in found.items()} == {
-        "x": ["tests/a.py::test_fast"],
-        "y": ["tests/a.py::test_fast"],
+        "x": ["a.py::test_fast"],
+        "y": ["a.py::test_fast"],
     }
-    assert found["x"]["tests/a.py::test_fast"] == pytest.approx(0.3)
+    assert found["x"]["a.py::test_fast"] == pytest.approx(0.3)
