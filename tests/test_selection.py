@@ -66,6 +66,18 @@ def test_one_charge_whatever_the_number_of_runs():
     assert charges[0].booked == dp.PureDP("3/2")  # (2 + 1)·ε
 
 
+def test_a_selection_that_nobody_can_pay_begins_no_run():
+    data, begun = dataset(limit=1), []
+
+    def run(at, views):
+        begun.append(at)
+        return counted(at, views)
+
+    with pytest.raises(dp.BudgetExceeded):
+        data.select(plan_of((COUNT,)), run)  # 3/2
+    assert not begun
+
+
 def test_another_selection_than_the_paid_one_reads_nothing(monkeypatch):
     data = dataset()
     monkeypatch.setattr(Arrays, "totals", lambda *_: pytest.fail("a row was read"))

@@ -195,6 +195,7 @@ def test_what_it_would_cost_otherwise() -> None:
     assert search.budget_.total == dp.PureDP(1)
     assert search.budget_.one_run.epsilon <= Fraction(1, 3)  # type: ignore[attr-defined]
     assert search.budget_.every_setting.epsilon > 6  # type: ignore[attr-defined]
+    assert search.budget_.every_setting == search.budget_.one_run.times(20)
     assert search.budget_.settings == 20
     parts = search.budget_.fit, search.budget_.score
     assert sum(part.epsilon for part in parts) == Fraction(1, 3)  # type: ignore[attr-defined]

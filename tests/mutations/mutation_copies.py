@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import warnings
 from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from mutation_operators import LATER, Swap
 from mutation_sites import SOURCE, Site, swaps_in
 
-__all__ = ["weaken"]
+__all__ = ["exchange_code", "weaken"]
 
 
 class Helpers:
@@ -80,9 +81,10 @@ def _put_last(function: ast.FunctionDef, statement: ast.stmt) -> None:
 
 def _code_of(tree: ast.Module, path: str, name: str, line: int) -> CodeType:
     """The code of one function of a module."""
-    pending: list[CodeType] = [
-        compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
-    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a copy may say "1 is None"
+        whole = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+    pending: list[CodeType] = [whole]
     while pending:
         code = pending.pop()
         if code.co_qualname == name and code.co_firstlineno == line:
@@ -120,23 +122,31 @@ def weaken(site: Site) -> None:
     if not here:
         raise LookupError(f"there is no such site: {site}")
     ((function, swap),) = here
-    line = min([function.lineno, *(part.lineno for part in function.decorator_list)])
     if swap[1] is LATER:
         assert isinstance(swap[0], ast.stmt)
         _put_last(function, swap[0])
     else:
         _Exchange(swap).visit(tree)
-    code = _code_of(tree, path, site.function, line)
+    exchange_code(site.module, site.function, function, tree, _HELPERS)
+
+
+def exchange_code(
+    module: str, name: str, function: ast.FunctionDef, tree: ast.Module, helpers: object
+) -> None:
+    """Give a function the code that it has in a changed tree, in which `helpers` is ``_mutant``."""
+    loaded_module = importlib.import_module(module)
+    line = min([function.lineno, *(part.lineno for part in function.decorator_list)])
+    code = _code_of(tree, str(loaded_module.__file__), name, line)
     loaded = [
         value
-        for value in _find_functions(vars(module), site.function.split("."))
-        if value.__code__.co_qualname == site.function and value.__code__.co_firstlineno == line
+        for value in _find_functions(vars(loaded_module), name.split("."))
+        if value.__code__.co_qualname == name and value.__code__.co_firstlineno == line
     ]
     if not loaded:
-        raise LookupError(f"{site.module}:{site.function} is not loaded")
+        raise LookupError(f"{module}:{name} is not loaded")
     for value in loaded:
         value.__code__ = code
-        value.__globals__["_mutant"] = _HELPERS
+        value.__globals__["_mutant"] = helpers
 
 
 _HELPERS = Helpers()

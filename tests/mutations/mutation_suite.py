@@ -3,9 +3,10 @@
     python tests/mutations/mutation_suite.py run                       all of them, about half an hour
     python tests/mutations/mutation_suite.py run --only 'discreet.noise.*'
     python tests/mutations/mutation_suite.py run --tenth SEED --seconds 200
-    python tests/mutations/mutation_suite.py run --record docs/mutants.json
+    python tests/mutations/mutation_suite.py run --record docs/mutants.json   counts of topics run in whole
     python tests/mutations/mutation_suite.py table                     the record, as Markdown
     python tests/mutations/mutation_suite.py missing                   lines to add, for sites that lack one
+    python tests/mutations/mutation_suite.py find                      tests that catch what is open, if any
 
 A run ends with 1 if a copy gets past one of its killers, or a killer fails on the code as it is.
 """
@@ -27,6 +28,8 @@ sys.path[:0] = [str(HERE), str(ROOT / "src"), str(ROOT / "tests")]
 
 from mutation_data import Mutant, all_mutants, compare, sites_to_list  # noqa: E402
 from mutation_runs import Runner, with_runner  # noqa: E402
+from mutation_search import FOLDERS, find_killer, read_reached, write_reached  # noqa: E402
+from mutation_sites import Site  # noqa: E402
 
 RECORD = ROOT / "docs" / "mutants.json"
 COLUMNS = ("tried", "killed", "equivalent", "open")
@@ -94,6 +97,14 @@ def counts(mutants: list[Mutant], killed: list[Mutant]) -> dict[str, dict[str, i
     return dict(sorted(table.items()))
 
 
+def merge(record: Path, table: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """The record with what a run has found; topics that it did not run in whole stay as they were."""
+    old = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    whole = {topic: row for topic, row in table.items() if row["killed"] == row["tried"]}
+    kept = {topic: row for topic, row in old.items() if topic in table and topic not in whole}
+    return dict(sorted({**kept, **whole}.items()))
+
+
 def as_markdown(table: dict[str, dict[str, int]]) -> str:
     """The record as a table, with a line for all topics together."""
     lines = [f"| topic | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * len(COLUMNS)}"]
@@ -102,14 +113,30 @@ def as_markdown(table: dict[str, dict[str, int]]) -> str:
     return "\n".join([*lines, f"| **all** | {' | '.join(total)} |"])
 
 
+def find(sites: list[Site], reached: Path, folders: list[str]) -> None:
+    """Print a line for each site, with a test that catches its copy, to be judged by a person."""
+    if not reached.exists():
+        write_reached(sites, reached, folders)
+    tests = read_reached(reached)
+
+    def act(runner: Runner) -> None:
+        for site in sites:
+            sys.stdout.write(f"{site} | {find_killer(runner, site, tests)}\n")
+            sys.stdout.flush()
+
+    with_runner({name for site in sites for name in tests.get(str(site), ())}, act)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 if nothing got past."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["run", "table", "missing"])
+    parser.add_argument("command", choices=["run", "table", "missing", "find"])
     parser.add_argument("--only", default="*", help="sites, as module:function with *")
     parser.add_argument("--tenth", default="", help="a seed that chooses a tenth of them")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--record", type=Path, help="write the counts by topic, as JSON")
+    parser.add_argument("--folders", nargs="*", default=FOLDERS, help="tests to choose from")
+    parser.add_argument("--reached", type=Path, default=Path("reached.jsonl"), help="kept by find")
     options = parser.parse_args(arguments)
     if options.command == "table":
         sys.stdout.write(as_markdown(json.loads(RECORD.read_text("utf-8"))) + "\n")
@@ -119,7 +146,11 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.write("".join(f"{site} | \n" for site in lacking))
         return 0
     names = {m: f"{m.site.module}:{m.site.function}" for m in found}
-    mutants = [m for m in found if m.killers and fnmatchcase(names[m], options.only)]
+    mutants = [m for m in found if fnmatchcase(names[m], options.only)]
+    if options.command == "find":
+        find([*lacking, *(m.site for m in mutants if m.open)], options.reached, options.folders)
+        return 0
+    mutants = [m for m in mutants if m.killers]
     if options.tenth:
         mutants = chosen(mutants, options.tenth)
     suites: list[Suite] = []
@@ -133,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.stdout.write("".join(f"WRONG {line}\n" for line in wrong))
     sys.stdout.write(f"{len(killed)} of {len(mutants)} copies were caught\n")
     if options.record is not None and not wrong:
-        text = json.dumps(counts(found, killed), indent=1)
+        text = json.dumps(merge(options.record, counts(found, killed)), indent=1)
         options.record.write_text(text + "\n", "utf-8")
     return 1 if wrong else 0
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
+from pathlib import Path
 
 import pytest
 from mutation_operators import OPERATORS
-from mutation_sites import find_sites
+from mutation_search import Probes, read_reached
+from mutation_sites import all_sites, find_sites
+
+from discreet.unit import Unit
 
 CODE = {
     "halve-noise": "def f(self, t):\n return t + noise.discrete_laplace(self.scale, t.shape)",
@@ -67,3 +72,31 @@ def test_sites_keep_their_names_when_a_function_grows_or_moves() -> None:
 )
 def test_what_only_looks_alike_is_left_alone(code: str) -> None:
     assert operators_at("", code) == []
+
+
+def test_probes_say_which_sites_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("Unit.rows_per_person", "Unit.length_is_public")
+    sites = [site for site in all_sites() if site.function in names]
+    assert {site.function for site in sites} == set(names)
+    for name in ("rows_per_person", "length_is_public"):
+        function = vars(Unit)[name].fget
+        monkeypatch.setattr(function, "__code__", function.__code__)  # put back afterwards
+    probes = Probes(sites)
+    assert Unit().rows_per_person == 1
+    assert {sites[number].function for number in probes.seen} == {"Unit.rows_per_person"}
+
+
+def test_tests_that_fail_anyway_are_no_candidates(tmp_path: Path) -> None:
+    lines = [
+        ["a.py::test_fast", 0.1, False, ["x", "y"]],
+        ["a.py::test_fast", 0.2, False, ["x"]],
+        ["a.py::test_wrong", 0.1, True, ["x"]],
+    ]
+    path = tmp_path / "reached.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_reached(path)
+    assert {site: list(tests) for site, tests in found.items()} == {
+        "x": ["a.py::test_fast"],
+        "y": ["a.py::test_fast"],
+    }
+    assert found["x"]["a.py::test_fast"] == pytest.approx(0.3)

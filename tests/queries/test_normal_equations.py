@@ -60,6 +60,20 @@ def test_noisy_stats_has_sensitivity_five_under_replace_one() -> None:
     assert apart == 5 * size
 
 
+def test_a_target_beside_a_feature_without_width_moves_from_end_to_end() -> None:
+    """Exact in L2 as well: nothing but y differs between two rows."""
+    schema = dp.Schema(x=dp.Integer(3, 3), y=dp.Integer(-1, 1))
+    query = NormalEquations(["x"], "y", square=False)
+    unit = dp.Unit(dp.REPLACE_ONE)
+    coded = query.coded(schema, unit)
+    rows = [
+        Arrays({"x": np.array([3]), "y": np.array([y])}).totals(coded)[0].astype(object)
+        for y in (-1, 0, 1)
+    ]
+    apart = max(int(((a - b) ** 2).sum()) for a, b in itertools.combinations(rows, 2))
+    assert query.sensitivity(schema, unit).l2_squared == apart
+
+
 @pytest.mark.parametrize("square", [True, False])
 @pytest.mark.parametrize("d", [1, 2, 3, 6])
 def test_squares_cost_nothing(d: int, square: bool) -> None:

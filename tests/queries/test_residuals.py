@@ -137,3 +137,30 @@ def test_wrong_arguments() -> None:
         ClassResiduals("two", "a", [{"a": [1]}], [0], classes=[0]).coded(SCHEMA, dp.Unit())
     with pytest.raises(ValueError, match="steps"):
         NumberResiduals("t", "a", {"a": [0, 1]}, 0, steps=0)
+
+
+ALONE = dp.Schema(one=dp.Categorical("a"), two=dp.Categorical(0, 1), t=dp.Integer(-1, 2))
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, ALONE], ids=["several cells", "one cell"])
+@pytest.mark.parametrize(("target", "ends"), [("two", [0, 1]), ("t", [-1, 2])])
+def test_a_replaced_row_moves_a_residual_from_end_to_end(
+    target: str, ends: list[int], schema: dp.Schema
+) -> None:
+    by = "a" if schema is SCHEMA else "one"
+    table = {by: [0] * len(schema.labels(by))}
+    query: Any = ClassResiduals("two", by, [table], [0], classes=[1])
+    if target == "t":
+        query = NumberResiduals("t", by, table, 2 * SIZE, steps=2 * SIZE)
+    unit = dp.Unit(dp.REPLACE_ONE)
+    other = {"one": "a", **{name: cells[0] for name, cells in CELLS.items()}}
+    first, second = (
+        Arrays({name: [cell] for name, cell in {**other, target: end}.items()})
+        .totals(query.coded(schema, unit))
+        .ravel()
+        .astype(object)
+        for end in ends
+    )
+    stated = query.sensitivity(schema, unit)
+    assert stated.l1 == abs(first - second).sum()
+    assert stated.l2_squared == ((first - second) ** 2).sum()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from fractions import Fraction
 from typing import Any
@@ -276,4 +275,4 @@ def test_score_sensitivity_is_exact(q: str, groups: bool, most: int) -> None:
     assert query.rank_sensitivity(value, POINTS, dp.Unit(dp.REPLACE_ONE, "id", most)) == replaced
     if most == 1 and not groups:
         assert query.rank_sensitivity(value, POINTS, dp.Unit(dp.REPLACE_ONE)) == single
-    assert math.isqrt(query.sensitivity(POINTS, add).l2_squared) == added
+    assert query.sensitivity(POINTS, add) == Sensitivity(added, added**2)

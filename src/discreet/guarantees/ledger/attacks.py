@@ -20,6 +20,7 @@ from discreet.ledger.filters import Filter, RenyiFilter, new_filter
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Count, Histogram, Mean, Quantile, Query, Variance
 from discreet.schema import Integer, Real, Schema
+from discreet.selection import Selection
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
 
@@ -165,6 +166,14 @@ def charged_before_read() -> Iterator[Part]:
             return [open_door.release(Mean("x"), PureDP(1)) for _ in range(2)]
 
     yield order_of_charge_and_read(prepaid, columns, title="a prepaid plan")
+
+    def select(rows: WatchedRows, pay: Callable[[], None]) -> Any:
+        data = PrivateDataset(rows, SCHEMA, ledger=_WatchedLedger(pay))
+        event = data.plan(Mean("x"), PureDP(1)).event
+        best = Selection(((event,),), (1,), Fraction(1), _HALF)
+        return data.select(best, lambda _, doors: (0.0, doors[0].release(Mean("x"), PureDP(1))))
+
+    yield order_of_charge_and_read(select, columns, title="the best of several runs")
     rows = WatchedRows(columns)
     data = PrivateDataset(rows, SCHEMA, ledger=Ledger(limit=PureDP(1)))
     data.plan(Mean("x"), PureDP("1/2"))
