@@ -163,9 +163,9 @@ def main() -> int:
         print(f"{name}: plain {1000 * plain:.2f} ms")
         for kind, seconds in times.items():
             share = plain / seconds
-            below = bar is not None and kind == "fast" and share < bar
+            below = bar is not None and kind == "exact" and share < bar
             failed += below
-            wanted = f", bar {bar}" if bar is not None and kind == "fast" else ""
+            wanted = f", bar {bar}" if bar is not None and kind == "exact" else ""
             print(
                 f"  {kind}: {1000 * seconds:.2f} ms, {share:.2f} of plain{wanted}{' MISSED' * below}"
             )
