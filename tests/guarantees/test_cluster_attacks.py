@@ -38,7 +38,7 @@ def lloyd_round(relation: dp.Relation, delta: float) -> tuple[Any, Any]:
 def test_a_round_of_k_means(relation: dp.Relation, delta: float) -> None:
     query, budget = lloyd_round(relation, delta)
     assert not caught(fits.case("as it is", query, budget, relation))
-    distribution = weakened(fits.law_of(query, budget, dp.Unit(relation)), 3)
+    distribution = weakened(fits.noise_of(query, budget, dp.Unit(relation)), 3)
     assert caught(
         fits.case("a third of the noise", query, budget, relation, distribution=distribution)
     )
@@ -70,7 +70,7 @@ def test_blocks() -> None:
 def test_components(delta: float) -> None:
     model = PCA(1, epsilon=2.0, delta=delta, schema=fits.SCHEMA)
     query, budget = model._query(fits.facts(dp.ADD_REMOVE)), model._how()
-    distribution = weakened(fits.law_of(query, budget, dp.Unit()), 2)
+    distribution = weakened(fits.noise_of(query, budget, dp.Unit()), 2)
     assert caught(
         fits.case("half of the noise", query, budget, dp.ADD_REMOVE, distribution=distribution)
     )
@@ -78,7 +78,7 @@ def test_components(delta: float) -> None:
 
 def test_scaling() -> None:
     query = StandardScaler(epsilon=2.0, schema=fits.SCHEMA)._query(fits.facts(dp.ADD_REMOVE))
-    distribution = weakened(fits.law_of(query, dp.PureDP(2), dp.Unit()), 2)
+    distribution = weakened(fits.noise_of(query, dp.PureDP(2), dp.Unit()), 2)
     assert caught(
         fits.case(
             "half of the noise", query, dp.PureDP(2), dp.ADD_REMOVE, distribution=distribution

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet import noise, testing
-from discreet.audit import Case, LaplaceLaw, audit
+from discreet.audit import Case, LaplaceLoss, audit
 from discreet.cli import main
 from discreet.guarantees import all_attacks, all_claims
 from discreet.guarantees.findings import Finding, find, is_vacuous, render_page
@@ -95,30 +95,30 @@ def test_the_law_of_the_loss_is_that_of_the_slow_obvious_one(shifts, scale):
     p, q = np.ones(1), np.ones(1)
     for shifted in mass[1:]:
         p, q = np.outer(p, mass[0]).ravel(), np.outer(q, shifted).ravel()
-    law = LaplaceLaw(scale, shifts)
-    for epsilon in np.linspace(0.1, 0.9, 5) * law.largest:
+    losses = LaplaceLoss(scale, shifts)
+    for epsilon in np.linspace(0.1, 0.9, 5) * losses.largest:
         delta = np.maximum(p - np.exp(epsilon) * q, 0).sum()
-        low, high = (law._tails(up).delta(np.array([epsilon]))[0] for up in (False, True))
+        low, high = (losses._tails(up).delta(np.array([epsilon]))[0] for up in (False, True))
         assert low - 1e-9 <= delta <= high + 1e-9
         assert high - low < 0.01
-    assert law.largest == pytest.approx(sum(shifts) / scale)
+    assert losses.largest == pytest.approx(sum(shifts) / scale)
 
 
 @pytest.mark.parametrize(("factor", "caught"), [(1.0, False), (0.75, True)])
 def test_draws_are_compared_with_the_curve_of_their_law(factor, caught):
     here, there = np.zeros(4, np.int64), np.full(4, 1000)
-    law = LaplaceLaw.between(4000, here, there)
+    losses = LaplaceLoss.between(4000, here, there)
 
     def ratio(centre, trials):
         drawn = centre + noise.discrete_laplace(int(4000 * factor), (trials, 4))
         return (abs(drawn - there) - abs(drawn - here)).sum(axis=1)
 
     with testing.fixed_noise(2):
-        result = audit(ratio, (here, there), law.curve, trials=40_000)
+        result = audit(ratio, (here, there), losses.curve, trials=40_000)
     assert result.is_violated is caught
-    assert result.floor > 0.7 * law.curve.mu
-    assert law.compare(dp.PureDP(1), "x").verdict == "consistent"
-    assert law.compare(dp.PureDP("0.99"), "x").verdict == "violated"
+    assert result.floor > 0.7 * losses.curve.mu
+    assert losses.compare(dp.PureDP(1), "x").verdict == "consistent"
+    assert losses.compare(dp.PureDP("0.99"), "x").verdict == "violated"
 
 
 def test_one_claim_is_explained(capsys):

@@ -35,8 +35,8 @@ def test_weights_come_as_near_as_logistic_loss_lets_them() -> None:
     slope = 0.5 * (1 / 3) ** 0.5  # of a row scaled down to the default norm
     assert moved == pytest.approx(slope / asked.alpha, abs=4 * spread / 3000**0.5)
     assert moved > 4 * spread / 3000**0.5  # or nothing would be seen at all
-    law = attacks.weights_law(1)  # for the row as it is scaled down, not for one of norm 1
-    assert moved / spread == pytest.approx(law.largest / 2**0.5, abs=5 / 3000**0.5)
+    losses = attacks.weights_losses(1)  # for the row as it is scaled down, not for one of norm 1
+    assert moved / spread == pytest.approx(losses.largest / 2**0.5, abs=5 / 3000**0.5)
 
 
 def test_true_labels_in_masks_are_found_in_the_output_too(monkeypatch: Any) -> None:

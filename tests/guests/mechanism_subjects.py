@@ -59,20 +59,32 @@ def additive() -> Iterator[Subject]:
         moved = Sensitivity(int(np.abs(move).sum()), int((move**2).sum()))
         pairs = [(np.zeros_like(move), move)]
         for mechanism in testing.MECHANISMS:
-            law = mechanism.distribution(moved)
+            distribution = mechanism.distribution(moved)
             stated = vars(mechanism.measure)
             pair = [(float(stated["epsilon"]), float(stated["delta"]))] if "delta" in stated else []
-            claims = claims_of(law.event(moved), *pair)
+            claims = claims_of(distribution.event(moved), *pair)
             yield Subject(
-                f"{mechanism!r} on {len(move)}", noised(law), pairs, claims, RUNS, of=mechanism
+                f"{mechanism!r} on {len(move)}",
+                noised(distribution),
+                pairs,
+                claims,
+                RUNS,
+                of=mechanism,
             )
-        for law in testing.DISTRIBUTIONS:
-            if isinstance(law, mechanisms.NoNoise):
+        for distribution in testing.DISTRIBUTIONS:
+            if isinstance(distribution, mechanisms.NoNoise):
                 continue  # it claims nothing where anybody moves anything
-            if isinstance(law, mechanisms.StaircaseDistribution) and len(move) > 1:
+            if isinstance(distribution, mechanisms.StaircaseDistribution) and len(move) > 1:
                 continue  # for one integer only, and it says so
-            claims = claims_of(law.event(moved))
-            yield Subject(f"{law!r} on {len(move)}", noised(law), pairs, claims, RUNS, of=law)
+            claims = claims_of(distribution.event(moved))
+            yield Subject(
+                f"{distribution!r} on {len(move)}",
+                noised(distribution),
+                pairs,
+                claims,
+                RUNS,
+                of=distribution,
+            )
 
 
 def local_values(mechanism: LocalMechanism) -> list[tuple[float, float]]:

@@ -20,10 +20,12 @@ def listen() -> Iterator[list[Any]]:
     """
     heard: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        for kind in {type(law) for law in testing.DISTRIBUTIONS} - {mechanisms.NoNoise}:
+        for kind in {type(distribution) for distribution in testing.DISTRIBUTIONS} - {
+            mechanisms.NoNoise
+        }:
 
-            def run(law: Any, totals: Any, honest: Any = kind.run) -> Any:
-                noised = honest(law, totals)
+            def run(distribution: Any, totals: Any, honest: Any = kind.run) -> Any:
+                noised = honest(distribution, totals)
                 heard.append(np.asarray(noised).ravel())
                 return noised
 

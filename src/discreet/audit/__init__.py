@@ -11,7 +11,7 @@ from discreet.audit.answers import Answers, neighbouring_answers
 from discreet.audit.auditor import audit
 from discreet.audit.bounds import TwoOutcomes, clopper_pearson, epsilon_floor, rho_floor
 from discreet.audit.exact import cells, exact, gaussian_cells, hockey_stick, statement
-from discreet.audit.law import GaussianLaw, LaplaceLaw
+from discreet.audit.losses import GaussianLoss, LaplaceLoss
 from discreet.audit.one_run import Guesses, OneRunAudit, audit_in_one_run, guess
 from discreet.audit.pairs import Neighbours, Pairs, neighbouring, through_the_door
 from discreet.audit.probes import (
@@ -30,9 +30,9 @@ __all__ = [
     "Attack",
     "AuditResult",
     "Case",
-    "GaussianLaw",
+    "GaussianLoss",
     "Guesses",
-    "LaplaceLaw",
+    "LaplaceLoss",
     "Neighbours",
     "OneRunAudit",
     "Pairs",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.audit.auditor import audit
-from discreet.audit.law import Law
+from discreet.audit.losses import LossDistribution
 from discreet.audit.results import AuditResult
 from discreet.measures import Measure, PureDP
 
@@ -22,9 +22,9 @@ class Case:
     ----------
     options : dict
         Those of `audit`: score, rounding, reuse, fork.
-    law : Law, optional
-        The exact law of what comes out for these neighbours. Then the law itself is compared with the
-        claim, and the runs with the law's trade-off curve.
+    losses : LossDistribution, optional
+        The exact distribution of the loss for these neighbours. Then it is compared with the claim, and the
+        runs with its trade-off curve.
     reason : str
         Why the floor must stay below half of the claim, for the page; nothing if it needn't.
     """
@@ -35,7 +35,7 @@ class Case:
     claim: Measure | float
     trials: int = 100_000
     options: dict[str, Any] = field(default_factory=dict)
-    law: Law | None = None
+    losses: LossDistribution | None = None
     reason: str = ""
 
     @property
@@ -43,16 +43,16 @@ class Case:
         """The claim, as a measure."""
         return self.claim if isinstance(self.claim, Measure) else PureDP(self.claim)
 
-    def compare_law(self) -> AuditResult | None:
-        """The law against the claim, if there is one."""
-        if self.law is None:
+    def compare_losses(self) -> AuditResult | None:
+        """The distribution against the claim, if there is one."""
+        if self.losses is None:
             return None
-        return self.law.compare(self.measure, f"{self.title}: its law")
+        return self.losses.compare(self.measure, f"{self.title}: its exact distribution")
 
     def run(self, confidence: float, effort: float = 1.0) -> AuditResult:
         """Run the audit; `effort` multiplies the number of runs."""
         trials = max(40, int(self.trials * effort))
-        claim = self.claim if self.law is None else self.law.curve
+        claim = self.claim if self.losses is None else self.losses.curve
         return audit(
             self.mechanism,
             self.neighbours,
@@ -111,8 +111,8 @@ def run_attack(
     tests = max(1, sum(isinstance(part, Case) for part in parts))
     for part in parts:
         if isinstance(part, Case):
-            if (law := part.compare_law()) is not None:
-                yield law
+            if (losses := part.compare_losses()) is not None:
+                yield losses
             yield part.run(1 - (1 - confidence) / tests, effort)
         else:
             yield part

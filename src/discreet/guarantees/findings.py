@@ -35,7 +35,7 @@ class Finding:
     kind : "drawn", "exact" or "fact"
         Runs of a mechanism; its distribution, computed; something that is true or not.
     claimed, floor : float
-        The number that is claimed, or the stricter one of the exact law, and what the attack reached.
+        The number that is claimed, or the stricter one of the exact loss, and what the attack reached.
     unit : str
         What the number is: ε, μ, ρ.
     verdict : str
@@ -96,8 +96,8 @@ def find(
         if not isinstance(part, Case):
             found.append(_finding(entry, part, None, ""))
             continue
-        if (law := part.compare_law()) is not None:
-            found.append(_finding(entry, law, None, ""))
+        if (losses := part.compare_losses()) is not None:
+            found.append(_finding(entry, losses, None, ""))
         result = part.run(each, effort)
         wanted = power and entry.status != "refuted"
         reached = measure_power(part, each, effort) if wanted else None
@@ -161,7 +161,7 @@ def _number(value: float) -> str:
 
 def _power_in_words(finding: Finding) -> str:
     if finding.power is None:
-        return "by law" if finding.kind == "exact" else ""
+        return "exactly" if finding.kind == "exact" else ""
     return f"noise × {finding.power:g}" if finding.power else "none tried"
 
 
@@ -244,8 +244,8 @@ discreet audit all --explain --markdown --from docs/audits.jsonl > docs/audits.m
 ```"""
 
 _CASES = """\
-Runs of mechanisms of standing claims. Where the exact law of a case is known, it is compared with the law's
-trade-off curve, which is stricter than the claim; the law itself is compared with the claim without chance.
+Runs of mechanisms of standing claims. Where the exact loss is known, runs are compared with
+its trade-off curve, which is stricter than the claim; itself it is compared with the claim without chance.
 *Caught* is the smallest weakening that the case calls violated: all noise of the toolkit multiplied by the
 factor, while everything that is stated and charged stays right. A floor below half needs a reason."""
 

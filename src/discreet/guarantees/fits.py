@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet import accounting
 from discreet.audit.exact import statement
-from discreet.audit.law import GaussianLaw, LaplaceLaw, Law
+from discreet.audit.losses import GaussianLoss, LaplaceLoss, LossDistribution
 from discreet.audit.registry import Case, Part
 from discreet.columns import Real
 from discreet.dataset import PrivateDataset
@@ -67,7 +67,7 @@ def totals(query: Additive, unit: Unit, rows: Rows) -> Integers:
     )
 
 
-def law_of(query: Additive, budget: Measure | Mechanism, unit: Unit) -> Distribution:
+def noise_of(query: Additive, budget: Measure | Mechanism, unit: Unit) -> Distribution:
     """The noise that a query gets."""
     moved = query.sensitivity(SCHEMA, unit)
     mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, moved)
@@ -100,12 +100,14 @@ def likelihood(
     return lambda found: np.asarray((found - there) / float(distribution.sigma) @ step)
 
 
-def loss_law(distribution: Distribution, here: Integers, there: Integers) -> Law | None:
-    """The exact law of the loss where noise of this distribution is added to either vector."""
+def exact_losses(
+    distribution: Distribution, here: Integers, there: Integers
+) -> LossDistribution | None:
+    """The exact distribution of the loss where noise of this distribution is added to either vector."""
     if isinstance(distribution, LaplaceDistribution):
-        return LaplaceLaw.between(float(distribution.scale), here, there)
+        return LaplaceLoss.between(float(distribution.scale), here, there)
     if isinstance(distribution, GaussianDistribution):
-        return GaussianLaw.between(float(distribution.sigma), here, there)
+        return GaussianLoss.between(float(distribution.sigma), here, there)
     return None
 
 
@@ -120,7 +122,7 @@ def case(
 ) -> Case:
     """One answer of a plan against its share of the budget; another `distribution` weakens its noise."""
     unit = Unit(relation)
-    chosen = law_of(query, budget, unit) if distribution is None else distribution
+    chosen = noise_of(query, budget, unit) if distribution is None else distribution
     first, second = pair(relation)
     here, there = totals(query, unit, first), totals(query, unit, second)
     # noise is independent by coordinate: those that no person moves say nothing
@@ -136,7 +138,7 @@ def case(
         claim,
         trials,
         options,
-        loss_law(law_of(query, budget, unit), here, there),
+        exact_losses(noise_of(query, budget, unit), here, there),
     )
 
 
@@ -165,12 +167,12 @@ def fit_case(
     target: str | None = None,
     told: slice = slice(None),
     trials: int = 800,
-    law: Law | None = None,
+    losses: LossDistribution | None = None,
 ) -> Case:
     """What fits really learn about one row, or none: some of their answers, as one row of numbers.
 
     Each run is a whole fit: what it plans is paid for, and what it learns comes through the door. Only the
-    ledger is written once for all runs. The `law` of a single answer that is a sum is known without help.
+    ledger is written once for all runs. The losses of a single answer that is a sum is known without help.
     A few hundred runs show most where its curve has a μ of about 2: a smaller one drowns in chance, and with
     a larger one the runs on both sides are told apart so well that half the noise looks like all of it.
     """
@@ -194,15 +196,15 @@ def fit_case(
     title = f"{type(model).__name__}, what fits are told"
     known = open_input(model, PrivateDataset(none, schema, unit=PUBLIC), None, None, target).facts
     asked = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None).queries[told]
-    if law is None and len(asked) == 1:
-        law = answer_law(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
-    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law)
+    if losses is None and len(asked) == 1:
+        losses = answer_losses(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, losses)
 
 
-def answer_law(
+def answer_losses(
     query: Any, budget: Measure, schema: Schema, one: Any, other: Any, unit: Unit
-) -> Law | None:
-    """The exact law of the answer to one query about two tables; None if it is not a noised sum."""
+) -> LossDistribution | None:
+    """The exact distribution of the answer to one query about two tables; None if it is not a noised sum."""
     if isinstance(query, Joint):
         parts, weights = query.parts(schema, unit), query.weights(schema, unit)
     elif isinstance(query, Additive):
@@ -219,7 +221,7 @@ def answer_law(
         )
         for rows in (one, other)
     )
-    return loss_law(mechanism_for(budget, moved).distribution(moved), here, there)
+    return exact_losses(mechanism_for(budget, moved).distribution(moved), here, there)
 
 
 def flatten(found: Any) -> Floats:

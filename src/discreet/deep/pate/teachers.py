@@ -201,8 +201,8 @@ class Teachers(Step):
     Privacy
     -------
     One person reaches `changed_teachers` teachers, whose votes may become anything; all other votes are
-    as they were, in law. What comes out is what `aggregation` releases. With public rows the counts of
-    votes come out, too. Proof page: ``docs/proofs/pate.md``.
+    as they were, in distribution. What comes out is what `aggregation` releases. With public rows the
+    counts of votes come out, too. Proof page: ``docs/proofs/pate.md``.
     """
 
     columns: tuple[str, ...]

@@ -13,7 +13,7 @@ from discreet import accounting
 from discreet.audit.exact import cells, exact
 from discreet.audit.probes import sensitivity_exceeded
 from discreet.audit.registry import Case, Part, attack
-from discreet.guarantees.fits import loss_law
+from discreet.guarantees.fits import exact_losses
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.measures import GaussianDP, PureDP
 from discreet.mechanisms import Bernstein, Gaussian, Laplace, PriestleyChao, sensitivity_sampler
@@ -32,25 +32,29 @@ def bernstein() -> Iterator[Part]:
         here = np.zeros((degree + 1) ** dimension, np.int64)
         there = here + 256
         noise = mechanism.noise.distribution(sensitivity)
-        run, law = (
+        run, losses = (
             told_apart(mechanism.distribution(sensitivity), here, there),
-            loss_law(noise, here, there),
+            exact_losses(noise, here, there),
         )
         title = f"all nodes, degree {degree}, dimension {dimension}"
-        yield Case(title, run, (here, there), claim, 100_000, law=law)
+        yield Case(title, run, (here, there), claim, 100_000, losses=losses)
         gaussian = Bernstein(Gaussian(rho="1/2"), degree, dimension, resolution=2**10)
         run = told_apart(gaussian.distribution(sensitivity), here, there)
         yield Case(f"{title}, Gaussian noise", run, (here, there), GaussianDP(1), 40_000)
     mechanism = Bernstein(Laplace(2), 3, resolution=2**10)
-    words = "made from the noised values, whose exact law is attacked beside it: it says less"
+    words = (
+        "made from the noised values, whose exact distribution is attacked beside it: it says less"
+    )
     yield Case("its polynomial", _released(mechanism), (0.0, 0.25), 2.0, 6_000, reason=words)
     regression = Bernstein(Laplace(2), 8)
     nodes = regression.nodes[:, 0]
     moved = REGRESSION.sensitivity(nodes)
     claim = accounting.cost(regression.event(moved), PureDP)
     low, high = REGRESSION.contributions([0.5, 0.5], [-1.0, 1.0], nodes)
-    law = loss_law(regression.noise.distribution(moved), low, high)
-    yield Case("a regression of one row", fitted(regression), (-1.0, 1.0), claim, 4_000, law=law)
+    losses = exact_losses(regression.noise.distribution(moved), low, high)
+    yield Case(
+        "a regression of one row", fitted(regression), (-1.0, 1.0), claim, 4_000, losses=losses
+    )
 
 
 def _released(mechanism: Bernstein) -> Callable[[float], Any]:

@@ -19,10 +19,10 @@ from discreet.guarantees.fits import (
     Rows,
     add_noise,
     case,
+    exact_losses,
     facts,
     fit_case,
     likelihood,
-    loss_law,
     pair,
     whole_plan,
 )
@@ -94,8 +94,8 @@ def blocks_case(
     )
     options = {"score": likelihood(chosen, read(first), read(second))}
     title = f"{blocks} blocks, {budget!r}, {relation.value}"
-    law = loss_law(stated, read(first), read(second))
-    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options, law)
+    losses = exact_losses(stated, read(first), read(second))
+    return Case(title, add_noise(chosen, read), (first, second), claim, trials, options, losses)
 
 
 @attack("k-means-blocks")
@@ -108,5 +108,5 @@ def k_means_blocks() -> Iterator[Part]:
     single = KMeans(1, method="sample_aggregate", epsilon=12.0, random_state=0)
     step = single._plan(facts(ADD_REMOVE), None).recipe
     read = block_sums(step.starts, step.blocks)
-    law = loss_law(step.distribution, *(read(rows) for rows in pair(ADD_REMOVE)))
-    yield fit_case(single, PureDP(12), SCHEMA, ROW, trials=600, law=law)
+    losses = exact_losses(step.distribution, *(read(rows) for rows in pair(ADD_REMOVE)))
+    yield fit_case(single, PureDP(12), SCHEMA, ROW, trials=600, losses=losses)

@@ -23,11 +23,11 @@ from discreet.guarantees.fits import (
     Listener,
     add_noise,
     case,
+    exact_losses,
     facts,
     fit_case,
     flatten,
     likelihood,
-    loss_law,
     whole_plan,
 )
 from discreet.ledger import Ledger
@@ -91,7 +91,9 @@ def directions_case(relation: Relation, trials: int = 40_000) -> Case:
 
 
 #: Why attacks on drawn directions stay below the claim.
-AXIS = "the loss is largest in rare directions: the exact law of the angles stands beside it"
+AXIS = (
+    "the loss is largest in rare directions: the exact distribution of the angles stands beside it"
+)
 
 
 def steps_case(relation: Relation, trials: int = 2000, epsilon: int = 6) -> Case:
@@ -138,9 +140,9 @@ def squares_case(
         return made.squares(codes, np.eye(2))
 
     options = {"score": likelihood(chosen, read(first), read(second))}
-    title, law = f"squares, {relation.value}", loss_law(stated, read(first), read(second))
+    title, losses = f"squares, {relation.value}", exact_losses(stated, read(first), read(second))
     run = add_noise(chosen, read)
-    return Case(title, run, (first, second), PureDP(EPSILON), trials, options, law)
+    return Case(title, run, (first, second), PureDP(EPSILON), trials, options, losses)
 
 
 def told_case(trials: int = 600, epsilon: int = 8) -> Case:

@@ -21,7 +21,7 @@ from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.events import KeyThreshold, Repeat
 from discreet.guarantees.discovery.attacks_bounds import at_the_threshold
-from discreet.guarantees.fits import loss_law
+from discreet.guarantees.fits import exact_losses
 from discreet.guarantees.queries.attacks import UNITS, Floats, Integers, told_apart
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, PureDP
@@ -91,7 +91,7 @@ def discovered_keys() -> Iterator[Part]:
             yield exact(p, q, ApproxDP(1, delta), title=f"{what}, {unit}: its distribution")
     asked = KeyCounts("town", delta="1/50")
     tables = (_towns([["here"]] * 6), _towns([["here"]] * 6 + [["nowhere"]]))
-    words = "what tells them apart has a probability below δ, as it should; its law stands above"
+    words = "what tells them apart has a probability below δ, as it should; its distribution stands above"
     claim = ApproxDP(1, "1/50")
     yield Case("through the door", _keys_told(asked), tables, claim, 1_500, reason=words)
     tables = (_towns([["here"]] * 12), _towns([["here"]] * 13))
@@ -148,8 +148,8 @@ def private_bounds() -> Iterator[Part]:
         yield sensitivity_exceeded(lambda v: v, pairs, bound.l1, title=f"its counts, {unit}")
         here, there = max(pairs, key=lambda pair: int(np.abs(pair[0] - pair[1]).sum()))
         noise = Laplace(1).distribution(bound)
-        run, law = told_apart(noise, here, there), loss_law(noise, here, there)
-        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 60_000, law=law)
+        run, losses = told_apart(noise, here, there), exact_losses(noise, here, there)
+        yield Case(f"Laplace noise, {unit}", run, (here, there), 1.0, 60_000, losses=losses)
     # as many rows as may still be noise, and one more: that one decides whether they count
     noise = Laplace(2).distribution(query.sensitivity(OPEN, UNITS[0]))
     groups = query.coded(OPEN, UNITS[0]).groups

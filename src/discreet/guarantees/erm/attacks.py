@@ -15,11 +15,11 @@ from scipy.special import ndtr
 
 from discreet import events
 from discreet.audit.exact import exact, statement
-from discreet.audit.law import Law
+from discreet.audit.losses import LossDistribution
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.guarantees.erm.attacks_batches import Batch, Table, runs, table
-from discreet.guarantees.fits import loss_law
+from discreet.guarantees.fits import exact_losses
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.erm.features import ONE
@@ -279,12 +279,12 @@ def case(
     pair = pairs(loss, unit)
     plan = METHODS[method](task_of(loss, unit, measure, pair[0].x.shape[1], alpha))
     title = f"{method}, {name}, {measure!r}, {unit}"
-    law = minimum_law(plan, pair) if isinstance(plan, OutputPerturbation) else None
-    return Case(title, runs(plan, weaken), pair, measure, trials, law=law)
+    losses = minimum_losses(plan, pair) if isinstance(plan, OutputPerturbation) else None
+    return Case(title, runs(plan, weaken), pair, measure, trials, losses=losses)
 
 
-def minimum_law(plan: OutputPerturbation, pair: tuple[Table, Table]) -> Law | None:
-    """The exact law of the noise on the minimisers of two tables."""
+def minimum_losses(plan: OutputPerturbation, pair: tuple[Table, Table]) -> LossDistribution | None:
+    """The exact distribution of the noise on the minimisers of two tables."""
     start = np.zeros((1, plan.task.loss.outputs, plan.task.width))
     here, there = (
         np.rint(
@@ -292,7 +292,7 @@ def minimum_law(plan: OutputPerturbation, pair: tuple[Table, Table]) -> Law | No
         )
         for rows in pair
     )
-    return loss_law(plan.distribution, here.astype(np.int64), there.astype(np.int64))
+    return exact_losses(plan.distribution, here.astype(np.int64), there.astype(np.int64))
 
 
 def steep_case(

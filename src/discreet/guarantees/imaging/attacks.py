@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from discreet.accounting import satisfies
 from discreet.audit.exact import statement
-from discreet.audit.law import Law
+from discreet.audit.losses import LossDistribution
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Real
-from discreet.guarantees.fits import loss_law
+from discreet.guarantees.fits import exact_losses
 from discreet.measures import PureDP
 from discreet.publish.imaging import ImageMask, MaskedImages
 from discreet.publish.imaging.mask import LEVELS
@@ -74,13 +74,13 @@ def likelier(mask: ImageMask, pair: tuple[Floats, Floats]) -> Callable[[Floats],
     return score
 
 
-def coefficient_law(mask: ImageMask, pair: tuple[Floats, Floats]) -> Law | None:
-    """The exact law of the noised integers that masks of two images are made from."""
+def coefficient_losses(mask: ImageMask, pair: tuple[Floats, Floats]) -> LossDistribution | None:
+    """The exact distribution of the noised integers that masks of two images are made from."""
     moved = (pair[0] - pair[1]).astype(np.int64) * LEVELS
     if mask.transform is not None:
         padding = mask.transform.dense.shape[1] - len(moved)
         moved = mask.transform.dense @ np.pad(moved, ((0, padding), (0, 0)))
-    return loss_law(mask.distribution, moved, np.zeros_like(moved))
+    return exact_losses(mask.distribution, moved, np.zeros_like(moved))
 
 
 def image_masks() -> tuple[ImageMask, ...]:
@@ -147,7 +147,7 @@ def masked_image() -> Iterator[Part]:
             mask.measure,
             20_000,
             options,
-            law=coefficient_law(mask, pair),
+            losses=coefficient_losses(mask, pair),
         )
     odd: Any = np.full((2, 3), math.nan), np.array([[0.5, 0.5, 0.5], [0.5, 0.5, math.inf]])
     words = "a pixel that is no number is taken for the middle, which is half as far from the ends"

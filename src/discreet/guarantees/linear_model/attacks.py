@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
 from discreet.events import Exponential, Repeat
-from discreet.guarantees.fits import fit_case, loss_law
+from discreet.guarantees.fits import exact_losses, fit_case
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
@@ -48,9 +48,7 @@ SCHEMA = Schema(x=Real(-1, 1), z=Real(0, 4), y=Real(-2, 2), c=Categorical("a", "
 PLANE = Schema(x=Real(0, 1), z=Real(0, 1))
 UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
 #: Why attacks on coefficients stay below the claim.
-MADE = (
-    "made from the noised equations, whose exact law is attacked beside it: what is made says less"
-)
+MADE = "made from the noised equations, whose distribution is attacked beside it: what is made says less"
 
 
 def table(*rows: tuple[float, float, float, str]) -> dict[str, Any]:
@@ -73,7 +71,7 @@ def totals(query: NormalEquations, rows: Any, unit: Unit) -> Integers:
     return open_engine(rows, SCHEMA, unit).totals(query.coded(SCHEMA, unit)).ravel()
 
 
-def law_of(query: NormalEquations, measure: Measure, unit: Unit, share: Fraction) -> Distribution:
+def noise_of(query: NormalEquations, measure: Measure, unit: Unit, share: Fraction) -> Distribution:
     """The noise of a release, its sensitivity taken as this share of the right one."""
     right = query.sensitivity(SCHEMA, unit)
     taken = type(right)(int(right.l1 * share), int(right.l2_squared * share**2))
@@ -85,9 +83,9 @@ def on_equations(
 ) -> Case:
     """The likelihood ratio of the noised vector: all that any attacker can use of it."""
     pair = tuple(totals(query, rows, unit) for rows in neighbours(unit))
-    run = told_apart(law_of(query, measure, unit, share), *pair)
-    law = loss_law(law_of(query, measure, unit, Fraction(1)), *pair)
-    return Case(f"{query!r}, {unit}", run, pair, measure, 100_000, law=law)
+    run = told_apart(noise_of(query, measure, unit, share), *pair)
+    losses = exact_losses(noise_of(query, measure, unit, Fraction(1)), *pair)
+    return Case(f"{query!r}, {unit}", run, pair, measure, 100_000, losses=losses)
 
 
 def made_of(
@@ -95,7 +93,7 @@ def made_of(
 ) -> Mechanism:
     """What is made from each noised matrix."""
     unit = UNITS[0]
-    distribution = law_of(query, measure, unit, Fraction(1))
+    distribution = noise_of(query, measure, unit, Fraction(1))
 
     def mechanism(rows: Any, trials: int) -> Floats:
         noised = distribution.run(np.tile(totals(query, rows, unit), (trials, 1)))

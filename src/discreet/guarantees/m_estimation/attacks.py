@@ -62,7 +62,7 @@ def totals(query: Additive, target: str, relation: Relation, rows: Table) -> Int
     return Arrays(rows).totals(query.coded(SCHEMAS[target], Unit(relation))).ravel()
 
 
-def law_of(query: Additive, budget: Measure, target: str, relation: Relation) -> Distribution:
+def noise_of(query: Additive, budget: Measure, target: str, relation: Relation) -> Distribution:
     """The noise that it gets."""
     moved = query.sensitivity(SCHEMAS[target], Unit(relation))
     mechanism = mechanism_for(budget, moved)
@@ -74,7 +74,7 @@ def case(target: str, relation: Relation, delta: float, trials: int = 20_000) ->
     """The noised cells against what is charged for them."""
     estimator = model(target, epsilon=2, delta=delta)
     query, budget = estimator._plan(facts(target, relation), None).queries[0], estimator._measure()
-    distribution = law_of(query, budget, target, relation)
+    distribution = noise_of(query, budget, target, relation)
     first, second = pair(relation)
     here, there = (totals(query, target, relation, rows) for rows in (first, second))
     moved = np.flatnonzero(here != there)

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from discreet.accounting import satisfies
 from discreet.audit.exact import statement
-from discreet.audit.law import Law
+from discreet.audit.losses import LossDistribution
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Real
-from discreet.guarantees.erm.attacks import minimum_law
+from discreet.guarantees.erm.attacks import minimum_losses
 from discreet.guarantees.erm.attacks_batches import table as erm_table
 from discreet.measures import ApproxDP, PureDP
 from discreet.models.erm.features import ONE
@@ -65,13 +65,13 @@ def weights(epsilon: int) -> Callable[..., Floats]:
     return run
 
 
-def weights_law(epsilon: int) -> Law | None:
-    """The exact law of these weights for one row, or none."""
+def weights_losses(epsilon: int) -> LossDistribution | None:
+    """The exact distribution of these weights for one row, or none."""
     asked = estimator(epsilon=epsilon)
     step = asked._model()._step(plan_facts(asked, None, 1, None))
     feature = float(step.features.matrix(np.array([[2**20]]))[0, 0]) / ONE  # scaled to the norm
     assert isinstance(step._perturbation, OutputPerturbation)
-    return minimum_law(step._perturbation, (erm_table([]), erm_table([(feature, 0.0)])))
+    return minimum_losses(step._perturbation, (erm_table([]), erm_table([(feature, 0.0)])))
 
 
 def costs() -> Iterator[AuditResult]:
@@ -118,7 +118,7 @@ def masked_data() -> Iterator[Part]:
     yield from costs()
     pair: Any = np.zeros((0, 2), np.int64), np.array([[2**20, 0]])
     yield Case(
-        "weights of one row or none, ε = 4", weights(4), pair, 4.0, 3_000, law=weights_law(4)
+        "weights of one row or none, ε = 4", weights(4), pair, 4.0, 3_000, losses=weights_losses(4)
     )
     few = [(0.5, 1), (-0.5, 0)] * 8
     pair = table(*few), table((0.5, 0), *few[1:])

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.audit.law import Law
+from discreet.audit.losses import LossDistribution
 from discreet.audit.registry import Case, Part, attack
 from discreet.dataset import PrivateDataset
-from discreet.guarantees.fits import answer_law
+from discreet.guarantees.fits import answer_losses
 from discreet.ledger import Ledger
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.naive_bayes import CategoricalNB, GaussianNB, MixedNB
@@ -133,8 +133,8 @@ def fitted(kind: type, columns: tuple[str, ...], epsilon: float) -> Callable[...
     return mechanism
 
 
-def fitted_law(columns: tuple[str, ...], budget: Measure, rows: Rows) -> Law | None:
-    """The exact law of the vector that models of these rows, or none, are made from."""
+def fitted_losses(columns: tuple[str, ...], budget: Measure, rows: Rows) -> LossDistribution | None:
+    """The exact distribution of the vector that models of these rows, or none, are made from."""
     schema = _schema(columns, 2)
     query = Marginals(*(name for name in schema.base if name != "y"), by="y")
     one, none = (
@@ -144,7 +144,7 @@ def fitted_law(columns: tuple[str, ...], budget: Measure, rows: Rows) -> Law | N
         }
         for some in (rows, ())
     )
-    return answer_law(query, budget, schema, one, none, as_unit(ADD_REMOVE))
+    return answer_losses(query, budget, schema, one, none, as_unit(ADD_REMOVE))
 
 
 @attack("naive-bayes")
@@ -163,5 +163,5 @@ def naive_bayes() -> Iterator[Part]:
     ):
         person = (tuple(1.0 for _ in columns),)
         title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 3"
-        law = fitted_law(columns, PureDP(3), person)
-        yield Case(title, fitted(kind, columns, 3.0), ((), person), 3.0, 800, law=law)
+        losses = fitted_losses(columns, PureDP(3), person)
+        yield Case(title, fitted(kind, columns, 3.0), ((), person), 3.0, 800, losses=losses)

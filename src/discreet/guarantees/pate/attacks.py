@@ -156,7 +156,7 @@ def pate() -> Iterator[Part]:
 
 
 def _compare(aggregation: Aggregation, pair: Any, price: Measure) -> AuditResult:
-    """The two laws of the label, against the price of one question."""
+    """The two distributions of the label, against the price of one question."""
     here, there = aggregation.probabilities(np.array(pair))
     return exact(here, there, price)
 
@@ -201,7 +201,7 @@ def _weights(values: Integers, scale: float, laplace: bool) -> Floats:
 
 @attack("pate-dependent")
 def pate_dependent() -> Iterator[Part]:
-    """No neighbour of crafted votes is farther away than the curve says, by a law of its own."""
+    """No neighbour of crafted votes is farther away than the curve says, by a sum of its own."""
     orders = (1.5, 2, 4, 8)
     for aggregation in (GNMax(2), LNMax(2), ConfidentGNMax(4, 2, 2, 5)):
         reach = 44 if isinstance(aggregation, LNMax) else 14

@@ -19,7 +19,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Nearest
 from discreet.engines import open_engine
-from discreet.guarantees.fits import answer_law, loss_law
+from discreet.guarantees.fits import answer_losses, exact_losses
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, GaussianDP, PureDP
 from discreet.mechanisms import Distribution, Exponential, Gaussian, GaussianDistribution, Laplace
@@ -172,8 +172,8 @@ def coded_sums() -> Iterator[Part]:
                 noise = Laplace(1).distribution(bound)
                 run = told_apart(noise, found.here, found.there)
                 title = f"{query!r}, {unit}, Laplace noise"
-                law = loss_law(noise, found.here, found.there)
-                yield Case(title, run, (found.here, found.there), 1.0, 60_000, law=law)
+                losses = exact_losses(noise, found.here, found.there)
+                yield Case(title, run, (found.here, found.there), 1.0, 60_000, losses=losses)
         where = max(ratios, key=lambda name: ratios[name])
         yield statement(
             repr(query),
@@ -195,9 +195,9 @@ def coded_sums() -> Iterator[Part]:
             pair = (table(()), table(((3.0, 4.0, "b"),) * unit.rows_per_person))
         budget = PureDP(4)
         door = through_the_door(asked_query, budget, SCHEMA, unit)
-        law = answer_law(asked_query, budget, SCHEMA, *pair, unit)
+        losses = answer_losses(asked_query, budget, SCHEMA, *pair, unit)
         title = f"{asked_query!r}, {unit}, through the door"
-        yield Case(title, door, pair, budget, 1_000, law=law)
+        yield Case(title, door, pair, budget, 1_000, losses=losses)
 
 
 def _ratio(found: int, bound: int) -> Fraction:

@@ -172,9 +172,7 @@ _STREAMS = [
 
 
 #: Why attacks on draws of selections stay below the claim.
-RARE = (
-    "the largest loss belongs to outcomes that are rare by design: their exact law stands beside it"
-)
+RARE = "the largest loss belongs to outcomes that are rare by design: their distribution stands beside it"
 
 
 @attack("sparse-vector")

@@ -18,7 +18,7 @@ from discreet.columns import Categorical, Real
 from discreet.dataset import PrivateDataset
 from discreet.engines.arrays import Arrays
 from discreet.events import Repeat
-from discreet.guarantees.fits import Listener, answer_law, flatten, likelihood
+from discreet.guarantees.fits import Listener, answer_losses, flatten, likelihood
 from discreet.guarantees.selection.attacks import worst
 from discreet.ledger import Ledger
 from discreet.measures import ZCDP, GaussianDP, Measure, PureDP
@@ -194,8 +194,8 @@ def told_case(model: Synthesizer, claim: Measure, trials: int) -> Case:
     none = {name: cells[:0] for name, cells in one.items()}
     title = f"{model!r}, what fits are told"
     first = model._plan(SCHEMA, Unit(ADD_REMOVE), None).recipe.questions()[0]
-    law = answer_law(first.query, claim, SCHEMA, one, none, Unit(ADD_REMOVE))
-    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, law)
+    losses = answer_losses(first.query, claim, SCHEMA, one, none, Unit(ADD_REMOVE))
+    return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, losses)
 
 
 @attack("synthetic-tables")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import norm
 
 from discreet.audit.exact import cells, exact, statement
-from discreet.audit.law import LaplaceLaw
+from discreet.audit.losses import LaplaceLoss
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.guarantees.draws import Floats, corner, laplace_distribution
@@ -201,10 +201,10 @@ def bernstein_approximate() -> Iterator[Part]:
     pair = np.zeros(values, np.int64), np.full(values, step)
     released = counters(Fraction(math.ceil(scale)))
     title = "26 values that all move by L, (1, 0.0001)"
-    law = LaplaceLaw.between(math.ceil(scale), *pair)
+    losses = LaplaceLoss.between(math.ceil(scale), *pair)
 
     def ratio(found: Floats) -> Floats:
         return np.asarray((abs(found - pair[1]) - abs(found - pair[0])).sum(axis=1), np.float64)
 
     told = ScoreOnly(released, ratio)
-    yield Case(title, told, pair, ApproxDP(1, "1/10000"), 100_000, law=law)
+    yield Case(title, told, pair, ApproxDP(1, "1/10000"), 100_000, losses=losses)

@@ -17,7 +17,7 @@ from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.columns import Categorical, Integer, Real
 from discreet.engines.arrays import Arrays
-from discreet.guarantees.fits import fit_case, likelihood, loss_law
+from discreet.guarantees.fits import exact_losses, fit_case, likelihood
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import AdditiveMechanism, Distribution, PermuteAndFlip, mechanism_for
@@ -88,9 +88,9 @@ def vector_case(
         return noise.run(np.repeat(read(query, unit, rows)[moved][None], trials, axis=0))
 
     options = {"score": likelihood(noise, here[moved], there[moved])}
-    law = loss_law(stated, here, there)
+    losses = exact_losses(stated, here, there)
     title = f"{title}, {relation.value}"
-    return Case(title, mechanism_of, (first, second), budget, 40_000, options, law)
+    return Case(title, mechanism_of, (first, second), budget, 40_000, options, losses)
 
 
 @attack("joint-vector")
@@ -101,7 +101,7 @@ def joint_vector() -> Iterator[Part]:
         yield vector_case("the same, δ = 0.01", query, ApproxDP(2, "1/100"), relation)
 
 
-def law_of(query: Choice, rows: Rows, unit: Unit, epsilon: Fraction) -> list[Floats]:
+def noise_of(query: Choice, rows: Rows, unit: Unit, epsilon: Fraction) -> list[Floats]:
     """The probabilities of a choice, group by group."""
     parts = [engine(rows).totals(part) for part in query.parts(SCHEMA, unit)]
     mechanism = PermuteAndFlip(epsilon, monotone=query.is_monotone(unit))
@@ -143,7 +143,7 @@ def choice_result(
     """
 
     def distribution(rows: Rows) -> Floats:
-        return joined(law_of(query, rows, Unit(relation), 1 / believed))
+        return joined(noise_of(query, rows, Unit(relation), 1 / believed))
 
     found = (exact(distribution(a), distribution(b), 1.0) for a, b in neighbours(relation))
     return worst(found, f"{title}, {relation.value}, small neighbours")

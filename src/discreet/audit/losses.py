@@ -1,9 +1,9 @@
-"""Exact laws: the privacy loss of noise on a vector, from how far one person moves each number.
+"""Exact losses: the privacy loss of noise on a vector, from how far one person moves each number.
 
 A claim of pure DP is about the worst outcome, and where a person moves many numbers at once that outcome is
-too rare to be drawn. The law of the loss is known in full, though. So the claim is compared with the law,
-without chance; and draws with the law's trade-off curve, which is stricter than the claim and which few
-draws show.
+too rare to be drawn. The distribution of the loss is known in full, though. So the claim is compared with
+that distribution, without chance; and draws with its trade-off curve, which is stricter than the claim and
+which few draws show.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from discreet.audit.floors import claimed_number
 from discreet.audit.results import AuditResult
 from discreet.measures import ApproxDP, GaussianDP, Measure, PureDP
 
-__all__ = ["GaussianLaw", "LaplaceLaw", "Law"]
+__all__ = ["GaussianLoss", "LaplaceLoss", "LossDistribution"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ _RAREST = 1e-11
 
 
 @dataclass(frozen=True)
-class LaplaceLaw:
+class LaplaceLoss:
     """Discrete Laplace noise of one scale on integers of which a person moves some.
 
     Attributes
@@ -50,8 +50,8 @@ class LaplaceLaw:
     shifts: tuple[int, ...]
 
     @classmethod
-    def between(cls, scale: float, here: Integers, there: Integers) -> LaplaceLaw:
-        """The law for these two vectors."""
+    def between(cls, scale: float, here: Integers, there: Integers) -> LaplaceLoss:
+        """The distribution for these two vectors."""
         gaps = np.abs(np.asarray(here) - np.asarray(there)).ravel().tolist()
         return cls(float(scale), tuple(int(gap) for gap in gaps if gap))
 
@@ -61,20 +61,20 @@ class LaplaceLaw:
         return math.fsum(self.shifts) / self.scale
 
     def compare(self, claim: Measure, title: str) -> AuditResult:
-        """The law against a claim, without chance."""
+        """The distribution against a claim, without chance."""
         if isinstance(claim, PureDP):
             floor = self.largest
         elif isinstance(claim, ApproxDP):
             floor = self._tails(up=False).epsilon(float(claim.delta))
         else:
-            raise TypeError(f"a law of Laplace noise can't be compared with {claim!r}.")
+            raise TypeError(f"the loss of Laplace noise can't be compared with {claim!r}.")
         rarity = math.exp(-len(self.shifts) * math.log1p(math.exp(-1 / self.scale)))
         words = f"{len(self.shifts)} numbers move: the largest loss has probability {rarity:.3g}"
         return _result(title, claim, floor, words)
 
     @cached_property
     def curve(self) -> GaussianDP:
-        """The least trade-off curve of Gaussian noise that the law stays above (Dong, Roth & Su 2022).
+        """The least trade-off curve of Gaussian noise that the losses stay above (Dong, Roth & Su 2022).
 
         Both inputs are alike by symmetry, so one half of the losses tells all. Losses are rounded up.
         """
@@ -87,7 +87,7 @@ class LaplaceLaw:
         return GaussianDP(f"{mu**2 * (1 + _SLACK):.15g}")
 
     def _tails(self, up: bool) -> _Tails:
-        """The law of the loss on a grid, each number's share rounded up, or down."""
+        """The distribution of the loss on a grid, each number's share rounded up, or down."""
         step = self.largest / _CELLS
         total, start = np.ones(1), 0
         for shift in self.shifts:
@@ -149,19 +149,19 @@ class _Tails:
 
 
 @dataclass(frozen=True)
-class GaussianLaw:
+class GaussianLoss:
     """Rounded Gaussian noise on a vector: post-processing of a shift by `mu` deviations."""
 
     mu: float
 
     @classmethod
-    def between(cls, sigma: float, here: Integers, there: Integers) -> GaussianLaw:
-        """The law for these two vectors."""
+    def between(cls, sigma: float, here: Integers, there: Integers) -> GaussianLoss:
+        """The distribution for these two vectors."""
         gaps = (np.asarray(here) - np.asarray(there)).astype(np.float64).ravel()
         return cls(float(np.linalg.norm(gaps)) / float(sigma))
 
     def compare(self, claim: Measure, title: str) -> AuditResult:
-        """The law of the noise before rounding against a claim, without chance."""
+        """The distribution of the noise before rounding against a claim, without chance."""
         edges = np.linspace(-12, self.mu + 12, 20_001)
         p, q = (gaussian_cells(mean, 1.0, edges) for mean in (0.0, self.mu))
         return exact(p, q, claim, title=title)
@@ -172,7 +172,7 @@ class GaussianLaw:
         return GaussianDP(f"{self.mu**2 * (1 + _SLACK):.15g}")
 
 
-Law = LaplaceLaw | GaussianLaw
+LossDistribution = LaplaceLoss | GaussianLoss
 
 
 def _result(title: str, claim: Measure, floor: float, words: str) -> AuditResult:
@@ -185,7 +185,7 @@ def _result(title: str, claim: Measure, floor: float, words: str) -> AuditResult
         verdict="violated" if floor > number * (1 + _SLACK) else "consistent",
         confidence=1.0,
         event=words,
-        probe="exact law",
+        probe="exact distribution",
         audited="the distribution that it states",
         trials=0,
     )
