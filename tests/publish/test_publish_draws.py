@@ -175,7 +175,7 @@ def masked(declared: int | None, codes: Any) -> Any:
 
 def imaged(declared: int | None, codes: Any) -> Any:
     mask = ImageMask((1, 1), epsilon=10**6, protects="image")
-    return MaskedImages(mask, declared).run(CodedRows(codes, ("x",), ROWS))
+    return MaskedImages(mask, ROWS, declared).run(CodedRows(codes, ("x",), ROWS))
 
 
 def orders(publish: Callable[..., Any], declared: int | None, quarters: list[int]) -> set[Any]:
