@@ -14,7 +14,13 @@ from durations import long_tests
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
 
 #: Tests of `discreet.deep` that need no torch.
-LIGHT = {"test_images.py", "test_pate.py", "test_pate_dependent.py", "test_scattering.py"}
+LIGHT = {
+    "test_pate_guide.py",
+    "test_images.py",
+    "test_pate.py",
+    "test_pate_dependent.py",
+    "test_scattering.py",
+}
 if find_spec("torch") is None:  # `make test-deep` installs it
     deep = (Path(__file__).parent / "deep").glob("*.py")
     collect_ignore = [str(file) for file in deep if file.name not in LIGHT]
