@@ -92,7 +92,7 @@ class RowMask(ABC):
         if not satisfies(plan.event(), plan.measure):
             raise ValueError(
                 f"{type(self).__name__}: the accountant can't show that numbers and categories together "
-                f"cost {plan.measure!r}; use WaveletLaplace, or a larger epsilon."
+                f"cost {plan.measure!r}; use WaveletLaplace, which adds up exactly."
             )
         return plan
 
