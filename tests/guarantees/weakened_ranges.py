@@ -27,7 +27,7 @@ def ranges_that_forget_where_a_row_came_from(patch):
 
 
 def wavelets_with_one_weight(patch):
-    patch.setattr(building, "_one_row", lambda axis, level: 1)
+    patch.setattr(building, "_one_row", lambda axis, level, resolution: 1)
 
 
 def cells_that_are_never_apart(patch):
