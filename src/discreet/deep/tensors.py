@@ -73,7 +73,8 @@ class PrivateTensors:
     public_size : int, optional
         The number of persons as far as it is public: for batches and epochs, never compared with the data.
     example : pair, optional
-        A made-up row of a map-style data set: its shapes and types are public.
+        A made-up row of a map-style data set: its shapes and types are public. A row that can't be read, or
+        that has other shapes, counts as zeros, and no error tells of it: try the data set on made-up rows.
 
     Privacy
     -------
@@ -274,10 +275,15 @@ class _Mapped(_Source):
         inputs = tuple(each.new_zeros(len(places), *each.shape[1:]) for each in self._inputs)
         targets = self._targets.new_zeros(len(places), *self._targets.shape[1:])
         for at in np.flatnonzero(places >= 0):
-            given, target = self._rows[int(places[at])]
-            for each, value in zip(inputs, as_tuple(given), strict=True):
-                each[at] = torch.as_tensor(value)
-            targets[at] = torch.as_tensor(target)
+            try:
+                given, aim = self._rows[int(places[at])]
+                values = [*map(torch.as_tensor, as_tuple(given)), torch.as_tensor(aim)]
+            except Exception:  # what is wrong with a row is not told: it counts as zeros
+                continue
+            slots = (*inputs, targets)
+            if [each.shape for each in values] == [slot.shape[1:] for slot in slots]:
+                for slot, value in zip(slots, values, strict=True):
+                    slot[at] = value
         return inputs, targets
 
 
