@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "Integers", "Tally"]
 
 Result = TypeVar("Result")
+_NO_ORDER = (
+    "rows are written in batches from arrays, data frames in memory, CSV and Parquet files, and from "
+    "databases and Spark with order_by=: this source does not keep the order of its rows, so give one of "
+    "these."
+)
 
 
 class Tally(NamedTuple):
@@ -63,11 +68,7 @@ class Engine(ABC):
 
     def check_places(self, places: Places) -> None:
         """Raise, from names and types alone, if `batches` can't tell in which slot a row stands."""
-        raise ValueError(
-            "rows are written in batches from arrays, data frames in memory, CSV and Parquet files, and from "
-            "databases and Spark with order_by=: this source does not keep the order of its rows, so give "
-            "one of these."
-        )
+        raise ValueError(_NO_ORDER)
 
     def batches(
         self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
@@ -76,7 +77,7 @@ class Engine(ABC):
 
         Batches in `skip`, and those without a row, may be left out. `check_places` was asked before.
         """
-        raise NotImplementedError
+        raise ValueError(_NO_ORDER)
 
     def map_batches(
         self,

@@ -23,6 +23,8 @@ from discreet.unit import Unit
 
 __all__ = ["EngineWrapper", "GuardedEngine", "RowCache"]
 
+_NO_BATCHES = "rows can't be written in batches inside a plan that was paid in advance."
+
 
 class EngineWrapper(Engine):
     """Another engine, asked for everything; what differs is overridden."""
@@ -116,9 +118,9 @@ class GuardedEngine(EngineWrapper):
         return self._engine.keys(self._only(query), column, groups)
 
     def check_places(self, places: Places) -> None:
-        raise ValueError("rows can't be written in batches inside a plan that was paid in advance.")
+        raise ValueError(_NO_BATCHES)
 
     def batches(
         self, codes: tuple[Code, ...], places: Places, skip: Collection[int] = ()
     ) -> Iterator[Batch]:
-        raise NotImplementedError
+        raise ValueError(_NO_BATCHES)
