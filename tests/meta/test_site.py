@@ -1,0 +1,58 @@
+"""The site's pages that aren't files of docs: links lead somewhere, and every page is in the menu."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx")
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import site_pages  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("text", "here", "page", "led"),
+    [
+        ("[a](../README.md)", "docs", "index.md", "[a](_made/readme.md)"),
+        ("[a](../../README.md#x)", "docs/guides", "guides/a.md", "[a](../_made/readme.md#x)"),
+        ("[a](docs/guides/b.md)", ".", "_made/readme.md", "[a](../guides/b.md)"),
+        ("[`a`](src/discreet) b", ".", "_made/readme.md", "`a` b"),
+        ("[a](https://example.org/x)", "docs", "index.md", "[a](https://example.org/x)"),
+        ("[a](../papers/b/README.md)", "docs", "index.md", "[a](_made/papers/b.md)"),
+    ],
+)
+def test_links_lead_to_where_the_site_has_them(text, here, page, led):
+    assert site_pages.lead_links(text, here, Path(page)) == led
+
+
+def test_every_page_is_in_the_menu():
+    patterns = [pattern for pages in site_pages.MENU.values() for pattern in pages]
+    for path in (ROOT / "docs").rglob("*.md"):
+        name = path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        if name != "index" and not name.startswith("_made"):
+            assert any(fnmatch(name, pattern) for pattern in patterns), name
+
+
+def test_every_public_module_is_in_the_reference():
+    import discreet
+
+    modules = {
+        f"discreet.{name}" for name in discreet.__all__ if discreet._SURFACE[name] == "discreet"
+    }
+    assert modules <= set(site_pages.MODULES)
+
+
+def test_signs_in_docstrings_stay_what_they_are():
+    lines = ["at most |x| of `a|b`", "its coef_ and *args [1]_", ">>> a | b", ".. [1] a source"]
+    site_pages.on_docstring(None, "", "", None, None, lines)
+    assert lines == [
+        r"at most \|x\| of `a|b`",
+        r"its coef\_ and \*args [1]",
+        ">>> a | b",
+        "[1] a source",
+    ]
