@@ -19,7 +19,7 @@ from discreet.mechanisms import BestOf
 from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
 from discreet.progress import hide_bars
-from discreet.queries import Budget, Prepared, Query, check_budget
+from discreet.queries import Budget, Prepared, Query, check_budget, expect_budget
 from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
@@ -134,6 +134,7 @@ class PrivateDataset:
         """The public number of rows, where it is public."""
         return self._rows
 
+    @expect_budget
     @former_keyword("how", "budget")
     def plan(
         self, asked: Query | Step, budget: Budget | None = None, *, rows: int | None = None
@@ -152,12 +153,12 @@ class PrivateDataset:
             return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
         prepared = self._prepare(asked, budget)
         guess = self.rows if rows is None else as_integer(rows, "rows")
-        error = prepared.expected_error
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
-            stderr = error(1 if guess is None else guess)
-        return Plan(asked, prepared.event, prepared.measure, stderr, error, prepared.note)
+            stderr = prepared.expected_error(1 if guess is None else guess)
+        return Plan.from_prepared(asked, prepared, stderr, self.schema)
 
+    @expect_budget
     @former_keyword("how", "budget")
     def release(self, query: Query, budget: Budget) -> Release:
         """The noised answer to a query, charged before a row is read.
@@ -187,6 +188,7 @@ class PrivateDataset:
             entry,
             self.is_private,
             answer.interval,
+            self.unit,
         )
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:

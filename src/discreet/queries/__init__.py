@@ -2,7 +2,14 @@
 
 from discreet.coding import CodedQuery, PersonLimit, Sensitivity, Term
 from discreet.queries.additive import Additive
-from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, check_budget
+from discreet.queries.answer import (
+    Answer,
+    Budget,
+    NoiseInterval,
+    Prepared,
+    check_budget,
+    expect_budget,
+)
 from discreet.queries.base import Query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.cell_counts import Axis, CellCounts
@@ -63,4 +70,5 @@ __all__ = [
     "Variance",
     "WithColumns",
     "check_budget",
+    "expect_budget",
 ]
