@@ -11,9 +11,10 @@ from discreet import certificates
 from discreet.certificates import DEFAULT_LEVELS
 from discreet.events import Event
 from discreet.layout import labels_of, lay_out
+from discreet.ledger import Entry
 from discreet.ledger.statement import shorten
 from discreet.measures import Measure
-from discreet.queries import NoiseInterval, Prepared
+from discreet.queries import Answer, NoiseInterval, Prepared, Query
 from discreet.schema import Schema
 from discreet.show import Shown, Table, draw_table
 from discreet.unit import Unit
@@ -56,6 +57,21 @@ class Release(Shown):
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
     unit: Unit | None = None
+
+    @classmethod
+    def from_answer(
+        cls,
+        query: Query,
+        prepared: Prepared,
+        answer: Answer,
+        entry: Entry | None,
+        is_private: bool,
+        unit: Unit,
+    ) -> Release:
+        """The release of an answer that was paid for."""
+        told = (answer.value, answer.stderr, answer.labels)
+        paid = (prepared.event, prepared.measure, entry)
+        return cls(query, *told, *paid, is_private, answer.interval, unit)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """An interval for the answer without noise.

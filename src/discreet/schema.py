@@ -220,8 +220,14 @@ class Schema(Mapping[str, Column], Shown):
         """A schema from a TOML file, as `write` makes it."""
         try:
             data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no schema file {str(path)!r}: check the path, or make one with schema.write(path)."
+            ) from None
         except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path} is not a TOML file: {error}.") from None
+            raise ValueError(
+                f"{path} is not a TOML file: {error}; write it as schema.write(path) does."
+            ) from None
         return cls.from_dict(data)
 
     def write(self, path: str | Path) -> None:
@@ -233,6 +239,13 @@ class Schema(Mapping[str, Column], Shown):
                 lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
                 lines.append("")
         Path(path).write_text("\n".join(lines), encoding="utf-8")
+
+
+def not_a_schema(given: object) -> TypeError:
+    """The error for what was given in place of a schema."""
+    return TypeError(
+        f"schema must be a dp.Schema, such as dp.Schema(age=dp.Integer(0, 120)), not {type(given).__name__}."
+    )
 
 
 class UnknownColumn(KeyError):

@@ -190,7 +190,8 @@ class Book(Payer, Shown):
         if agreed is None:
             if checked is None:
                 raise ValueError(
-                    f"limit must be given to create the account {path}: there is none yet."
+                    f"limit must be given to create the account {path}, as in account({name!r}, "
+                    "dp.PureDP(0.1)): there is none yet."
                 )
             journal.create_account(self._store, self._terms.filter, path, checked)
             agreed = journal.find_account(self._store, path)

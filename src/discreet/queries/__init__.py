@@ -10,7 +10,7 @@ from discreet.queries.answer import (
     check_budget,
     expect_budget,
 )
-from discreet.queries.base import Query
+from discreet.queries.base import Query, not_a_query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.cell_counts import Axis, CellCounts
 from discreet.queries.centred import CentredSums
@@ -71,4 +71,5 @@ __all__ = [
     "WithColumns",
     "check_budget",
     "expect_budget",
+    "not_a_query",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -96,10 +97,22 @@ _PARTS = ("epsilon", "eps", "delta", "rho")
 
 def expect_budget(act: Act) -> Act:
     """Let a method that takes a budget say what to write when it is given ε, δ or ρ instead."""
+    parameters = list(inspect.signature(act).parameters.values())
+    place = [parameter.name for parameter in parameters].index("budget")
+    is_needed = parameters[place].default is inspect.Parameter.empty
 
     @functools.wraps(act)
     def call(*arguments: Any, **options: Any) -> Any:
         given = [name for name in _PARTS if name in options]
+        if (
+            is_needed
+            and not given
+            and len(arguments) <= place
+            and not {"budget", "how"} & set(options)
+        ):
+            raise TypeError(
+                f"{act.__name__} needs a budget, as in data.{act.__name__}(query, dp.PureDP(0.5))."
+            )
         if given:
             raise TypeError(
                 f"{act.__name__} has no argument {given[0]!r}: give the budget as a measure, as in "
@@ -127,4 +140,7 @@ def _suggest(options: dict[str, Any]) -> str:
 
 def no_noise_refused() -> ValueError:
     """The error for an infinite budget on private rows."""
-    return ValueError("budget: an infinite budget (no noise) is accepted with dp.PUBLIC only.")
+    return ValueError(
+        "budget: an infinite budget (no noise) is accepted with dp.PUBLIC only; give a finite one, such as "
+        "dp.PureDP(1)."
+    )
