@@ -53,8 +53,8 @@ def numeric_column(schema: Schema, name: str, asked: str) -> Numeric:
         column.code(name, schema)
     if not isinstance(column, Numeric):
         raise ValueError(
-            f"{asked}: column {name!r} must be dp.Real or dp.Integer, not dp.{type(column).__name__}: count its "
-            f"values, as in dp.Histogram({name!r}), or declare it as numbers with bounds."
+            f"{asked}: column {name!r} must be dp.Real or dp.Integer, not dp.{type(column).__name__}: count "
+            f"its values, as in dp.Histogram({name!r}), or declare it as numbers with bounds."
         )
     return column
 

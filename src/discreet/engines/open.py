@@ -73,8 +73,6 @@ def _open_path(source: str | Path) -> Engine:
         check_readable(file)
     if files is not None:
         return open_parquet(files, source)
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(source)!r} is a folder: name the file in it.")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ValueError(
             f"{path.name!r} is not a CSV file (.csv or .csv.gz) nor a Parquet file (.parquet); open other "

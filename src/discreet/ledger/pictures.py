@@ -32,6 +32,7 @@ def draw_statement(statement: Statement, ax: Any = None) -> Any:
     unit = "ρ" if isinstance(statement.spent, ZCDP) else "ε"
     axes.text(0, limit, f"limit {unit} = {limit:.6g}", va="bottom", ha="left")
     axes.set_ylim(0, limit * 1.12)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("entry")
     axes.set_ylabel(f"charged so far ({unit})")
     axes.set_title(f"{statement.used:.1%} used: a fill level, not the guarantee", loc="left")
