@@ -27,11 +27,19 @@ __all__ = sorted(_SURFACE)
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that programs start quickly."""
     if name not in _SURFACE:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}{_hint(name)}")
     home = _SURFACE[name]
     value = import_module(f"discreet.{name}" if home == "discreet" else home)
     globals()[name] = value if home == "discreet" else getattr(value, name)
     return globals()[name]
+
+
+def _hint(name: str) -> str:
+    """What somebody who misspelt a public name probably meant."""
+    from difflib import get_close_matches
+
+    alike = get_close_matches(name, _SURFACE, n=1, cutoff=0.7)
+    return f". Did you mean dp.{alike[0]}?" if alike else ""
 
 
 def __dir__() -> list[str]:

@@ -19,12 +19,12 @@ from discreet.mechanisms import BestOf
 from discreet.noise import entropy
 from discreet.noise.generators import count_libraries, find_generators, renew
 from discreet.progress import hide_bars
-from discreet.queries import Budget, Prepared, Query, check_budget
+from discreet.queries import Budget, Prepared, Query, check_budget, expect_budget, not_a_query
 from discreet.rational import as_integer
 from discreet.release import Plan, Release
-from discreet.schema import Schema, order_codes
+from discreet.schema import Schema, not_a_schema, order_codes
 from discreet.selection import Selection
-from discreet.step import BatchStep, CodedRows, Step, make_batches
+from discreet.step import BatchStep, CodedRows, Step, make_batches, not_a_step
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
 __all__ = ["PrivateDataset", "agree_on_unit"]
@@ -80,10 +80,11 @@ class PrivateDataset:
         # debuggers show what a failed call held, and a URL may hold a password
         data = conceal(data)
         if not isinstance(schema, Schema):
-            raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
+            raise not_a_schema(schema)
         if ledger is not None and not isinstance(ledger, Payer):
             raise TypeError(
-                f"ledger must be a dp.Ledger or one of its accounts, not {type(ledger).__name__}."
+                "ledger must be a dp.Ledger or one of its accounts, such as dp.Ledger(limit=dp.PureDP(1)), "
+                f"not {type(ledger).__name__}."
             )
         self._schema = schema
         self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
@@ -134,6 +135,7 @@ class PrivateDataset:
         """The public number of rows, where it is public."""
         return self._rows
 
+    @expect_budget
     @former_keyword("how", "budget")
     def plan(
         self, asked: Query | Step, budget: Budget | None = None, *, rows: int | None = None
@@ -152,12 +154,12 @@ class PrivateDataset:
             return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
         prepared = self._prepare(asked, budget)
         guess = self.rows if rows is None else as_integer(rows, "rows")
-        error = prepared.expected_error
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
-            stderr = error(1 if guess is None else guess)
-        return Plan(asked, prepared.event, prepared.measure, stderr, error, prepared.note)
+            stderr = prepared.expected_error(1 if guess is None else guess)
+        return Plan.from_prepared(asked, prepared, stderr, self.schema)
 
+    @expect_budget
     @former_keyword("how", "budget")
     def release(self, query: Query, budget: Budget) -> Release:
         """The noised answer to a query, charged before a row is read.
@@ -177,22 +179,12 @@ class PrivateDataset:
         prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
         answer = prepared.answer(self._engine)
-        return Release(
-            query,
-            answer.value,
-            answer.stderr,
-            answer.labels,
-            prepared.event,
-            prepared.measure,
-            entry,
-            self.is_private,
-            answer.interval,
-        )
+        return Release.from_answer(query, prepared, answer, entry, self.is_private, self.unit)
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
         if not isinstance(step, Step):
-            raise TypeError(f"step must be a Step, not {type(step).__name__}.")
+            raise not_a_step(step)
         if step.ordered and (self.unit.id_column is not None or not self._engine.is_ordered):
             raise ValueError(
                 f"{step!r} rests on the order of rows, which a database, a lazy frame or a limit of rows per "
@@ -275,7 +267,7 @@ class PrivateDataset:
             ``begun`` how many of its events were begun, and goes on behind them; none is read twice.
         """
         if not isinstance(event, events.Event):
-            raise TypeError("event must come from discreet.events.")
+            raise TypeError("event must come from discreet.events, as data.plan(...).event does.")
         if token is not None and isinstance(self._payer, PaidPlan):
             raise ValueError("token: a part of a plan has no token of its own; give the whole one.")
         entry = self._charge(event, measure, "prepaid plan", token)
@@ -359,16 +351,17 @@ class PrivateDataset:
 
     def _prepare(self, query: Query, budget: Budget | None) -> Prepared:
         if not isinstance(query, Query):
-            raise TypeError(
-                f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
-            )
+            raise not_a_query(query)
         return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
 
     def __repr__(self) -> str:
         return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")
+        raise TypeError(
+            "a private data set can't be pickled or copied, which would copy its rows: open it where it is "
+            "needed, with the same ledger."
+        )
 
 
 def agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
@@ -393,6 +386,6 @@ def agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
     if ledger.unit != chosen:
         raise ValueError(
             f"unit: the ledger protects another unit ({ledger.unit}) than this data set ({chosen}). "
-            "One ledger is for one population and one unit."
+            "One ledger is for one population and one unit: leave unit out, or open another ledger."
         )
     return chosen

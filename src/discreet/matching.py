@@ -58,7 +58,8 @@ def _missing_column(
     many = f"{count} name{'' if count == 1 else 's'}"
     return ColumnMismatch(
         f"{place} has no column {name!r}; it has {many}, of which these are needed: {shown or 'none'}."
-        f"{hint} Other names are not shown: if there is no line of names, they are a person's cells."
+        f"{hint} Declare columns by the names that they have there, or rename them. Other names are not "
+        "shown: if there is no line of names, they are a person's cells."
     )
 
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from discreet import certificates
+from discreet.certificates import DEFAULT_LEVELS
 from discreet.events import Event
+from discreet.layout import labels_of, lay_out
+from discreet.ledger import Entry
+from discreet.ledger.statement import shorten
 from discreet.measures import Measure
-from discreet.queries import NoiseInterval
+from discreet.queries import Answer, NoiseInterval, Prepared, Query
+from discreet.schema import Schema
+from discreet.show import Shown, Table, draw_table
+from discreet.unit import Unit
+
+#: How many numbers of a plan are printed.
+MAX_PLANNED = 12
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Shown):
     """A noised answer.
+
+    It can be shown: `to_frame`, `to_csv`, `plot`, `to_json`, and as a table in a notebook. Pickle keeps what
+    JSON keeps.
 
     Attributes
     ----------
@@ -28,6 +43,8 @@ class Release:
     entry : the ledger's entry; None on public data
     is_private : bool
         False on data declared public, and when noise was drawn from a fixed seed.
+    unit : Unit or None
+        Who is protected.
     """
 
     query: Any
@@ -39,6 +56,22 @@ class Release:
     entry: Any
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
+    unit: Unit | None = None
+
+    @classmethod
+    def from_answer(
+        cls,
+        query: Query,
+        prepared: Prepared,
+        answer: Answer,
+        entry: Entry | None,
+        is_private: bool,
+        unit: Unit,
+    ) -> Release:
+        """The release of an answer that was paid for."""
+        told = (answer.value, answer.stderr, answer.labels)
+        paid = (prepared.event, prepared.measure, entry)
+        return cls(query, *told, *paid, is_private, answer.interval, unit)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """An interval for the answer without noise.
@@ -55,12 +88,111 @@ class Release:
             raise ValueError("only grouped answers have labels; use .value.")
         return dict(zip(self.labels, self.value.tolist(), strict=True))
 
-    def __repr__(self) -> str:
+    def to_table(self, level: float = 0.95) -> Table:
+        """The answer as a table: groups, value, standard error and noise interval."""
+        layout, head = self._layout(), self._head()
+        columns: dict[str, Any] = dict(
+            zip(layout.columns, zip(*layout.rows, strict=True), strict=bool(layout.rows))
+        )
+        columns["value"] = layout.pick(self._numbers()) or []
+        if (errors := layout.pick(self.stderr)) is not None:
+            columns["stderr"] = errors
+        note = ""
+        try:
+            interval = self.noise_interval(level)
+        except ValueError:
+            if not 0 < level < 1:
+                raise
+        else:
+            prefix = "" if interval.unit == "value" else f"{interval.unit}_"
+            for name, end in (("lower", interval.lower), ("upper", interval.upper)):
+                if (ends := layout.pick(end)) is not None:
+                    columns[prefix + name] = ends
+            note = certificates.describe_interval(interval)
+        rows = list(zip(*columns.values(), strict=True))
+        return Table(list(columns), rows, head, note)
+
+    def _layout(self) -> Any:
+        if hasattr(self.value, "to_layout"):
+            return self.value.to_layout()
+        return lay_out(self.query, self.value, self.labels)
+
+    def _numbers(self) -> Any:
+        return (
+            getattr(self.value, "cells", self.value)
+            if hasattr(self.value, "to_layout")
+            else self.value
+        )
+
+    def plot(self, level: float = 0.95, *, quantity: str | None = None, ax: Any = None) -> Any:
+        """Draw the answer: bars with intervals, lines over ordered groups, a heat map for two groupings.
+
+        Parameters
+        ----------
+        level : float
+            The probability of the intervals.
+        quantity : str, optional
+            Which one to draw, for answers that have several.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib axes
+            ``ax.get_label()`` describes the picture in words, for people who can't see it.
+        """
+        table = self.to_table(level)
+        keys = list(self._layout().columns)
+        if quantity is not None or {"quantity", "question"} & set(keys):
+            table, keys = _choose_quantity(table, keys, quantity)
+        return draw_table(table, keys, ax)
+
+    def to_json(self, levels: Sequence[float] = DEFAULT_LEVELS) -> str:
+        """The answer with its certificate as JSON, exact to the last digit.
+
+        Parameters
+        ----------
+        levels : sequence of float
+            The levels at which intervals are written down; a release that was read back knows no others.
+        """
+        return certificates.write_release(self, levels)
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """A release that `to_json` wrote. Nothing in the text is run.
+
+        Privacy
+        -------
+        It says what the text says: whoever wrote the text may have changed it. The ledger that the
+        certificate names has the entry.
+        """
+        return cls(**certificates.read_release(text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Release.from_json, (self.to_json(),)
+
+    def __copy__(self) -> Release:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Release:
+        parts = (deepcopy(part, memo) for part in (self.value, self.stderr, self.labels))
+        value, stderr, labels = parts
+        return replace(self, value=value, stderr=stderr, labels=labels)
+
+    def _head(self) -> str:
         mark = "" if self.is_private else "  [NOT PRIVATE]"
-        head = f"{self.query!r}  {self.measure!r}{mark}"
+        return f"{self.query!r}  {self.measure!r}{mark}"
+
+    def __repr__(self) -> str:
+        head = self._head()
+        if self.labels is None and not hasattr(self.value, "shape"):
+            if isinstance(self.value, int | float | str):
+                error = "" if not isinstance(self.stderr, float) else f" ± {self.stderr:.4g}"
+                return f"{head}\n  {_show(self.value)}{error}"
+            if hasattr(self.value, "to_layout"):
+                return f"{head}\n  {self.value!r}"
         if self.labels is None or not hasattr(self.value, "shape") or self.value.ndim != 1:
-            error = "" if not isinstance(self.stderr, float) else f" ± {self.stderr:.4g}"
-            return f"{head}\n  {_show(self.value)}{error}"
+            return str(self.to_table())
         lines = []
         for index, label in enumerate(self.labels[:40]):
             error = "" if self.stderr is None else f" ± {self.stderr[index]:.4g}"
@@ -71,12 +203,33 @@ class Release:
         return "\n".join([head, *lines])
 
 
+def _choose_quantity(
+    table: Table, keys: list[str], quantity: str | None
+) -> tuple[Table, list[str]]:
+    """The rows of one quantity, without its column."""
+    if "question" in keys:
+        raise ValueError("several questions don't fit in a picture: choose rows of to_frame().")
+    known = list(dict.fromkeys(table.column("quantity"))) if "quantity" in keys else []
+    if quantity not in known:
+        if not known:
+            raise ValueError("quantity: there is one number for each group; leave quantity out.")
+        choices = ", ".join(map(repr, known))
+        raise ValueError(
+            f"quantity must say which number to draw, as in plot(quantity={known[0]!r}); there are: "
+            f"{choices}."
+        )
+    at = table.columns.index("quantity")
+    rows = [row for row in table.rows if row[at] == quantity]
+    chosen = Table(table.columns, rows, f"{table.caption}, {quantity}", table.note)
+    return chosen, [key for key in keys if key != "quantity"]
+
+
 def _show(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Shown):
     """What an answer would cost and how noisy it would be; no row was read.
 
     Attributes
@@ -87,6 +240,8 @@ class Plan:
         (use ``expected_error(rows)``), and for selections and steps.
     note : str
         What was chosen from public facts, such as how a histogram is measured; empty where nothing was.
+    labels : list or None
+        The groups, in the order of `stderr`.
     """
 
     asked: Any
@@ -95,14 +250,92 @@ class Plan:
     stderr: Any
     _error: Callable[[int], Any] | None = field(repr=False)
     note: str = ""
+    labels: list[Any] | None = None
+
+    @classmethod
+    def from_prepared(cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema) -> Plan:
+        """The plan of a query that is ready to be answered."""
+        event, measure, note = prepared.event, prepared.measure, prepared.note
+        labels = labels_of(asked, schema)
+        return cls(asked, event, measure, stderr, prepared.expected_error, note, labels)
 
     def expected_error(self, rows: int) -> Any:
         """The expected standard error if there were `rows` rows, spread evenly over the groups."""
         if self._error is None:
-            raise ValueError("no standard error is known for this.")
+            raise ValueError(
+                "no standard error is known for this: it is a step, or a plan that was read from JSON; make "
+                "the plan anew with data.plan(...)."
+            )
         return self._error(rows)
 
+    def to_table(self, level: float = 0.95) -> Table:
+        """The expected standard error of every number, labelled."""
+        layout = lay_out(self.asked, self.stderr, self.labels)
+        errors = layout.pick(self.stderr)
+        if self.stderr is None or errors is None:
+            return Table(("stderr",), [[None]], self._head(), self.note)
+        rows = [(*keys, error) for keys, error in zip(layout.rows, errors, strict=True)]
+        return Table((*layout.columns, "stderr"), rows, self._head(), self.note)
+
+    def plot(self, level: float = 0.95, *, quantity: str | None = None, ax: Any = None) -> Any:
+        """Draw the expected standard errors: bars, lines over ordered groups, a heat map for two."""
+        if self.stderr is None:
+            raise ValueError(
+                "this plan has no standard error to draw: give data.plan(..., rows=1000) a public guess of "
+                "the number of rows, where the error depends on it."
+            )
+        table = self.to_table()
+        keys = [name for name in table.columns if name != "stderr"]
+        if quantity is not None or {"quantity", "question"} & set(keys):
+            table, keys = _choose_quantity(table, keys, quantity)
+        return draw_table(table, keys, ax, value="stderr")
+
+    def to_json(self) -> str:
+        """The plan as JSON, exact to the last digit."""
+        return certificates.write_plan(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """A plan that `to_json` wrote; what it would be with another number of rows isn't in the text."""
+        return cls(**certificates.read_plan(text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Plan.from_json, (self.to_json(),)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
+        return self
+
+    def _head(self) -> str:
+        price = "the step's own cost" if self.measure is None else repr(self.measure)
+        return f"Plan: {self.asked!r}  {price}"
+
     def __repr__(self) -> str:
-        error = "" if self.stderr is None else f", stderr={_show(self.stderr)}"
-        note = f", {self.note}" if self.note else ""
-        return f"Plan({self.asked!r}, {self.measure!r}, {self.event!r}{error}{note})"
+        lines = [self._head(), f"  event   {shorten(self.event)}"]
+        if self.stderr is not None:
+            lines += _show_errors(self.to_table())
+        if self.note:
+            lines.append(f"  note    {self.note}")
+        return "\n".join(lines)
+
+
+def _show_errors(table: Table) -> list[str]:
+    """The expected errors of a plan: a number, one for all, or a few lines with labels."""
+    errors = table.column("stderr")
+    if len(errors) == 1:
+        return [f"  stderr  {_show(errors[0])}"]
+    if len(set(errors)) == 1:
+        return [f"  stderr  {_show(errors[0])} for each of {len(errors)} numbers"]
+    lines = []
+    for *keys, error in table.rows[:MAX_PLANNED]:
+        lines.append(
+            f"  stderr  {_show(error)} for {', '.join(str(key) for key in keys if key != '')}"
+        )
+    more = len(errors) - MAX_PLANNED
+    if more > 0:
+        numbers = [float(error) for error in errors]
+        span = f"from {_show(min(numbers))} to {_show(max(numbers))}"
+        lines.append(f"  ... and {more} more, all {span}")
+    return lines

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ from discreet.columns import (
     base_column_from_dict,
     derived_column_from_dict,
 )
+from discreet.show import Shown, Table, read_document, write_document
 
 __all__ = [
     "Bins",
@@ -40,10 +42,13 @@ __all__ = [
     "Tree",
 ]
 
+#: How many names an error lists.
+MAX_NAMES = 30
+
 Derived = Bins | Nearest | Score | Tree | Parts
 
 
-class Schema(Mapping[str, Column]):
+class Schema(Mapping[str, Column], Shown):
     """The declared columns of a table, by name.
 
     Parameters
@@ -191,13 +196,38 @@ class Schema(Mapping[str, Column]):
             schema = schema.derive(**{name: derived_column_from_dict(name, entry)})
         return schema
 
+    def to_table(self, level: float = 0.95) -> Table:
+        """The declared columns as a table."""
+        rows = [
+            (name, type(column).__name__, repr(column), name in self._derived)
+            for name, column in self.items()
+        ]
+        return Table(("column", "kind", "declared", "derived"), rows, "Schema")
+
+    def to_json(self) -> str:
+        """The schema as JSON."""
+        return write_document("schema", 1, self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """A schema that `to_json` wrote. Nothing in the text is run."""
+        with read_document(text, "schema", 1) as body:
+            tables = ("columns", "derived")
+            return cls.from_dict({name: body[name] for name in tables if name in body})
+
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """A schema from a TOML file, as `write` makes it."""
         try:
             data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no schema file {str(path)!r}: check the path, or make one with schema.write(path)."
+            ) from None
         except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path} is not a TOML file: {error}.") from None
+            raise ValueError(
+                f"{path} is not a TOML file: {error}; write it as schema.write(path) does."
+            ) from None
         return cls.from_dict(data)
 
     def write(self, path: str | Path) -> None:
@@ -211,6 +241,13 @@ class Schema(Mapping[str, Column]):
         Path(path).write_text("\n".join(lines), encoding="utf-8")
 
 
+def not_a_schema(given: object) -> TypeError:
+    """The error for what was given in place of a schema."""
+    return TypeError(
+        f"schema must be a dp.Schema, such as dp.Schema(age=dp.Integer(0, 120)), not {type(given).__name__}."
+    )
+
+
 class UnknownColumn(KeyError):
     """A query names a column that the schema does not declare."""
 
@@ -219,10 +256,22 @@ class UnknownColumn(KeyError):
         self.name, self.known = name, known
 
     def __str__(self) -> str:
-        return f"column {self.name!r} is not in the schema, which has: {', '.join(self.known)}."
+        shown = ", ".join(self.known[:MAX_NAMES]) + (", ..." if len(self.known) > MAX_NAMES else "")
+        alike = find_alike(self.name, self.known)
+        hint = f" Did you mean {alike!r}?" if alike is not None else ""
+        return f"column {self.name!r} is not in the schema, which has: {shown}.{hint}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return UnknownColumn, (self.name, self.known)
+
+
+def find_alike(name: object, known: Sequence[str]) -> str | None:
+    """The declared name that a person probably meant; None if none is like it."""
+    if not isinstance(name, str):
+        return None
+    folded = {other.strip().casefold(): other for other in known}
+    close = get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.7)
+    return folded[close[0]] if close else None
 
 
 def order_codes(schema: Schema) -> tuple[Leaf, ...]:

@@ -103,3 +103,10 @@ def make_batches(
         name = step.run_batch(Batch.empty(number, places, len(codes)))
         if progress.enter(number, name):
             yield number, name
+
+
+def not_a_step(given: object) -> TypeError:
+    """The error for what was given in place of a step."""
+    return TypeError(
+        f"step must be a dp.Step, not {type(given).__name__}: questions are asked with data.release."
+    )

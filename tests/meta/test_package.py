@@ -165,6 +165,24 @@ def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
         exec(compile(block, "README.md", "exec"), {})
 
 
+def test_the_second_run_of_the_readme_prints_the_refusal_and_the_statement(tmp_path):
+    block = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    (tmp_path / "first.py").write_text(block)
+    printed = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "first.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stderr == ""
+        printed.append(done.stdout)
+    for text in printed:
+        assert text.count("Nothing was charged and nothing may be read") == 1
+        assert text.count("Privacy statement of this ledger") == 1
+        assert text.index("Nothing was charged") < text.index("Privacy statement")
+    assert "entries    4" in printed[0]
+    assert "entries    5" in printed[1]
+
+
 def test_examples_in_docstrings_run():
     import doctest
 

@@ -357,7 +357,7 @@ def test_drawn_labels_have_the_numbers_they_should() -> None:
     ],
 )
 def test_no_exported_cell_begins_with_a_formula(text: Any, cell: Any) -> None:
-    from discreet.publish.cells import as_cell
+    from discreet.show import as_cell
 
     assert as_cell(text) == cell
 

@@ -52,7 +52,10 @@ def numeric_column(schema: Schema, name: str, asked: str) -> Numeric:
     if isinstance(column, Unbounded):
         column.code(name, schema)
     if not isinstance(column, Numeric):
-        raise ValueError(f"{asked}: column {name!r} must be dp.Real or dp.Integer.")
+        raise ValueError(
+            f"{asked}: column {name!r} must be dp.Real or dp.Integer, not dp.{type(column).__name__}: count "
+            f"its values, as in dp.Histogram({name!r}), or declare it as numbers with bounds."
+        )
     return column
 
 
@@ -313,7 +316,7 @@ class Categorical(Column):
         elif not all(is_unicode(value) for value in values):
             raise ValueError("dp.Categorical: text must be valid Unicode, without lone surrogates.")
         if len(set(values)) != len(values):
-            raise ValueError("dp.Categorical: a value is given twice.")
+            raise ValueError("dp.Categorical: a value is given twice; list each once.")
         if unknown is not None and unknown not in values:
             raise ValueError("dp.Categorical: unknown must be one of the values.")
         self.values: tuple[Any, ...] = values

@@ -45,7 +45,7 @@ class Arrays(Engine):
             if column.ndim != 1:
                 raise ValueError(f"column {name!r} must be one-dimensional.")
         if len({len(column) for column in self._columns.values()}) > 1:
-            raise ValueError("all columns must have the same length.")
+            raise ValueError("all columns must have the same length: give one cell per row.")
 
     def check(self, schema: Schema, unit: Unit) -> None:
         check_names(list(self._columns), schema, unit)

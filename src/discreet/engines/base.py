@@ -31,6 +31,20 @@ def join_keys(parts: Iterable[dict[str, int]]) -> dict[str, int]:
     return counts
 
 
+#: What to do about failures that no row can cause, by the name of the error, which is told anyway.
+_REMEDIES = {
+    "PermissionError": "this user may not read it; ask for the permission, or copy it to where you may",
+    "FileNotFoundError": "it is not there any more; check the path, and open the data set again",
+    "IsADirectoryError": "it is a folder; name the file in it",
+    "ConnectionRefusedError": "no server answers there; check the address, and that the server runs",
+    "ConnectionResetError": "the server broke off; check that it runs, and try again",
+    "TimeoutError": "no answer came in time; check the network, and try again",
+    "BadGzipFile": "it isn't compressed by gzip; rename it to .csv if it is plain text",
+    "ModuleNotFoundError": "a package that it needs is missing; install it",
+    "ImportError": "a package that it needs is missing; install it",
+}
+
+
 class EngineFailed(RuntimeError):
     """What holds the rows could not be read. Its own message is withheld: it may show a row."""
 
@@ -44,9 +58,10 @@ def withhold_errors(act: Callable[[], Result]) -> Result:
         raise
     except BaseException as error:  # engines in other languages panic with errors of their own
         name = type(error).__name__
+    remedy = _REMEDIES.get(name, "check that the file or frame can be read at all")
     raise EngineFailed(
-        f"the data could not be read: the engine behind it failed with {name}. Its message is withheld "
-        "because it may show a row; check that the file or frame can be read at all."
+        f"the data could not be read: the engine behind it failed with {name}: {remedy}. Its message is "
+        "withheld because it may show a row."
     )
 
 

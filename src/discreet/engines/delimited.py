@@ -63,7 +63,9 @@ class Delimited(Engine):
             csv.field_size_limit(LONGEST_CELL)
         self._header = withhold_errors(self._first_line)
         if not self._header:
-            raise ValueError(f"{path.name!r} has no header line with the names of its columns.")
+            raise ValueError(
+                f"{path.name!r} has no header line with the names of its columns: add one, such as age,ward."
+            )
 
     def _first_line(self) -> list[str]:
         with open(self._path, "rb") as raw, self._text(raw) as file:

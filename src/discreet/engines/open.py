@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ def _open_address(found: Address) -> Engine:
     if found.kind == "duckdb":
         from discreet.engines.parquet import open_duckdb
 
+        if os.path.exists(found.place):
+            check_readable(found.place)
         return open_duckdb(found.place, found.table)
     from discreet.engines.postgres import open_postgres
 
@@ -57,18 +60,38 @@ def _open_address(found: Address) -> Engine:
 def _open_path(source: str | Path) -> Engine:
     from discreet.engines.parquet import open_parquet, parquet_files
 
-    files = parquet_files(source)
+    try:
+        files = parquet_files(source)
+        path = Path(source)
+        is_there = files is not None or path.exists()
+    except PermissionError:
+        raise _not_permitted(source) from None
+    if not is_there:
+        start = "" if path.is_absolute() else f", which starts from {str(Path.cwd())!r}"
+        raise FileNotFoundError(f"there is no file {str(source)!r}: check the path{start}.")
+    for file in [str(source)] if files is None else files:
+        check_readable(file)
     if files is not None:
         return open_parquet(files, source)
-    path = Path(source)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {str(source)!r}.")
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ValueError(
             f"{path.name!r} is not a CSV file (.csv or .csv.gz) nor a Parquet file (.parquet); open other "
             "files with Polars, pandas or DuckDB and pass the frame."
         )
     return Delimited(path)
+
+
+def check_readable(path: str | Path) -> None:
+    """Raise if this user may not read a file; its name was given by the person, so it is told."""
+    if not os.access(path, os.R_OK):
+        raise _not_permitted(path)
+
+
+def _not_permitted(path: str | Path) -> PermissionError:
+    return PermissionError(
+        f"this user may not read the file {str(path)!r}: ask its owner for the permission, or copy it to "
+        "where you may."
+    )
 
 
 def _open_frame(source: Any) -> Engine:

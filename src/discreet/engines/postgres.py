@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -259,14 +260,39 @@ def _withhold_secrets(act: Callable[[], Any], place: str) -> Any:
     except LookupError:
         raise
     except Exception as error:
-        name = type(error).__name__
+        name, reason = type(error).__name__, _explain(str(error))
     except (
         BaseException
     ) as error:  # an interrupt: without the driver's frames, which hold the password
-        interrupt, name = strip_frames(error), ""
+        interrupt, name, reason = strip_frames(error), "", ""
     if not name:
         raise interrupt
     raise EngineFailed(
-        f"the database at {place} could not be opened ({name}): check the address, and that the server "
-        "runs and lets this user read the table. Its own message is withheld."
+        f"the database at {place} could not be opened ({name}): {reason}. The server's own message is "
+        "withheld."
     )
+
+
+#: What servers and the driver say before a row is read, and what that means. Only the meaning is told.
+_REASONS = {
+    "(resolve|translate) host": "there is no host of that name; check the address",
+    "authentication failed|no password supplied": (
+        "the server refuses this user or password; check the user in the address, and ~/.pgpass or PGPASSWORD"
+    ),
+    "no pg_hba.conf entry": "the server lets this user in from elsewhere alone; ask who runs it",
+    "role .* does not exist": "the server knows no such user; check the user in the address",
+    "database .* does not exist": "the server has no database of that name; check the address",
+    "permission denied": "this user may not read the table; ask its owner to grant it",
+    "refused|No such file|timeout expired|timed out|unreachable": (
+        "no server answers there; check host and port, and that the server runs"
+    ),
+    "too many (connections|clients)": "the server has no connection left; try again later",
+}
+
+
+def _explain(message: str) -> str:
+    """What an error of the connection means, in our own words: the message may hold a password."""
+    for pattern, reason in _REASONS.items():
+        if re.search(pattern, message):
+            return reason
+    return "check the address, and that the server runs and lets this user read the table"

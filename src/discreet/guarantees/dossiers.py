@@ -114,6 +114,11 @@ EXEMPT = {
     "shows the toolkit, through the same door as any user": ("discreet.demo",),
     "examples and switches for tests; the door reaches none of it": ("discreet.testing.*",),
     "draws a fitted model, which is post-processing": ("discreet.models.boosting.plots",),
+    "shows, writes and reads what was released or is public already, which is post-processing": (
+        "discreet.certificates",
+        "discreet.layout",
+        "discreet.show.*",
+    ),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
     "public files, networks without weights, features of one image: what reads rows is charged": (
         "discreet.deep.images",

@@ -20,6 +20,7 @@ from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms, check_limit
 from discreet.ledger.verification import verify
 from discreet.measures import Measure
+from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = ["Account", "Book"]
@@ -27,8 +28,11 @@ __all__ = ["Account", "Book"]
 Self = TypeVar("Self", bound="Book")
 
 
-class Book(Payer):
-    """Something that can be charged: a `Ledger`, or an `Account` of one."""
+class Book(Payer, Shown):
+    """Something that can be charged: a `Ledger`, or an `Account` of one.
+
+    What it shows (`to_frame`, `to_csv`, `to_json`, `plot`, and as a table in a notebook) is its `statement`.
+    """
 
     _store: Store
     _terms: Terms
@@ -186,7 +190,8 @@ class Book(Payer):
         if agreed is None:
             if checked is None:
                 raise ValueError(
-                    f"limit must be given to create the account {path}: there is none yet."
+                    f"limit must be given to create the account {path}, as in account({name!r}, "
+                    "dp.PureDP(0.1)): there is none yet."
                 )
             journal.create_account(self._store, self._terms.filter, path, checked)
             agreed = journal.find_account(self._store, path)
@@ -259,6 +264,24 @@ class Book(Payer):
     def statement(self) -> Statement:
         """Who asked what, when, at which cost, and what is guaranteed."""
         return statement_of(self._store, self._terms, self._path, self._limit)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The entries as a table."""
+        return self.statement().to_table()
+
+    def to_json(self) -> str:
+        """The statement as JSON; `Statement.from_json` reads it."""
+        return self.statement().to_json()
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw how charges filled the limit, entry by entry."""
+        return self.statement().plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.statement()._repr_html_()
+        except LedgerError:  # repr says so, too
+            return Table(("ledger",), [[repr(self)]]).to_html()
 
     @abstractmethod
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]: ...

@@ -20,7 +20,7 @@ from discreet.events import Event, event_from_dict
 from discreet.ledger.amounts import amounts_from_text
 from discreet.ledger.errors import LedgerCorrupt
 from discreet.ledger.filters import Filter
-from discreet.measures import Measure
+from discreet.measures import Measure, measure_from_dict
 
 __all__ = [
     "FIRST",
@@ -97,6 +97,21 @@ class Entry:
             "booked": None if self.booked is None else self.booked.to_dict(),
             "delta": str(self.delta),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Entry:
+        """The inverse of `to_dict`, for statements and releases that were written down."""
+        if data["kind"] not in ("ledger", "account", "charge"):
+            raise ValueError("no entry is written like this.")
+        texts = ("kind", "time", "who", "account", "note", "hash", "previous", "token")
+        event, booked = data["event"], data["booked"]
+        return cls(
+            number=int(data["number"]),
+            event=None if event is None else event_from_dict(event),
+            booked=None if booked is None else measure_from_dict(booked),
+            delta=Fraction(data["delta"]),
+            **{name: _text(data, name) for name in texts},
+        )
 
 
 def digest(body: str) -> str:

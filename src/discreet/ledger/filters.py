@@ -20,6 +20,7 @@ from discreet.ledger.amounts import Amount, Amounts, float_above, float_below, i
 from discreet.ledger.caps import order_cap, orders_for, rho_cap
 from discreet.ledger.splitting import split_delta
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
+from discreet.rational import readable
 
 __all__ = ["BasicFilter", "Filter", "PureFilter", "RenyiFilter", "ZCDPFilter", "filter_from_dict"]
 
@@ -129,8 +130,8 @@ class BasicFilter(Filter):
                 check_measure(event, measure)
                 return self.caps(measure)
         raise ValueError(
-            "measure must be dp.ApproxDP or dp.PureDP in a ledger that adds up pairs, "
-            f"got {measure!r}."
+            f"measure is {measure!r}, but this ledger adds up pairs (ε, δ): ask with dp.ApproxDP(epsilon, "
+            "delta) or dp.PureDP(epsilon), or open it with composition='zcdp'."
         )
 
     def measure(self, amounts: Amounts) -> ApproxDP:
@@ -162,12 +163,21 @@ class PureFilter(Filter):
     def price(self, event: Event, measure: Measure | None) -> Amounts:
         match measure:
             case None:
-                advice = "A ledger with a dp.PureDP limit accepts pure events only."
+                advice = (
+                    "This ledger has a dp.PureDP limit and accepts pure events alone: open it with an (ε, δ) "
+                    "limit, as in dp.Ledger(limit=dp.ApproxDP(1, 1e-6))."
+                )
                 return {"epsilon": _pure_epsilon(event, advice)}
             case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon, delta=0):
                 check_measure(event, measure)
                 return {"epsilon": epsilon}
-        raise ValueError(f"measure must be dp.PureDP in a ledger of pure DP, got {measure!r}.")
+        instead = "dp.PureDP(0.5)"
+        if isinstance(measure, ApproxDP):
+            instead = f"dp.PureDP({readable(measure.epsilon)})"
+        raise ValueError(
+            f"measure is {measure!r}, but this ledger has a dp.PureDP limit and adds up pure DP alone: open "
+            f"it with an (ε, δ) limit, as in dp.Ledger(limit=dp.ApproxDP(1, 1e-6)), or ask with {instead}."
+        )
 
     def measure(self, amounts: Amounts) -> PureDP:
         return PureDP(amounts["epsilon"])

@@ -34,7 +34,9 @@ def check_admissible(event: Event, unit: Unit, *, accept_assumed: bool) -> None:
     Sampling amplifies for add/remove only; an `Assumed` event needs consent at opening.
     """
     if not isinstance(event, Event):
-        raise TypeError(f"event must come from discreet.events, not {type(event).__name__}.")
+        raise TypeError(
+            f"event must come from discreet.events, as data.plan(...).event does, not {type(event).__name__}."
+        )
     for part in walk(event):
         if isinstance(part, Poisson) and unit.relation is not ADD_REMOVE:
             raise ValueError(

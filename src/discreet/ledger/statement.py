@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,18 +16,23 @@ from discreet.ledger.migrations import balances
 from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
-from discreet.measures import ZCDP, Measure
+from discreet.measures import ZCDP, Measure, measure_from_dict
 from discreet.rational import readable
+from discreet.show import Shown, Table, read_document, write_document
 
-__all__ = ["Statement", "statement_of"]
+__all__ = ["Statement", "shorten", "statement_of"]
 
 #: How many entries are printed for people; the certificate has all.
 _PRINTED = 50
+#: How much of an event is printed.
+_MAX_EVENT = 90
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Shown):
     """A look at a ledger or account at one moment. ``str()`` is for people, `to_json` for machines.
+
+    `to_frame` and `to_csv` give its entries as a table, `plot` how the budget was filled.
 
     Attributes
     ----------
@@ -87,6 +91,11 @@ class Statement:
         return {
             "format": "discreet statement",
             "version": 1,
+            **self._body(),
+        }
+
+    def _body(self) -> dict[str, Any]:
+        return {
             "account": self.account,
             "limit": self.limit.to_dict(),
             "guarantee": self.guarantee,
@@ -113,7 +122,65 @@ class Statement:
 
     def to_json(self) -> str:
         """The certificate as JSON."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        return write_document("statement", 1, self._body())
+
+    @classmethod
+    def from_json(cls, text: str) -> Statement:
+        """A statement that `to_json` wrote. Nothing in the text is run.
+
+        Privacy
+        -------
+        It says what the text says: only the ledger itself, with `Ledger.verify`, tells whether it is true.
+        """
+        with read_document(text, "statement", 1) as body:
+            fill = body["fill"]
+            return cls(
+                account=str(body["account"]),
+                terms=Terms.from_dict(body["terms"]),
+                limit=measure_from_dict(body["limit"]),
+                spent=measure_from_dict(fill["spent"]),
+                remaining=measure_from_dict(fill["remaining"]),
+                used=float(fill["used"]),
+                reserve=(Fraction(fill["reserve_spent"]), Fraction(fill["reserve"])),
+                entries=tuple(map(Entry.from_dict, body["entries"])),
+                head=str(body["head"]),
+                count=int(body["count"]),
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Statement.from_json, (self.to_json(),)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The entries as a table: who asked what, when, at which cost."""
+        columns = ("entry", "time", "who", "account", "event", "cost", "note")
+        rows = [
+            (
+                entry.number,
+                entry.time[:19] + "Z",
+                entry.who,
+                entry.account,
+                entry.kind if entry.event is None else shorten(entry.event),
+                "" if entry.booked is None else repr(entry.booked),
+                entry.note,
+            )
+            for entry in self.entries
+        ]
+        summary = str(self).split("  entries    ")[0].rstrip("\n")
+        caption, _, note = summary.partition("\n")
+        anchor = f"anchor: {self.count} entries in the ledger, head {self.head}"
+        return Table(columns, rows, caption, f"{note}\n{anchor}")
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw how charges filled the limit, entry by entry.
+
+        Returns
+        -------
+        matplotlib axes
+            ``ax.get_label()`` describes the picture in words.
+        """
+        from discreet.ledger.pictures import draw_statement
+
+        return draw_statement(self, ax)
 
     def __str__(self) -> str:
         name = "ledger" if self.account == journal.ROOT else f"account {plain(self.account)}"
@@ -168,6 +235,12 @@ def describe(value: Any) -> str:
             return repr(value)
 
 
+def shorten(event: Event) -> str:
+    """An event on one short line."""
+    what = plain(describe(event))
+    return what if len(what) <= _MAX_EVENT else what[: _MAX_EVENT - 3] + "..."
+
+
 def _line(entry: Entry) -> str:
     start = f"    {entry.number:>5}  {plain(entry.time[:19])}Z  {plain(entry.who)}"
     if entry.event is None:
@@ -177,8 +250,7 @@ def _line(entry: Entry) -> str:
             else f"made account {plain(entry.account)}"
         )
         return f"{start}  {act}"
-    what = plain(describe(entry.event))
-    what = what if len(what) <= 90 else what[:87] + "..."
+    what = shorten(entry.event)
     delta = f" and δ = {float(entry.delta):.3g} of the reserve" if entry.delta else ""
     note = f"  ({plain(entry.note)})" if entry.note else ""
     where = "" if entry.account == journal.ROOT else f"  {plain(entry.account)}"

@@ -105,7 +105,12 @@ class ApproxDP(Measure):
     epsilon: Fraction | float
     delta: Fraction
 
-    def __init__(self, epsilon: Number, delta: Number) -> None:
+    def __init__(self, epsilon: Number, delta: Number | None = None) -> None:
+        if delta is None:
+            raise TypeError(
+                f"delta must be given, as in dp.ApproxDP({epsilon}, 1e-6); without one it is "
+                f"dp.PureDP({epsilon})."
+            )
         object.__setattr__(self, "epsilon", non_negative_or_infinite(epsilon, "epsilon"))
         object.__setattr__(self, "delta", probability(delta, "delta"))
 

@@ -16,7 +16,7 @@ from discreet.coding.plain import type_of
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
 from discreet.ledger import Ledger
-from discreet.matching import check_kind
+from discreet.matching import ColumnMismatch, check_kind
 from discreet.models.facts import Facts
 from discreet.models.reading import (
     choose_unit,
@@ -73,6 +73,7 @@ def open_input(
     else:
         table = _table_of_array(estimator, X, y, unit, target)
     source = _add_groups(table, groups, unit)
+    _check_classes(estimator, table)
     ledger, own = estimator.ledger, False
     if not unit.is_public and ledger is None:
         estimator._check_own_ledger()
@@ -86,6 +87,42 @@ def open_input(
 
 #: Parameters that declare columns one by one, instead of a schema.
 _DOMAIN = ("bounds", "classes", "target_bounds", "categories")
+
+
+def _check_classes(estimator: PrivateEstimator, table: _Table) -> None:
+    """Raise if the classes that were declared can't match the target's type, which is public."""
+    if not _get_parameter(estimator, "classes") or table.target is None:
+        return
+    column = table.schema[table.target]
+    name = _type_name(table, table.target)
+    if not isinstance(column, Categorical) or name is None:
+        return
+    is_text = isinstance(column.values[0], str)
+    if is_text == (name == "text"):
+        return
+    shown = ", ".join(map(repr, column.values[:4])) + (", ..." if len(column.values) > 4 else "")
+    kind, other = ("text", "numbers") if is_text else ("numbers", "text")
+    raise ColumnMismatch(
+        f"classes=[{shown}] are {kind}, but y holds {other}: declare the classes as they stand in y, such as "
+        f"classes={[0, 1] if is_text else ['no', 'yes']}, or change the type of y."
+    )
+
+
+def _type_name(table: _Table, target: str) -> str | None:
+    """Whether the target holds text or numbers, by its type alone; None where the type doesn't say."""
+    names = column_names(table.source)
+    if names is None or target not in names or not hasattr(table.source, "__getitem__"):
+        return None
+    try:
+        column = table.source[target]
+    except TypeError:  # a lazy frame
+        return None
+    kind = kind_of(column)
+    if kind is None and isinstance(column, np.ndarray):
+        kind = {"U": "text", "S": "text", "T": "text", "O": "object"}.get(
+            column.dtype.kind, "number"
+        )
+    return {"text": "text", "number": "number", "boolean": "number"}.get(kind or "")
 
 
 def _get_parameter(estimator: Any, name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.events import Assumed, Event, walk
+from discreet.events import Assumed, Event, event_from_dict, walk
 from discreet.ledger import Entry
 from discreet.ledger.statement import describe
-from discreet.measures import Measure
+from discreet.measures import Measure, measure_from_dict
+from discreet.show import Shown, Table, read_document, write_document
 from discreet.unit import Unit
 
 #: The note of a fit that opened a ledger of its own.
@@ -18,8 +19,10 @@ ALONE = (
 
 
 @dataclass(frozen=True)
-class FitPrivacy:
+class FitPrivacy(Shown):
     """What was paid for a fitted estimator, and what that guarantees.
+
+    It can be shown: `to_frame`, `to_csv`, `to_json`, and as a table in a notebook.
 
     Attributes
     ----------
@@ -59,3 +62,46 @@ class FitPrivacy:
         if self.note:
             lines.append(f"note: {self.note}.")
         return "\n".join(lines)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The certificate as a table of facts."""
+        guarantee, *others = self.certificate.split("\n")
+        facts = [
+            ("guarantee", guarantee),
+            *(line.split(": ", 1) for line in others if ": " in line),
+        ]
+        if self.entry is not None:
+            entry = f"{self.entry.number}, {self.entry.time}, {self.entry.hash}"
+            facts.append(("ledger entry", entry))
+        return Table(("fact", "value"), facts, "What was paid for this fit")
+
+    def to_json(self) -> str:
+        """The certificate as JSON, exact to the last digit."""
+        body = {
+            "is_private": self.is_private,
+            "measure": self.measure.to_dict(),
+            "event": self.event.to_dict(),
+            "unit": self.unit.to_dict(),
+            "protected": str(self.unit),
+            "claims": list(self.claims),
+            "entry": None if self.entry is None else self.entry.to_dict(),
+            "note": self.note,
+        }
+        return write_document("certificate", 1, body)
+
+    @classmethod
+    def from_json(cls, text: str) -> FitPrivacy:
+        """A certificate that `to_json` wrote. Nothing in the text is run, and nothing in it is checked."""
+        with read_document(text, "certificate", 1) as body:
+            entry = body["entry"]
+            if not isinstance(body["is_private"], bool):
+                raise TypeError("is_private")
+            return cls(
+                event_from_dict(body["event"]),
+                measure_from_dict(body["measure"]),
+                Unit.from_dict(body["unit"]),
+                tuple(str(claim) for claim in body["claims"]),
+                None if entry is None else Entry.from_dict(entry),
+                body["is_private"],
+                str(body["note"]),
+            )

@@ -23,13 +23,13 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
-from discreet.publish.cells import as_cell
 from discreet.publish.declared import ranges_of, shares_of, start_of
 from discreet.publish.greedy import greedy
 from discreet.publish.mask import ROWS_PER_CLASS, Filling, Generator, Mask, Noisy, joint, mask
 from discreet.publish.true_labels import TrueLabels
 from discreet.queries import Count
 from discreet.rational import as_integer, positive, rational
+from discreet.show import as_cell, native_frame
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -314,11 +314,9 @@ class MaskedData(PrivateClassifier):
             max_iter=1000 if narrow else 20_000,
         )
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """The masked rows and labels as a data frame of pandas, Polars, PyArrow or Modin."""
-        import narwhals as nw
-
-        return nw.from_dict(self._columns(), backend=backend).to_native()  # type: ignore[arg-type]
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The masked rows and labels as a data frame: of pandas, else Polars, else PyArrow."""
+        return native_frame(self._columns(), backend)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write the masked rows and labels, with a header; reading gives the same numbers again.

@@ -2,8 +2,15 @@
 
 from discreet.coding import CodedQuery, PersonLimit, Sensitivity, Term
 from discreet.queries.additive import Additive
-from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, check_budget
-from discreet.queries.base import Query
+from discreet.queries.answer import (
+    Answer,
+    Budget,
+    NoiseInterval,
+    Prepared,
+    check_budget,
+    expect_budget,
+)
+from discreet.queries.base import Query, not_a_query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.cell_counts import Axis, CellCounts
 from discreet.queries.centred import CentredSums
@@ -63,4 +70,6 @@ __all__ = [
     "Variance",
     "WithColumns",
     "check_budget",
+    "expect_budget",
+    "not_a_query",
 ]

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar, final
 
 from discreet.coding import Engine
 from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 
-__all__ = ["Answer", "Budget", "NoiseInterval", "Prepared", "check_budget", "no_noise_refused"]
+__all__ = [
+    "Answer",
+    "Budget",
+    "NoiseInterval",
+    "Prepared",
+    "check_budget",
+    "expect_budget",
+    "no_noise_refused",
+]
 
 #: What a query is asked with: what the answer may cost, or how it is blurred.
 Budget = Measure | Mechanism
@@ -68,12 +79,68 @@ def check_budget(budget: object) -> Budget:
     """What was given, if a query can be asked with it."""
     if isinstance(budget, Measure | Mechanism):
         return budget
+    if isinstance(budget, int | float | Fraction) and not isinstance(budget, bool):
+        raise TypeError(
+            f"budget is a bare number: write dp.PureDP({budget}) for ε = {budget}, "
+            f"dp.ApproxDP({budget}, 1e-6) with a δ, or dp.ZCDP({budget}) for a ρ."
+        )
     raise TypeError(
         "budget must be a measure such as dp.PureDP(0.5), dp.ApproxDP(0.5, 1e-6) or dp.ZCDP(0.1), or a "
         f"mechanism, not {type(budget).__name__}."
     )
 
 
+Act = TypeVar("Act", bound=Callable[..., Any])
+#: Parameters of measures, which people give to questions.
+_PARTS = ("epsilon", "eps", "delta", "rho")
+
+
+def expect_budget(act: Act) -> Act:
+    """Let a method that takes a budget say what to write when it is given ε, δ or ρ instead."""
+    parameters = list(inspect.signature(act).parameters.values())
+    place = [parameter.name for parameter in parameters].index("budget")
+    is_needed = parameters[place].default is inspect.Parameter.empty
+
+    @functools.wraps(act)
+    def call(*arguments: Any, **options: Any) -> Any:
+        given = [name for name in _PARTS if name in options]
+        if (
+            is_needed
+            and not given
+            and len(arguments) <= place
+            and not {"budget", "how"} & set(options)
+        ):
+            raise TypeError(
+                f"{act.__name__} needs a budget, as in data.{act.__name__}(query, dp.PureDP(0.5))."
+            )
+        if given:
+            raise TypeError(
+                f"{act.__name__} has no argument {given[0]!r}: give the budget as a measure, as in "
+                f"data.{act.__name__}(query, {_suggest(options)})."
+            )
+        return act(*arguments, **options)
+
+    return call  # type: ignore[return-value]
+
+
+def _suggest(options: dict[str, Any]) -> str:
+    """The measure that somebody meant by ε, δ or ρ."""
+    shown = {
+        name: f"{options[name]}"
+        for name in _PARTS
+        if isinstance(options.get(name), int | float | Fraction)
+    }
+    if "rho" in options:
+        return f"dp.ZCDP({shown.get('rho', '0.1')})"
+    epsilon = shown.get("epsilon", shown.get("eps", "0.5"))
+    if "delta" in options:
+        return f"dp.ApproxDP({epsilon}, {shown.get('delta', '1e-6')})"
+    return f"dp.PureDP({epsilon})"
+
+
 def no_noise_refused() -> ValueError:
     """The error for an infinite budget on private rows."""
-    return ValueError("budget: an infinite budget (no noise) is accepted with dp.PUBLIC only.")
+    return ValueError(
+        "budget: an infinite budget (no noise) is accepted with dp.PUBLIC only; give a finite one, such as "
+        "dp.PureDP(1)."
+    )

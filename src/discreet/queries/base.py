@@ -140,3 +140,12 @@ class Query(ABC):
     def __repr__(self) -> str:
         arguments = [repr(name) for name in self.columns] + self._options()
         return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+def not_a_query(given: object) -> TypeError:
+    """The error for what was given in place of a query."""
+    if isinstance(given, type) and issubclass(given, Query):
+        return TypeError(f"query is the class {given.__name__}: write dp.{given.__name__}(...).")
+    return TypeError(
+        f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(given).__name__}."
+    )

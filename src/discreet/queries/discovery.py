@@ -164,7 +164,8 @@ class Bounds(Query):
         column = schema[self.column]
         if not isinstance(column, Unbounded):
             raise ValueError(
-                f"Bounds: column {self.column!r} must be declared as dp.Real(), without bounds."
+                f"Bounds: column {self.column!r} must be declared as dp.Real(), without bounds; this one "
+                "needs no others."
             )
         coded = self._coded(schema, unit, (Term(1),))
         return CodedQuery(

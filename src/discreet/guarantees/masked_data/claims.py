@@ -4,7 +4,6 @@ from discreet.guarantees.base import FITTED, Claim
 
 CODE = (
     "discreet.publish",
-    "discreet.publish.cells",
     "discreet.publish.declared",
     "discreet.publish.greedy",
     "discreet.publish.mask",

@@ -71,7 +71,7 @@ class SQLite(Dialect):
         if path.is_dir():
             reason = "this is a directory"
         elif not directory.is_dir():
-            reason = f"the directory {directory} doesn't exist"
+            reason = f"the directory {directory} doesn't exist; make it first, or choose another"
         elif self.read_only:
             if not path.exists():
                 reason = "there is no file"

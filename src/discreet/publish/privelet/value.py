@@ -10,9 +10,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.layout import Layout, name_keys
 from discreet.publish.privelet.designs import Design
 from discreet.publish.privelet.scales import Scale
 from discreet.queries import NoiseInterval
+from discreet.show import native_frame
 
 __all__ = ["Curve", "QuantileValue", "RangeCount", "RangesValue"]
 
@@ -187,20 +189,27 @@ class RangesValue:
             raise ValueError(f"{what} needs a histogram of a single ordered column.")
         return self._scales[0]
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """All cells as a data frame of pandas, Polars, PyArrow or Modin: labels, count and stderr."""
-        import narwhals as nw
+    def to_layout(self) -> Layout:
+        """How the cells are laid out as a table: a row for each, with a label from each column."""
+        places = list(np.ndindex(self.cells.shape))
+        rows = [
+            tuple(scale.labels[at] for scale, at in zip(self._scales, place, strict=True))
+            for place in places
+        ]
+        names = name_keys([scale.name for scale in self._scales])
+        return Layout(names, tuple(rows), tuple(places))
 
-        grid = np.indices(self.cells.shape).reshape(self.cells.ndim, -1)
+    def to_frame(self, backend: str | None = None) -> Any:
+        """All cells as a data frame of pandas, else Polars, else PyArrow: labels, count and stderr."""
+        layout = self.to_layout()
         columns: dict[str, Any] = {
-            scale.name: [scale.labels[k] for k in places]
-            for scale, places in zip(self._scales, grid.tolist(), strict=True)
+            name: [row[at] for row in layout.rows] for at, name in enumerate(layout.columns)
         }
         starts = [np.array([0])] * self.cells.ndim
         one = self._design.variances(starts, [start + 1 for start in starts])
         columns["count"] = self.cells.ravel()
         columns["stderr"] = np.full(self.cells.size, _root(float(one[0])))
-        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         shape = " × ".join(f"{len(scale.labels)} of {scale.name!r}" for scale in self._scales)

@@ -25,6 +25,7 @@ from discreet.publish.synthetic.layout import Layout
 from discreet.publish.synthetic.plan import default_bins, make_recipe
 from discreet.rational import as_integer, rational
 from discreet.schema import Schema
+from discreet.show import native_frame
 from discreet.unit import Unit
 
 __all__ = ["Synthesizer"]
@@ -202,10 +203,7 @@ class Synthesizer:
         made = self._draw(count, random)
         if backend is None:
             return made
-        import narwhals
-
-        plain = {name: cells.tolist() for name, cells in made.items()}
-        return narwhals.from_dict(plain, backend=backend).to_native()
+        return native_frame({name: cells.tolist() for name, cells in made.items()}, backend)
 
     def _draw(self, count: int, random: np.random.Generator) -> dict[str, Array]:
         """Rows that satisfy all constraints."""

@@ -1,0 +1,184 @@
+"""Releases and plans as JSON, with the certificate inside: what ran, what was charged, who is protected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from discreet.events import Event, event_from_dict
+from discreet.layout import Asked, Layout, lay_out
+from discreet.ledger import Entry
+from discreet.measures import Measure, measure_from_dict
+from discreet.queries import BoundsValue, MarginalsValue, MomentsValue, NoiseInterval
+from discreet.show import decode_value, encode_value, read_document, write_document
+from discreet.unit import Unit
+
+__all__ = [
+    "DEFAULT_LEVELS",
+    "VERSION",
+    "StoredIntervals",
+    "describe_interval",
+    "read_plan",
+    "read_release",
+    "write_plan",
+    "write_release",
+]
+
+#: Raised when the form of these documents changes; old forms stay readable.
+VERSION = 1
+#: The levels at which intervals are written down.
+DEFAULT_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+#: Values that are more than numbers and arrays; no others are built from a text.
+_RECORDS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (BoundsValue, MarginalsValue, MomentsValue)
+}
+
+
+@final
+@dataclass(frozen=True)
+class StoredIntervals:
+    """The intervals of a release that was read back, at the levels that were written down."""
+
+    intervals: tuple[NoiseInterval, ...]
+
+    def __call__(self, level: float) -> NoiseInterval:
+        """The interval at a level."""
+        for interval in self.intervals:
+            if interval.level == level:
+                return interval
+        if not self.intervals:
+            raise ValueError("this release has no noise interval.")
+        known = ", ".join(f"{interval.level:g}" for interval in self.intervals)
+        raise ValueError(
+            f"level must be one that was written down: {known}. Give to_json(levels=[{level:g}]) for others "
+            "before the release is written."
+        )
+
+
+def describe_interval(interval: NoiseInterval) -> str:
+    """What an interval covers, in words."""
+    share = f"{interval.level:.6g}"
+    match interval.unit:
+        case "rank":
+            return f"rank: how many rows from the asked rank, with probability {share}."
+        case "score":
+            return f"score: how far below the best score, with probability {share}."
+    return f"lower, upper: the answer without noise, each with probability {share}; noise alone."
+
+
+def write_release(release: Any, levels: Sequence[float]) -> str:
+    """A release as JSON."""
+    value = release.value
+    if hasattr(value, "to_layout"):
+        raise TypeError(
+            f"a release of {type(value).__name__} can't be written as JSON or pickled, since its ranges "
+            "need the whole design: use release.to_frame() or release.to_csv(path)."
+        )
+    body = {
+        "query": repr(release.query),
+        "layout": lay_out(release.query, value, release.labels).to_dict(),
+        "value": encode_value(value),
+        "stderr": encode_value(release.stderr),
+        "labels": encode_value(release.labels),
+        "intervals": _write_intervals(release, levels),
+        "certificate": _certify(
+            release.event, release.measure, release.unit, release.entry, release.is_private
+        ),
+    }
+    return write_document("release", VERSION, body)
+
+
+def read_release(text: object) -> dict[str, Any]:
+    """The fields of a release from its JSON."""
+    with read_document(text, "release", VERSION) as body:
+        certificate = body["certificate"]
+        intervals = [
+            NoiseInterval(
+                decode_value(one["lower"], _RECORDS),
+                decode_value(one["upper"], _RECORDS),
+                float(one["level"]),
+                str(one["unit"]),
+            )
+            for one in body["intervals"]
+        ]
+        if not isinstance(certificate["is_private"], bool):
+            raise TypeError("is_private")
+        entry, unit = certificate["entry"], certificate["unit"]
+        return {
+            "query": Asked(str(body["query"]), Layout.from_dict(body["layout"])),
+            "value": decode_value(body["value"], _RECORDS),
+            "stderr": decode_value(body["stderr"], _RECORDS),
+            "labels": decode_value(body["labels"]),
+            "event": event_from_dict(certificate["event"]),
+            "measure": measure_from_dict(certificate["measure"]),
+            "entry": None if entry is None else Entry.from_dict(entry),
+            "is_private": certificate["is_private"],
+            "_interval": StoredIntervals(tuple(intervals)),
+            "unit": None if unit is None else Unit.from_dict(unit),
+        }
+
+
+def write_plan(plan: Any) -> str:
+    """A plan as JSON."""
+    body = {
+        "asked": repr(plan.asked),
+        "layout": lay_out(plan.asked, plan.stderr, plan.labels).to_dict(),
+        "stderr": encode_value(plan.stderr),
+        "labels": encode_value(plan.labels),
+        "note": plan.note,
+        "event": plan.event.to_dict(),
+        "measure": None if plan.measure is None else plan.measure.to_dict(),
+    }
+    return write_document("plan", VERSION, body)
+
+
+def read_plan(text: object) -> dict[str, Any]:
+    """The fields of a plan from its JSON."""
+    with read_document(text, "plan", VERSION) as body:
+        measure = body["measure"]
+        return {
+            "asked": Asked(str(body["asked"]), Layout.from_dict(body["layout"])),
+            "event": event_from_dict(body["event"]),
+            "measure": None if measure is None else measure_from_dict(measure),
+            "stderr": decode_value(body["stderr"], _RECORDS),
+            "_error": None,
+            "note": str(body["note"]),
+            "labels": decode_value(body["labels"]),
+        }
+
+
+def _write_intervals(release: Any, levels: Sequence[float]) -> list[dict[str, Any]]:
+    """Intervals at each level; those that were written down before stay, and there are no others."""
+    found = []
+    stored = release._interval if isinstance(release._interval, StoredIntervals) else None
+    chosen = [one.level for one in stored.intervals] if stored is not None else list(levels)
+    for level in chosen:
+        try:
+            interval = release.noise_interval(level)
+        except ValueError:
+            if not 0 < level < 1:
+                raise
+            continue  # a choice has none
+        found.append(
+            {
+                "level": float(level),
+                "lower": encode_value(interval.lower),
+                "upper": encode_value(interval.upper),
+                "unit": interval.unit,
+            }
+        )
+    return found
+
+
+def _certify(
+    event: Event, measure: Measure, unit: Unit | None, entry: Entry | None, is_private: bool
+) -> Mapping[str, Any]:
+    return {
+        "is_private": is_private,
+        "measure": measure.to_dict(),
+        "event": event.to_dict(),
+        "unit": None if unit is None else unit.to_dict(),
+        "protected": None if unit is None else str(unit),
+        "entry": None if entry is None else entry.to_dict(),
+    }

@@ -1,0 +1,87 @@
+"""JSON documents of ours: what they are and in which version, so that nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["read_document", "write_document"]
+
+#: The longest text that is read as a document: 256 MiB.
+MAX_LENGTH = 2**28
+
+
+def write_document(kind: str, version: int, body: Mapping[str, Any]) -> str:
+    """A document as JSON: its kind and version first; never NaN, which JSON doesn't have."""
+    data = {"format": f"discreet {kind}", "version": version, **body}
+    return json.dumps(data, indent=2, allow_nan=False)
+
+
+@contextmanager
+def read_document(text: object, kind: str, version: int) -> Iterator[dict[str, Any]]:
+    """The body of a document of this kind, if it is one; whatever fails inside the block is its fault.
+
+    Parameters
+    ----------
+    text : str or bytes
+        What `write_document` gave.
+    kind : str
+    version : int
+        The newest version that can be read.
+
+    Raises
+    ------
+    ValueError
+        If the text is not such a document. What stands in it is not repeated.
+    """
+    if not isinstance(text, str | bytes):
+        raise TypeError(
+            f"text must be the JSON text of a {kind}, not {type(text).__name__}: read the file first, as "
+            "in Path(name).read_text()."
+        )
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"text is too long for a {kind}: more than {MAX_LENGTH} characters.")
+    data = _parse(text, kind)
+    if data.get("format") != f"discreet {kind}":
+        raise ValueError(
+            f"text is not a {kind} that discreet wrote: give the text that its to_json returned, unchanged."
+        )
+    found = data.get("version")
+    if type(found) is not int or not 1 <= found <= version:
+        raise ValueError(
+            f"text is a {kind} of another version than this discreet reads (1 to {version}): read it with "
+            "the version that wrote it, or a newer one."
+        )
+    try:
+        yield data
+    except (
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
+        raise ValueError(
+            f"text says that it is a {kind} of discreet, but it was changed or cut: give the text that "
+            "to_json returned, unchanged."
+        ) from None
+
+
+def _parse(text: str | bytes, kind: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise ValueError(
+            f"text is not JSON, so it is no {kind}: give the text that to_json returned, unchanged."
+        )
+    return data
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)

@@ -1,0 +1,45 @@
+"""What all results share: whatever can lay itself out as a table can be shown in every form."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from os import PathLike
+from typing import Any
+
+from discreet.show.tables import Table
+
+__all__ = ["Shown"]
+
+
+class Shown:
+    """A result that can lay itself out as a table, and therefore be shown.
+
+    A subclass writes `to_table`; the rest follows.
+    """
+
+    @abstractmethod
+    def to_table(self, level: float = 0.95) -> Table:
+        """The result as a labelled table; `level` is that of the intervals, where it has some."""
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """The result as a native frame.
+
+        Parameters
+        ----------
+        level : float
+            The probability of the intervals, where the result has some.
+        backend : {"pandas", "polars", "pyarrow", "modin"}, optional
+            By default the first of pandas, Polars and PyArrow that is installed.
+        """
+        return self.to_table(level).to_frame(backend)
+
+    def to_csv(self, path: str | PathLike[str] | None = None, level: float = 0.95) -> str | None:
+        """Write the result as CSV, or return the text if no path is given.
+
+        Text that a spreadsheet program would run as a formula begins with an apostrophe.
+        """
+        return self.to_table(level).to_csv(path)
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook."""
+        return self.to_table().to_html()
