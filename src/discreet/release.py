@@ -28,6 +28,8 @@ class Release:
     entry : the ledger's entry; None on public data
     is_private : bool
         False on data declared public, and when noise was drawn from a fixed seed.
+    checked : CheckReport or None
+        What a check of the columns found that was paid along with the answer (``check=True``).
     """
 
     query: Any
@@ -39,6 +41,7 @@ class Release:
     entry: Any
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
+    checked: Any = None
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """An interval for the answer without noise.
@@ -56,6 +59,10 @@ class Release:
         return dict(zip(self.labels, self.value.tolist(), strict=True))
 
     def __repr__(self) -> str:
+        warnings = () if self.checked is None else self.checked.warnings
+        return "\n".join([self._show_answer(), *(f"  check: {text}" for text in warnings)])
+
+    def _show_answer(self) -> str:
         mark = "" if self.is_private else "  [NOT PRIVATE]"
         head = f"{self.query!r}  {self.measure!r}{mark}"
         if self.labels is None or not hasattr(self.value, "shape") or self.value.ndim != 1:
