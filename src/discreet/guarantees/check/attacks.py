@@ -104,26 +104,16 @@ def checked_table() -> Iterator[Part]:
 
 
 def _through_the_door() -> Iterator[Part]:
-    """The released counts of neighbours: an added person without id, above the limit, and a replaced row."""
-    over = (FAR[1],) * (UNITS[2].rows_per_person + 1)
-    pairs = {
-        UNITS[1]: (table((FAR[0],), "the one"), table((FAR[1],), "the one")),
-        UNITS[2]: (table((), None), table(over, "the one")),
-    }
-    for unit, pair in pairs.items():
-        query, budget = Check(), PureDP(4)
-        door = through_the_door(query, budget, SCHEMA, unit)
-        bound = query.sensitivity(SCHEMA, unit)
-        first, second = (
-            query.vector(
-                [open_engine(rows, SCHEMA, unit).totals(p) for p in query.parts(SCHEMA, unit)],
-                SCHEMA,
-            )
-            for rows in pair
-        )
-        losses = exact_losses(mechanism_for(budget, bound).distribution(bound), first, second)
-        title = f"{query!r}, {unit}, through the door"
-        yield Case(title, door, pair, budget, 1_000, losses=losses)
+    """The released counts of neighbours: a person above the limit is in the table or not."""
+    query, budget, unit = Check(), PureDP(4), UNITS[2]
+    over = (FAR[1],) * (unit.rows_per_person + 1)
+    people_apart: tuple[Person, Person] = (((), None), (over, "the one"))
+    pair = tuple(table(*person) for person in people_apart)
+    first, second = (count_states(query, unit, person) for person in people_apart)
+    bound = query.sensitivity(SCHEMA, unit)
+    losses = exact_losses(mechanism_for(budget, bound).distribution(bound), first, second)
+    door = through_the_door(query, budget, SCHEMA, unit)
+    yield Case(f"{query!r}, {unit}, through the door", door, pair, budget, 500, losses=losses)
 
 
 def _along() -> Iterator[Part]:

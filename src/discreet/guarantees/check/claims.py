@@ -13,7 +13,7 @@ RESTS_ON = (*ASKED, "models")
 CLAIMS = (
     Claim(
         name="checked-table",
-        statement="The counts of a check move by at most their stated L1 and L2 sensitivity between neighbours "
+        statement="The counts of a check move by at most their stated sensitivity between neighbours "
         "and are noised as one vector; a check along with an answer or a fit is part of the same charge.",
         unit="add/remove and replace-one, with or without ids and max_rows",
         measure="as asked",
