@@ -8,12 +8,14 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
+from discreet.checking import Checkable, release_checked
 from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer, Progress
+from discreet.ledger.units import agree_on_unit
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
 from discreet.noise import entropy
@@ -25,7 +27,7 @@ from discreet.release import Plan, Release
 from discreet.schema import Schema, not_a_schema, order_codes
 from discreet.selection import Selection
 from discreet.step import BatchStep, CodedRows, Step, make_batches, not_a_step
-from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
+from discreet.unit import ADD_REMOVE, Relation, Unit
 
 __all__ = ["PrivateDataset", "agree_on_unit"]
 
@@ -34,7 +36,7 @@ Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
-class PrivateDataset:
+class PrivateDataset(Checkable):
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
     Parameters
@@ -161,7 +163,7 @@ class PrivateDataset:
 
     @expect_budget
     @former_keyword("how", "budget")
-    def release(self, query: Query, budget: Budget) -> Release:
+    def release(self, query: Query, budget: Budget, *, check: bool | float = False) -> Release:
         """The noised answer to a query, charged before a row is read.
 
         Parameters
@@ -170,12 +172,18 @@ class PrivateDataset:
         budget : Measure or Mechanism
             ``dp.PureDP(epsilon)``, ``dp.ApproxDP(epsilon, delta)``, ``dp.ZCDP(rho)``: the mechanism with
             the least noise that gives it; or a mechanism, such as ``dp.mechanisms.Gaussian(1, 1e-6)``.
+        check : bool or float
+            True spends a tenth of the budget, a number that share of it, on a check of the columns that the
+            query uses; ``release.checked`` has what it found. See `check`.
 
         Raises
         ------
         BudgetExceeded
             When the ledger has less left. Nothing was read.
         """
+        if check is not False:
+            checked: Release = release_checked(self, query, budget, check)
+            return checked
         prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
         answer = prepared.answer(self._engine)
@@ -362,30 +370,3 @@ class PrivateDataset:
             "a private data set can't be pickled or copied, which would copy its rows: open it where it is "
             "needed, with the same ledger."
         )
-
-
-def agree_on_unit(unit: Unit | Relation | None, ledger: Book | None) -> Unit:
-    """Who is protected: the ledger's unit, with which the one that was given must agree."""
-    if unit is None:
-        if ledger is None:
-            raise ValueError(
-                "ledger must be given, as in dp.PrivateDataset(data, schema, "
-                "ledger=dp.Ledger(limit=dp.PureDP(1))), or unit=dp.PUBLIC if anyone may see the rows."
-            )
-        return ledger.unit
-    chosen = as_unit(unit)
-    if chosen.is_public:
-        if ledger is not None:
-            raise ValueError("ledger must not be given with dp.PUBLIC: nothing is charged there.")
-        return chosen
-    if ledger is None:
-        raise ValueError(
-            "ledger must be given: a private data set charges every answer, as in "
-            "ledger=dp.Ledger(limit=dp.PureDP(1), unit=unit)."
-        )
-    if ledger.unit != chosen:
-        raise ValueError(
-            f"unit: the ledger protects another unit ({ledger.unit}) than this data set ({chosen}). "
-            "One ledger is for one population and one unit: leave unit out, or open another ledger."
-        )
-    return chosen

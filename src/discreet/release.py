@@ -45,6 +45,8 @@ class Release(Shown):
         False on data declared public, and when noise was drawn from a fixed seed.
     unit : Unit or None
         Who is protected.
+    checked : CheckReport or None
+        What a check of the columns found that was paid along with the answer (``check=True``).
     """
 
     query: Any
@@ -57,6 +59,7 @@ class Release(Shown):
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
     unit: Unit | None = None
+    checked: Any = None
 
     @classmethod
     def from_answer(
@@ -184,6 +187,10 @@ class Release(Shown):
         return f"{self.query!r}  {self.measure!r}{mark}"
 
     def __repr__(self) -> str:
+        warnings = () if self.checked is None else self.checked.warnings
+        return "\n".join([self._show_answer(), *(f"  check: {text}" for text in warnings)])
+
+    def _show_answer(self) -> str:
         head = self._head()
         if self.labels is None and not hasattr(self.value, "shape"):
             if isinstance(self.value, int | float | str):

@@ -52,6 +52,7 @@ from weakened import (
     scores_with_half_the_noise,
     scores_without_noise,
 )
+from weakened_check import checks_of_one_side, checks_without_persons
 from weakened_pate import (
     a_check_without_noise,
     costs_in_one_direction,
@@ -88,6 +89,9 @@ WEAKENED = [
     ("coded-sums", half_the_laplace_noise),
     ("coded-sums", half_the_gaussian_noise),
     ("coded-sums", half_the_sensitivity),
+    ("checked-table", half_the_laplace_noise),
+    ("checked-table", checks_of_one_side),
+    ("checked-table", checks_without_persons),
     ("private-bounds", half_the_sensitivity),
     ("private-bounds", half_the_laplace_noise),
     ("exponential-quantile", half_the_rank_sensitivity),

@@ -28,7 +28,7 @@ from discreet.engines.base import (
 )
 from discreet.engines.collected import rows_of
 from discreet.engines.person_rows import Mask, PersonRows
-from discreet.matching import ColumnMismatch, check_names
+from discreet.matching import ColumnMismatch, check_names, list_needed
 from discreet.progress import show
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -37,6 +37,8 @@ from discreet.unit import Unit
 LONGEST_CELL = 2**31 - 1
 
 
+#: What else may stand between the names of a first line.
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 #: Stands for a carriage return; no bytes are decoded to it.
 RETURN = "\ud800"
 #: The name under which ids are read; no column of a file has a NUL in its name.
@@ -84,6 +86,7 @@ class Delimited(Engine):
 
     def check(self, schema: Schema, unit: Unit) -> None:
         self._check_line_ends()
+        self._check_separator(schema, unit)
         check_names(self._header, schema, unit, f"the first line of {self._path.name!r}")
         for name, column in schema.base.items():
             text = isinstance(column, Text) or (
@@ -102,6 +105,22 @@ class Delimited(Engine):
                 f"the first line of {self._path.name!r} holds a carriage return without a line feed: the "
                 "file's lines must end with a line feed, alone or after a carriage return."
             )
+
+    def _check_separator(self, schema: Schema, unit: Unit) -> None:
+        """Refuse a file whose names are separated by something else, told from names that are declared."""
+        needed = set(list_needed(schema, unit))
+        if needed <= set(self._header):
+            return
+        for separator, title in SEPARATORS.items():
+            names = {
+                name.strip().strip('"') for part in self._header for name in part.split(separator)
+            }
+            if len(needed & names) > len(needed & set(self._header)):
+                raise ColumnMismatch(
+                    f"the first line of {self._path.name!r} is separated by {title}, not by commas: write "
+                    "the file with commas (and points in numbers), or open it with Polars, pandas or DuckDB "
+                    "and pass the frame."
+                )
 
     def length(self) -> None:
         return None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.columns import Base, Real
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.models.checked import fit_checked
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened, open_input, plan_facts
 from discreet.models.parameters import with_parameters
@@ -80,7 +81,13 @@ class PrivateEstimator(BaseEstimator, ABC):
         """Carry out the plan's recipe, and set what was learned. Nothing here sees a row."""
 
     def fit(
-        self: Self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        target: str | None = None,
+        check: bool | float = False,
     ) -> Self:
         """Learn from rows, privately.
 
@@ -94,8 +101,14 @@ class PrivateEstimator(BaseEstimator, ABC):
             The person each row belongs to, for a unit with ``max_rows``.
         target : str, optional
             The name of the target's column; the schema's last column by default.
+        check : bool or float
+            True spends a tenth of the budget, a number that share of it, on a check of the features and
+            the target: ``checked_`` has what it found, and what is suspicious is warned of.
         """
-        return self._fit_source(open_input(self, X, y, groups, target))
+        source = open_input(self, X, y, groups, target)
+        if check is not False:
+            return fit_checked(self, source, check)
+        return self._fit_source(source)
 
     def _fit_source(self: Self, source: Opened) -> Self:
         """Plan, charge and learn: all of `fit` but the reading of its arguments."""

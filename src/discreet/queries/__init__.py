@@ -14,6 +14,7 @@ from discreet.queries.base import Query, not_a_query
 from discreet.queries.best_split import BestSplit
 from discreet.queries.cell_counts import Axis, CellCounts
 from discreet.queries.centred import CentredSums
+from discreet.queries.check import Check
 from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
 from discreet.queries.discovery import Bounds, BoundsValue, KeyCounts, Keys
@@ -39,6 +40,7 @@ __all__ = [
     "CellCounts",
     "Cells",
     "CentredSums",
+    "Check",
     "Choice",
     "ClassResiduals",
     "CodedQuery",

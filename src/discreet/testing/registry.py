@@ -135,6 +135,8 @@ SEVERAL: tuple[Query, ...] = (
     queries.FarMarginals(
         [[queries.Axis("x", (1,)), queries.Axis("c")], [queries.Axis("c")]], draws=2
     ),
+    queries.Check(),
+    queries.Check("c", "y"),
     Ranges("x", bins=12),
     Ranges("x", "c", bins=6, strategy="haar", where="y >= 1"),
 )

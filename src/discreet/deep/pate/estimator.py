@@ -150,6 +150,7 @@ class PATE(PrivateClassifier):
         *,
         groups: Any = None,
         target: str | None = None,
+        check: bool | float = False,
         public: Any = None,
     ) -> Self:
         """Train teachers on private rows, and a student on public ones.
@@ -157,10 +158,12 @@ class PATE(PrivateClassifier):
         Parameters
         ----------
         X, y, groups, target
-            The private rows, as for all estimators.
+            The private rows, as for all estimators; `check` is not taken.
         public : array, data frame or mapping of names to arrays
             Rows with the same features that anyone may see; their first `n_queries` are voted on.
         """
+        if check is not False:
+            raise ValueError("check: PATE takes none; ask data.check(...) of a data set before.")
         if public is None:
             raise ValueError(
                 "public must be given: rows with the same features that anyone may see, without labels, as "

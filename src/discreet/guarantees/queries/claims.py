@@ -4,6 +4,7 @@ from discreet.guarantees.base import ANY_UNIT, ASKED, Claim
 
 CODE = (
     "discreet.queries.*",
+    "!discreet.queries.check",
     "!discreet.queries.discovery",
 )
 PAGES = (

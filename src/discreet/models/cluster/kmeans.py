@@ -116,7 +116,13 @@ class KMeans(
     random_state: int | None = None
 
     def fit(
-        self, X: Any, y: Any = None, *, groups: Any = None, target: str | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        target: str | None = None,
+        check: bool | float = False,
     ) -> KMeans:
         """Find centres, privately.
 
@@ -128,8 +134,10 @@ class KMeans(
             The person each row belongs to, for a unit with ``max_rows``.
         target : str, optional
             A column of the schema to leave out.
+        check : bool or float
+            Whether, and with which share of the budget, the features are checked first.
         """
-        super().fit(X, y, groups=groups, target=target)
+        super().fit(X, y, groups=groups, target=target, check=check)
         self.__dict__.pop("labels_", None)
         if self.privacy_.unit.is_public and not isinstance(X, PrivateDataset):
             with suppress(TypeError):  # a lazy frame has no cells yet

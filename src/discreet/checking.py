@@ -1,0 +1,363 @@
+"""What a check says in words: which columns don't match what was declared, beyond what noise explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from html import escape
+from typing import Any, final
+
+from discreet.coding import base_columns
+from discreet.columns import Categorical, Integer, Real
+from discreet.events import Compose, Event
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
+from discreet.queries import Budget, Check, Query, check_budget
+from discreet.rational import rational
+from discreet.schema import Schema
+from discreet.unit import Unit
+
+__all__ = [
+    "DEFAULT_SHARE",
+    "CheckReport",
+    "CheckRow",
+    "Checkable",
+    "check_along",
+    "find_checked",
+    "release_checked",
+    "split_budget",
+]
+
+#: What ``check=True`` takes of a budget.
+DEFAULT_SHARE = Fraction(1, 10)
+#: A state is suspicious if it holds more than this share of the cells, beyond the noise.
+MAX_SHARE = 0.05
+#: All counts of a check are within the stated distance with this probability.
+LEVEL = 0.99
+#: From this share on it is the rule, not an exception: the declaration itself must be wrong.
+MOST = 0.5
+
+
+@final
+@dataclass(frozen=True)
+class CheckRow:
+    """One count of a check.
+
+    Attributes
+    ----------
+    column : str
+        Empty for counts of persons and of rows without id.
+    state : str
+    count : int
+        The noised count.
+    share : float or None
+        The count as a share of the column's rows, or of the persons; None where that says nothing.
+    suspicious : bool
+    """
+
+    column: str
+    state: str
+    count: int
+    share: float | None
+    suspicious: bool
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CheckReport:
+    """What a table is like, compared with what was declared about it.
+
+    Attributes
+    ----------
+    rows : tuple of CheckRow
+    warnings : tuple of str
+        What is suspicious beyond the noise, and what to do about it; empty where nothing is.
+    half_width, level : float
+        All counts together are within `half_width` of those without noise, with probability `level`.
+    event, measure : what ran, and what was charged for it
+    entry : the ledger's entry; None on public rows
+    is_private : bool
+        False on rows declared public, and when noise was drawn from a fixed seed.
+
+    Privacy
+    -------
+    A function of the noised counts alone. Proof page: ``docs/proofs/check.md``.
+    """
+
+    rows: tuple[CheckRow, ...]
+    warnings: tuple[str, ...]
+    half_width: float
+    level: float
+    event: Event
+    measure: Measure
+    entry: Any
+    is_private: bool
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether anything stands out of the noise."""
+        return bool(self.warnings)
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """The noised counts, by column and state; those of persons and of rows without id by ``""``."""
+        found: dict[str, dict[str, int]] = {}
+        for row in self.rows:
+            found.setdefault(row.column, {})[row.state] = row.count
+        return found
+
+    def _table(self) -> list[tuple[str, str, str, str, str]]:
+        return [
+            (
+                row.column,
+                row.state,
+                str(row.count),
+                "" if row.share is None else _percent(row.share),
+                "suspicious" if row.suspicious else "",
+            )
+            for row in self.rows
+        ]
+
+    def _head(self) -> str:
+        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        return (
+            f"Check  {self.measure!r}{mark}  all counts ± {self.half_width:.4g} with probability "
+            f"{self.level:g}"
+        )
+
+    def _words(self) -> tuple[str, ...]:
+        return self.warnings or ("Nothing stands out of the noise.",)
+
+    def __str__(self) -> str:
+        lines = [_TITLES, *self._table()]
+        widths = [max(len(line[at]) for line in lines) for at in range(len(_TITLES))]
+        shown = [
+            "  ".join(
+                cell.rjust(width) if at in (2, 3) else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self._head(), *(f"  {line}" for line in shown), *self._words()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        titles = "".join(f"<th>{escape(title)}</th>" for title in _TITLES)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self._table()
+        )
+        words = "".join(f"<li>{escape(text)}</li>" for text in self._words())
+        return (
+            f"<p>{escape(self._head())}</p><table><thead><tr>{titles}</tr></thead>"
+            f"<tbody>{body}</tbody></table><ul>{words}</ul>"
+        )
+
+
+_TITLES = ("column", "state", "count", "share", "")
+
+
+def report_check(
+    labels: Sequence[tuple[str, str]],
+    counts: Sequence[int],
+    half_width: float,
+    level: float,
+    schema: Schema,
+    unit: Unit,
+    paid: tuple[Event, Measure, Any, bool],
+) -> CheckReport:
+    """Say what the noised counts of a check mean.
+
+    Parameters
+    ----------
+    labels, counts : sequences
+        As a release of `Check` has them.
+    half_width, level : float
+        How far all counts together may be from those without noise.
+    schema, unit : the public facts
+    paid : tuple
+        Event, measure, entry, and whether the counts are private.
+    """
+    named = dict(zip(labels, counts, strict=True))
+    columns = list(dict.fromkeys(name for name, _ in labels if name))
+    sums = [sum(count for (name, _), count in named.items() if name == c) for c in columns]
+    # every column has the same rows, so the mean of their sums has less noise than each
+    total = sum(sums) / len(sums) if sums else 0.0
+    rows, words = [], []
+    for (name, state), count in named.items():
+        whole = total if name else _whole(state, named, total)
+        bad = "within" not in state and count - half_width > MAX_SHARE * (whole + half_width)
+        share = count / whole if whole > half_width else None
+        rows.append(CheckRow(name, state, count, share, bad))
+        if bad:
+            words.append(_tell(name, state, min(count / max(whole, 1.0), 1.0), count, schema, unit))
+    if sums and total <= 2 * half_width:
+        words.append(
+            "the noise is as large as the number of rows seems to be: nothing can be said about them. Check "
+            "with a larger budget, or fewer columns."
+        )
+    return CheckReport(tuple(rows), tuple(words), half_width, level, *paid)
+
+
+def _whole(state: str, named: dict[tuple[str, str], int], rows: float) -> float:
+    """What a count of persons, or of rows without id, is a share of."""
+    if state.startswith("persons"):
+        return float(sum(c for (n, s), c in named.items() if not n and s.startswith("persons")))
+    return rows + named["", state]
+
+
+def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit: Unit) -> str:
+    """One suspicious count in words, with what it does to answers and what to do."""
+    about = f"about {_percent(share)} of"
+    if state == "persons over the limit":
+        return (
+            f"{about} the persons have more than {unit.max_rows} rows: of each only {unit.max_rows} count. "
+            "Choose max_rows with dp.RowsPerPerson."
+        )
+    if state == "rows without id":
+        return (
+            f"about {count} rows have no id in `{unit.id_column}`: they are left out of every answer. Give "
+            "each person an id, or protect rows (a unit without id_column)."
+        )
+    column = schema.base[name]
+    if state == "unknown":
+        return f"{about} `{name}` matches no declared category: {_tell_category(column, share)}"
+    if state == "not a number":
+        return f"{about} `{name}` is missing or not a number: {_tell_number(column, share)}"
+    assert isinstance(column, Real | Integer)
+    bound = column.upper if state == "above" else column.lower
+    side = "upper" if state == "above" else "lower"
+    return (
+        f"{about} `{name}` lies {state} its {side} bound {bound:g}: sums and means are cut off there. "
+        "Declare bounds that hold what anyone may expect, or buy them with dp.Bounds."
+    )
+
+
+def _tell_category(column: object, share: float) -> str:
+    assert isinstance(column, Categorical)
+    done = (
+        "Such rows are left out of every answer about it."
+        if column.unknown is None
+        else f"Such cells count as {column.unknown!r}."
+    )
+    if share < MOST:
+        return f"spelt otherwise, or missing? {done} Declare the others, or unknown=."
+    text = isinstance(column.values[0], str)
+    code = text and not all(value.isascii() for value in column.values)
+    cause = "spelt otherwise, such as in another case" if text else "other numbers, or text?"
+    file = "; or is the file not UTF-8 (save it as UTF-8)?" if code else "?" if text else ""
+    return f"{cause}{file} {done} Declare the values as they stand in the table."
+
+
+def _tell_number(column: object, share: float) -> str:
+    if not isinstance(column, Real | Integer):
+        return "such rows are left out of bounds that are bought."
+    done = f"such cells count as {column.filling:g}, the fill."
+    if share < MOST:
+        return f"{done} Declare another fill=, if that is not what you mean."
+    return f"decimal commas, units, or another separator? {done.capitalize()} Write numbers as in 1234.5."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * min(max(share, 0.0), 1.0):.0f} %"
+
+
+def split_budget(budget: Budget, check: bool | float | Fraction) -> tuple[Measure, Measure]:
+    """What a check takes of a budget, and what it leaves; together they are the budget.
+
+    Parameters
+    ----------
+    budget : Measure
+    check : True or number
+        True for a tenth, or the share between 0 and 1.
+
+    Privacy
+    -------
+    The two parts add up to the budget by basic composition: ε and ρ are split, δ stays with the rest.
+    """
+    share = DEFAULT_SHARE if check is True else rational(check, "check")
+    if not 0 < share < 1:
+        raise ValueError(
+            f"check must be True or a share of the budget between 0 and 1, got {check!r}."
+        )
+    left = 1 - share
+    match budget:
+        case PureDP(epsilon=epsilon):
+            return PureDP(epsilon * share), PureDP(epsilon * left)
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return PureDP(epsilon * share), ApproxDP(epsilon * left, delta)
+        case ZCDP(rho=rho):
+            return ZCDP(rho * share), ZCDP(rho * left)
+    raise TypeError(
+        "check: a share of the budget is taken of dp.PureDP, dp.ApproxDP or dp.ZCDP; with a "
+        f"{type(budget).__name__}, ask data.check(...) on its own."
+    )
+
+
+class Checkable:
+    """A data set that can be asked whether it matches what was declared."""
+
+    def check(self: Any, budget: Budget, *columns: str) -> CheckReport:
+        """Tell which columns don't match what was declared, in words, privately.
+
+        How many cells are missing or no number, lie below or above the bounds, or match no declared
+        category; how many persons have more rows than count; how many rows have no id.
+
+        Parameters
+        ----------
+        budget : Measure or Mechanism
+            As in `release`; ``dp.PureDP(0.1)`` is enough for some thousand rows and a few columns.
+        *columns : str
+            The columns to check; by default all that are declared with bounds or categories.
+
+        Privacy
+        -------
+        One noised vector of counts, charged before a row is read; `Check` has its sensitivity. The words
+        are made of the noised counts alone. Proof page: ``docs/proofs/check.md``.
+        """
+        found = self.release(Check(*columns), check_budget(budget))
+        one = 1 - (1 - LEVEL) / len(found.labels)  # all at once, by a union bound
+        width = float(found.value[0] - found.noise_interval(one).lower[0])
+        paid = (found.event, found.measure, found.entry, found.is_private)
+        counts = found.value.tolist()
+        return report_check(found.labels, counts, width, LEVEL, self.schema, self.unit, paid)
+
+
+def find_checked(query: Query, schema: Schema) -> tuple[str, ...]:
+    """The columns of the table that a query reads and a check can compare; all if there are none."""
+    names = (*query.by, *query.columns)
+    if not all(name in schema for name in names):
+        return ()  # the query derives columns of its own
+    used = {name for name in names if name in schema.base}
+    used |= {of for n in names if n not in schema.base for of in base_columns(schema.code(n))}
+    if query.where is not None:
+        used |= set(base_columns(query.where.condition(schema)))
+    return tuple(name for name in Check().checked(schema) if name in used)
+
+
+def check_along(
+    data: Any, columns: Sequence[str], budget: Measure, check: bool | float
+) -> tuple[Check, Measure, Measure, Event]:
+    """A check that is paid along with something else: its query, its budget, what is left, its event."""
+    mine, rest = split_budget(budget, check)
+    asked = Check(*columns)
+    return asked, mine, rest, data.plan(asked, mine).event
+
+
+def release_checked(data: Any, query: Query, budget: Budget, check: bool | float) -> Any:
+    """An answer and a check of the columns it uses, in one charge of the budget.
+
+    Privacy
+    -------
+    The two events are composed, and charged with the whole budget before a row is read.
+    """
+    if not isinstance(query, Query):
+        data.plan(query, budget)  # says what a query is
+    budget = check_budget(budget)
+    columns = find_checked(query, data.schema)
+    asked, mine, rest, first = check_along(data, columns, budget, check)  # type: ignore[arg-type]
+    event = Compose(first, data.plan(query, rest).event)
+    with data.prepaid(event, budget) as door:
+        report = door.check(mine, *asked.names)
+        release = door.release(query, rest)
+    return replace(release, event=event, measure=budget, checked=report)

@@ -1,0 +1,142 @@
+"""The counts of a check: the same integers on every engine, those of a plain loop."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import tables
+
+import discreet as dp
+from discreet.engines import open_engine
+from discreet.queries import Check
+
+SCHEMA = dp.Schema(
+    x=dp.Real(-1, 3),
+    n=dp.Integer(0, 4),
+    c=dp.Categorical("a", "é"),
+    k=dp.Categorical(1, 2.5, unknown=1),
+    f=dp.Categorical(True, False),
+    u=dp.Real(),
+)
+KINDS = {
+    "x": "real",
+    "n": "whole",
+    "c": "text",
+    "k": "real",
+    "f": "flag",
+    "u": "real",
+    "who": "text",
+}
+STATES = {
+    "x": lambda v: number_state(v, -1, 3),
+    "n": lambda v: number_state(v, 0, 4),
+    "c": lambda v: "within" if v in ("a", "é") else "unknown",
+    "k": lambda v: "within" if v in (1, 2.5) else "unknown",
+    "f": lambda v: "unknown" if v is None else "within",
+    "u": lambda v: number_state(v, -math.inf, math.inf),
+}
+
+
+def number_state(value, low, high):
+    if value is None or math.isnan(value):
+        return "not a number"
+    return "below" if value < low else "above" if value > high else "within"
+
+
+def sample(seed: int, length: int) -> tables.Table:
+    draw = random.Random(seed)
+    reals = [
+        None,
+        math.nan,
+        math.inf,
+        -math.inf,
+        -1.0,
+        3.0,
+        3.0000000000000004,
+        -1.0000000000000002,
+    ]
+    reals += [0.5, 1e300, 5e-324, -0.0]
+    columns = {
+        "x": reals,
+        "n": [None, 0, 4, 5, -1, 2, 2**62, -(2**63)],
+        "c": [None, "a", "A", "é", "", "e\u0301"],
+        "k": [None, 1.0, 2.5, 2.0, math.nan],
+        "f": [True, False, None],
+        "u": reals,
+        "who": ["p", "q", "r", "s", None],
+    }
+    return {name: [draw.choice(cells) for _ in range(length)] for name, cells in columns.items()}
+
+
+def count_plainly(table, rows):
+    """The slow, obvious count of every state over some rows."""
+    counts = {}
+    for name, state in STATES.items():
+        for row in rows:
+            key = (name, state(table[name][row]))
+            counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def integers(source, unit, query=None):
+    query = query or Check()
+    engine = open_engine(source, SCHEMA, unit)
+    found = query.vector([engine.totals(p) for p in query.parts(SCHEMA, unit)], SCHEMA)
+    return found.tolist()
+
+
+ENGINES = [
+    tables.arrays,
+    tables.object_arrays,
+    tables.lists,
+    tables.arrow,
+    tables.polars_eager,
+    tables.polars_lazy,
+    tables.pandas_default,
+    tables.pandas_nullable,
+    tables.pandas_arrow,
+    tables.pandas_object,
+    tables.duckdb_relation,
+    tables.dask_frame,
+]
+
+
+@pytest.mark.parametrize("build", ENGINES, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("length", [0, 1, 60])
+def test_every_engine_counts_what_a_plain_loop_counts(build, length):
+    table = sample(length, length)
+    unit = dp.Unit(dp.PUBLIC)
+    plain = count_plainly(table, range(length))
+    labels = Check().labels(SCHEMA)
+    assert integers(build(table, KINDS), unit) == [plain.get(label, 0) for label in labels]
+
+
+@pytest.mark.parametrize("build", ENGINES, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("most", [1, 3])
+def test_persons_and_rows_without_id_are_counted_before_rows_are_left_out(build, most):
+    table = sample(5, 70)
+    unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=most)
+    have = {who: table["who"].count(who) for who in ("p", "q", "r", "s")}
+    over = sum(rows > most for rows in have.values())
+    found = integers(build(table, KINDS), unit)
+    assert found[-3:] == [len(have) - over, over, table["who"].count(None)]
+    assert found == integers(tables.arrays(table, KINDS), unit)
+    kept = sum(min(rows, most) for rows in have.values())
+    for name in STATES:
+        places = [at for at, (column, _) in enumerate(Check().labels(SCHEMA)) if column == name]
+        assert sum(found[at] for at in places) == kept
+
+
+def test_a_file_is_counted_like_its_rows(tmp_path):
+    table = sample(8, 50)
+    table["who"] = [who or "" for who in table["who"]]
+    path = tmp_path / "rows.csv"
+    lines = [",".join(table)]
+    for cells in zip(*table.values(), strict=True):
+        lines.append(",".join("" if cell is None else str(cell) for cell in cells))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table["who"] = [who or None for who in table["who"]]
+    for unit in (dp.Unit(dp.PUBLIC), dp.Unit(dp.PUBLIC, "who", 2)):
+        assert integers(path, unit) == integers(tables.arrays(table, KINDS), unit)
