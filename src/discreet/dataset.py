@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
+from discreet.answers.asking import Asking
 from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
@@ -34,7 +35,7 @@ Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
-class PrivateDataset:
+class PrivateDataset(Asking):
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
     Parameters
