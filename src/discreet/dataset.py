@@ -9,12 +9,13 @@ from typing import Any, TypeVar, final
 
 from discreet import events
 from discreet.answers.asking import Asking
+from discreet.answers.rehearsal import MadeUpRows
 from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
-from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer, Progress
+from discreet.ledger import NOT_DATA, Book, Entry, Nobody, PaidPlan, Payer, Progress
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
 from discreet.noise import entropy
@@ -89,6 +90,7 @@ class PrivateDataset(Asking):
         self._schema = schema
         self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
         self._payer: Payer = Nobody() if ledger is None else ledger
+        self._made_up = isinstance(data, MadeUpRows)
         self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
         if rows is not None:
@@ -119,6 +121,11 @@ class PrivateDataset(Asking):
     def is_private(self) -> bool:
         """Whether answers are private: not on public rows, and not with noise from a fixed seed."""
         return not self.unit.is_public and not entropy.is_fixed()
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the rows were made up for a rehearsal: then nothing here is about anybody."""
+        return self._made_up
 
     @property
     def entry(self) -> Entry | None:
@@ -178,17 +185,7 @@ class PrivateDataset(Asking):
         prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
         answer = prepared.answer(self._engine)
-        return Release(
-            query,
-            answer.value,
-            answer.stderr,
-            answer.labels,
-            prepared.event,
-            prepared.measure,
-            entry,
-            self.is_private,
-            answer.interval,
-        )
+        return Release.from_answer(query, prepared, answer, entry, self.is_private, self.is_made_up)
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
@@ -349,13 +346,16 @@ class PrivateDataset(Asking):
 
     def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
         """The same facts, other rows, another payer."""
-        return PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+        found = PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+        found._made_up = self._made_up
+        return found
 
     def _charge(
         self, event: events.Event, measure: Measure | None, note: str, token: str | None = None
     ) -> Entry | None:
         if entropy.is_fixed():
             note += " [noise from a fixed seed: NOT PRIVATE]"
+        note += f" [{NOT_DATA}]" * self.is_made_up
         return self._payer.charge(event, measure, note=note, token=token)
 
     def _prepare(self, query: Query, budget: Budget | None) -> Prepared:
@@ -366,7 +366,7 @@ class PrivateDataset(Asking):
         return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
 
     def __repr__(self) -> str:
-        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
+        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit}{self.is_made_up * f', {NOT_DATA}'})"
 
     def __reduce__(self) -> Any:
         raise TypeError("a private data set can't be pickled or copied: that would copy its rows.")

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from discreet.comparison import Comparison, compare_groups
 from discreet.events import Event
+from discreet.ledger import NOT_DATA
 from discreet.measures import Measure
-from discreet.queries import NoiseInterval
+from discreet.queries import Answer, Interval, NoiseInterval, Prepared, Sampling
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +30,8 @@ class Release:
     entry : the ledger's entry; None on public data
     is_private : bool
         False on data declared public, and when noise was drawn from a fixed seed.
+    is_made_up : bool
+        Whether the rows were made up for a rehearsal.
     """
 
     query: Any
@@ -39,15 +43,75 @@ class Release:
     entry: Any
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
+    _sampling: Sampling | None = field(default=None, repr=False)
+    is_made_up: bool = False
+
+    @classmethod
+    def from_answer(
+        cls,
+        query: Any,
+        prepared: Prepared,
+        answer: Answer,
+        entry: Any,
+        is_private: bool,
+        is_made_up: bool = False,
+    ) -> Release:
+        """What the door hands out for an answer."""
+        return cls(
+            query,
+            answer.value,
+            answer.stderr,
+            answer.labels,
+            prepared.event,
+            prepared.measure,
+            entry,
+            is_private,
+            answer.interval,
+            answer.sampling,
+            is_made_up,
+        )
+
+    @property
+    def mark(self) -> str:
+        """What must be said beside the answer, such as NOT DATA; empty where nothing must."""
+        if self.is_made_up:
+            return NOT_DATA
+        return "" if self.is_private else "NOT PRIVATE"
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """An interval for the population that the rows came from: noise and sampling error.
+
+        For groups there is one for each, not for all at once. What it needs is part of the query:
+        ask with ``dp.Estimate(query)``.
+        """
+        return self._find_sampling().interval(_check_level(level))
+
+    def compare(self, first: Any, second: Any, level: float = 0.95) -> Comparison:
+        """How much the answer for one group exceeds that for another, in the population.
+
+        Parameters
+        ----------
+        first, second : labels of two groups
+        level : float
+        """
+        sampling = self._find_sampling()
+        found = sampling.interval(_check_level(level))
+        return compare_groups(self.labels, self.value, found, first, second, sampling.is_disjoint)
+
+    def _find_sampling(self) -> Sampling:
+        if self._sampling is None:
+            raise ValueError(
+                f"{self.query!r} didn't buy what an interval for the population needs: ask with "
+                "dp.Estimate(query). noise_interval() is about these rows."
+            )
+        return self._sampling
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """An interval for the answer without noise.
 
         For groups, and for several quantiles, there is one for each, not for all at once.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        return self._interval(level)
+        return self._interval(_check_level(level))
 
     def to_dict(self) -> dict[Any, Any]:
         """The values of a grouped answer by label."""
@@ -56,7 +120,7 @@ class Release:
         return dict(zip(self.labels, self.value.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        mark = f"  [{self.mark}]" if self.mark else ""
         head = f"{self.query!r}  {self.measure!r}{mark}"
         if self.labels is None or not hasattr(self.value, "shape") or self.value.ndim != 1:
             error = "" if not isinstance(self.stderr, float) else f" ± {self.stderr:.4g}"
@@ -69,6 +133,12 @@ class Release:
         if len(self.labels) > 40:
             lines.append(f"  ... and {len(self.labels) - 40} more")
         return "\n".join([head, *lines])
+
+
+def _check_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+    return level
 
 
 def _show(value: Any) -> str:

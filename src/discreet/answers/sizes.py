@@ -14,12 +14,16 @@ from discreet.queries import (
     Count,
     Joint,
     Mean,
+    MeanEstimate,
     Moments,
     MomentsValue,
     Prepared,
     Quantile,
+    QuantileEstimate,
     Query,
+    ShareEstimate,
     Sum,
+    SumEstimate,
     Variance,
 )
 from discreet.schema import Schema
@@ -51,6 +55,8 @@ def relative_error(
     groups = math.prod(len(schema.labels(name)) for name in query.by)
     if isinstance(query, Quantile):
         return _rank_error(query, prepared, schema, unit) * groups / number
+    if isinstance(query, QuantileEstimate):
+        return 10 / 3 * _rank_error(query.quantile, prepared, schema, unit) * groups / number
     error = prepared.expected_error(number)
     if error is None:
         sensitivity = query.sensitivity(schema, unit)
@@ -82,14 +88,16 @@ def _find_size(query: Query, schema: Schema, rows: float) -> Any:
     match query:
         case Count():
             return rows
-        case Sum(column=name):
+        case ShareEstimate():
+            return 1.0
+        case Sum(column=name) | SumEstimate(column=name):
             column = schema[name]
             if isinstance(column, Score):
                 code = column.code(name, schema)
                 return rows * max(abs(code.low), abs(code.high))
             assert isinstance(column, Numeric)
             return rows * max(abs(float(column.lower)), abs(float(column.upper)))
-        case Mean(column=name):
+        case Mean(column=name) | MeanEstimate(column=name):
             return numeric_column(schema, name, "Mean").width
         case Variance(names=(name,)):
             return numeric_column(schema, name, "Variance").width ** 2 / 4

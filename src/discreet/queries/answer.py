@@ -12,7 +12,16 @@ from discreet.events import Event
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 
-__all__ = ["Answer", "Budget", "NoiseInterval", "Prepared", "check_budget", "no_noise_refused"]
+__all__ = [
+    "Answer",
+    "Budget",
+    "Interval",
+    "NoiseInterval",
+    "Prepared",
+    "Sampling",
+    "check_budget",
+    "no_noise_refused",
+]
 
 #: What a query is asked with: what the answer may cost, or how it is blurred.
 Budget = Measure | Mechanism
@@ -34,6 +43,36 @@ class NoiseInterval(NamedTuple):
     unit: str
 
 
+class Interval(NamedTuple):
+    """Where the truth about a population lies, with probability at least `level`.
+
+    It covers the noise and the chance by which the rows came out of the population; not what clamping or
+    filling did. `about` says in words which number of which population it is.
+    """
+
+    lower: Any
+    upper: Any
+    level: float
+    about: str
+
+
+@final
+@dataclass(frozen=True)
+class Sampling:
+    """What an answer says about the population that its rows came from.
+
+    Attributes
+    ----------
+    interval : callable
+        From a level to an `Interval`.
+    is_disjoint : bool
+        Whether different groups hold different persons, so that their errors are independent.
+    """
+
+    interval: Callable[[float], Interval]
+    is_disjoint: bool
+
+
 @final
 @dataclass(frozen=True)
 class Answer:
@@ -43,6 +82,7 @@ class Answer:
     stderr: Any
     labels: list[Any] | None
     interval: Callable[[float], NoiseInterval]
+    sampling: Sampling | None = None
 
 
 class Prepared(ABC):
