@@ -11,6 +11,10 @@ from discreet import noise as noise
 from discreet import publish as publish
 from discreet import queries as queries
 from discreet import testing as testing
+from discreet.answers import Answers as Answers
+from discreet.answers import AnswersPlan as AnswersPlan
+from discreet.answers import Description as Description
+from discreet.comparison import Comparison as Comparison
 from discreet.dataset import PrivateDataset as PrivateDataset
 from discreet.expressions import col as col
 from discreet.ledger import BudgetExceeded as BudgetExceeded
@@ -24,8 +28,10 @@ from discreet.measures import convert as convert
 from discreet.publish.privelet import Ranges as Ranges
 from discreet.queries import Bounds as Bounds
 from discreet.queries import Count as Count
+from discreet.queries import Estimate as Estimate
 from discreet.queries import Gram as Gram
 from discreet.queries import Histogram as Histogram
+from discreet.queries import Interval as Interval
 from discreet.queries import KeyCounts as KeyCounts
 from discreet.queries import Keys as Keys
 from discreet.queries import Mean as Mean

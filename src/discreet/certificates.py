@@ -82,9 +82,7 @@ def write_release(release: Any, levels: Sequence[float]) -> str:
         "stderr": encode_value(release.stderr),
         "labels": encode_value(release.labels),
         "intervals": _write_intervals(release, levels),
-        "certificate": _certify(
-            release.event, release.measure, release.unit, release.entry, release.is_private
-        ),
+        "certificate": _certify(release),
     }
     return write_document("release", VERSION, body)
 
@@ -102,8 +100,9 @@ def read_release(text: object) -> dict[str, Any]:
             )
             for one in body["intervals"]
         ]
-        if not isinstance(certificate["is_private"], bool):
-            raise TypeError("is_private")
+        for name in ("is_private", "is_made_up"):
+            if not isinstance(certificate[name], bool):
+                raise TypeError(name)
         entry, unit = certificate["entry"], certificate["unit"]
         return {
             "query": Asked(str(body["query"]), Layout.from_dict(body["layout"])),
@@ -114,6 +113,7 @@ def read_release(text: object) -> dict[str, Any]:
             "measure": measure_from_dict(certificate["measure"]),
             "entry": None if entry is None else Entry.from_dict(entry),
             "is_private": certificate["is_private"],
+            "is_made_up": certificate["is_made_up"],
             "_interval": StoredIntervals(tuple(intervals)),
             "unit": None if unit is None else Unit.from_dict(unit),
         }
@@ -171,13 +171,13 @@ def _write_intervals(release: Any, levels: Sequence[float]) -> list[dict[str, An
     return found
 
 
-def _certify(
-    event: Event, measure: Measure, unit: Unit | None, entry: Entry | None, is_private: bool
-) -> Mapping[str, Any]:
+def _certify(release: Any) -> Mapping[str, Any]:
+    unit, entry = release.unit, release.entry
     return {
-        "is_private": is_private,
-        "measure": measure.to_dict(),
-        "event": event.to_dict(),
+        "is_private": release.is_private,
+        "is_made_up": release.is_made_up,
+        "measure": release.measure.to_dict(),
+        "event": release.event.to_dict(),
         "unit": None if unit is None else unit.to_dict(),
         "protected": None if unit is None else str(unit),
         "entry": None if entry is None else entry.to_dict(),

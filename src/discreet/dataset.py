@@ -8,13 +8,15 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
+from discreet.answers.asking import Asking
+from discreet.answers.rehearsal import MadeUpRows
 from discreet.checking import Checkable, release_checked
 from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
-from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer, Progress
+from discreet.ledger import NOT_DATA, Book, Entry, Nobody, PaidPlan, Payer, Progress
 from discreet.ledger.units import agree_on_unit
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
@@ -36,7 +38,7 @@ Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
-class PrivateDataset(Checkable):
+class PrivateDataset(Asking, Checkable):
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
     Parameters
@@ -91,6 +93,7 @@ class PrivateDataset(Checkable):
         self._schema = schema
         self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
         self._payer: Payer = Nobody() if ledger is None else ledger
+        self._made_up = isinstance(data, MadeUpRows)
         self._engine: Engine = open_engine(data, schema, self.unit)
         self._rows: int | None = None
         if rows is not None:
@@ -121,6 +124,11 @@ class PrivateDataset(Checkable):
     def is_private(self) -> bool:
         """Whether answers are private: not on public rows, and not with noise from a fixed seed."""
         return not self.unit.is_public and not entropy.is_fixed()
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the rows were made up for a rehearsal: then nothing here is about anybody."""
+        return self._made_up
 
     @property
     def entry(self) -> Entry | None:
@@ -187,7 +195,9 @@ class PrivateDataset(Checkable):
         prepared = self._prepare(query, budget)
         entry = self._charge(prepared.event, prepared.measure, repr(query))
         answer = prepared.answer(self._engine)
-        return Release.from_answer(query, prepared, answer, entry, self.is_private, self.unit)
+        return Release.from_answer(
+            query, prepared, answer, entry, self.is_private, self.unit, self.is_made_up
+        )
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
         """The result of a step, its event charged before it sees a row."""
@@ -348,13 +358,16 @@ class PrivateDataset(Checkable):
 
     def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
         """The same facts, other rows, another payer."""
-        return PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+        found = PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+        found._made_up = self._made_up
+        return found
 
     def _charge(
         self, event: events.Event, measure: Measure | None, note: str, token: str | None = None
     ) -> Entry | None:
         if entropy.is_fixed():
             note += " [noise from a fixed seed: NOT PRIVATE]"
+        note += f" [{NOT_DATA}]" * self.is_made_up
         return self._payer.charge(event, measure, note=note, token=token)
 
     def _prepare(self, query: Query, budget: Budget | None) -> Prepared:
@@ -363,7 +376,7 @@ class PrivateDataset(Checkable):
         return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
 
     def __repr__(self) -> str:
-        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"
+        return f"PrivateDataset({self.schema!r},\n  unit: {self.unit}{self.is_made_up * f', {NOT_DATA}'})"
 
     def __reduce__(self) -> Any:
         raise TypeError(

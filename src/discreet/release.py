@@ -9,12 +9,13 @@ from typing import Any
 
 from discreet import certificates
 from discreet.certificates import DEFAULT_LEVELS
+from discreet.comparison import Comparison, compare_groups
 from discreet.events import Event
 from discreet.layout import labels_of, lay_out
-from discreet.ledger import Entry
+from discreet.ledger import NOT_DATA, Entry
 from discreet.ledger.statement import shorten
 from discreet.measures import Measure
-from discreet.queries import Answer, NoiseInterval, Prepared, Query
+from discreet.queries import Answer, Interval, NoiseInterval, Prepared, Query, Sampling
 from discreet.schema import Schema
 from discreet.show import Shown, Table, draw_table
 from discreet.unit import Unit
@@ -47,6 +48,8 @@ class Release(Shown):
         Who is protected.
     checked : CheckReport or None
         What a check of the columns found that was paid along with the answer (``check=True``).
+    is_made_up : bool
+        Whether the rows were made up for a rehearsal.
     """
 
     query: Any
@@ -60,6 +63,8 @@ class Release(Shown):
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
     unit: Unit | None = None
     checked: Any = None
+    _sampling: Sampling | None = field(default=None, repr=False)
+    is_made_up: bool = False
 
     @classmethod
     def from_answer(
@@ -70,20 +75,55 @@ class Release(Shown):
         entry: Entry | None,
         is_private: bool,
         unit: Unit,
+        is_made_up: bool = False,
     ) -> Release:
         """The release of an answer that was paid for."""
         told = (answer.value, answer.stderr, answer.labels)
         paid = (prepared.event, prepared.measure, entry)
-        return cls(query, *told, *paid, is_private, answer.interval, unit)
+        said = (is_private, answer.interval, unit, None, answer.sampling, is_made_up)
+        return cls(query, *told, *paid, *said)
+
+    @property
+    def mark(self) -> str:
+        """What must be said beside the answer, such as NOT DATA; empty where nothing must."""
+        if self.is_made_up:
+            return NOT_DATA
+        return "" if self.is_private else "NOT PRIVATE"
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """An interval for the population that the rows came from: noise and sampling error.
+
+        For groups there is one for each, not for all at once. What it needs is part of the query:
+        ask with ``dp.Estimate(query)``.
+        """
+        return self._find_sampling().interval(_check_level(level))
+
+    def compare(self, first: Any, second: Any, level: float = 0.95) -> Comparison:
+        """How much the answer for one group exceeds that for another, in the population.
+
+        Parameters
+        ----------
+        first, second : labels of two groups
+        level : float
+        """
+        sampling = self._find_sampling()
+        found = sampling.interval(_check_level(level))
+        return compare_groups(self.labels, self.value, found, first, second, sampling.is_disjoint)
+
+    def _find_sampling(self) -> Sampling:
+        if self._sampling is None:
+            raise ValueError(
+                f"{self.query!r} didn't buy what an interval for the population needs: ask with "
+                "dp.Estimate(query). noise_interval() is about these rows."
+            )
+        return self._sampling
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """An interval for the answer without noise.
 
         For groups, and for several quantiles, there is one for each, not for all at once.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        return self._interval(level)
+        return self._interval(_check_level(level))
 
     def to_dict(self) -> dict[Any, Any]:
         """The values of a grouped answer by label."""
@@ -183,7 +223,7 @@ class Release(Shown):
         return replace(self, value=value, stderr=stderr, labels=labels)
 
     def _head(self) -> str:
-        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        mark = f"  [{self.mark}]" if self.mark else ""
         return f"{self.query!r}  {self.measure!r}{mark}"
 
     def __repr__(self) -> str:
@@ -229,6 +269,12 @@ def _choose_quantity(
     rows = [row for row in table.rows if row[at] == quantity]
     chosen = Table(table.columns, rows, f"{table.caption}, {quantity}", table.note)
     return chosen, [key for key in keys if key != "quantity"]
+
+
+def _check_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+    return level
 
 
 def _show(value: Any) -> str:

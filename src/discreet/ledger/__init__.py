@@ -14,12 +14,13 @@ from discreet.ledger.errors import (
     LedgerUnknown,
 )
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.payers import Nobody, Payer
+from discreet.ledger.payers import NOT_DATA, Nobody, Payer
 from discreet.ledger.plans import PaidPlan
 from discreet.ledger.progress import Progress
 from discreet.ledger.statement import Statement
 
 __all__ = [
+    "NOT_DATA",
     "Account",
     "Book",
     "BudgetExceeded",

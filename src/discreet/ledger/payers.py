@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from discreet.ledger.book import Book
     from discreet.ledger.chain import Entry
 
-__all__ = ["Nobody", "Payer"]
+__all__ = ["NOT_DATA", "Nobody", "Payer"]
+
+#: The mark of everything that comes from made-up rows, in notes too.
+NOT_DATA = "NOT DATA: made-up rows of a rehearsal"
 
 
 class Payer(ABC):

@@ -13,6 +13,7 @@ from discreet.ledger import journal
 from discreet.ledger.chain import Entry, expect_whole
 from discreet.ledger.errors import LedgerCorrupt
 from discreet.ledger.migrations import balances
+from discreet.ledger.payers import NOT_DATA
 from discreet.ledger.plain_text import plain
 from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms
@@ -195,6 +196,8 @@ class Statement(Shown):
         if self.reserve[1]:
             taken, pot = (f"{float(part):.3g}" for part in self.reserve)
             lines.append(f"  reserve    {taken} of δ = {pot} taken by events with a δ of their own")
+        if any(NOT_DATA in entry.note for entry in self.entries):
+            lines.append(f"  NOTICE     {NOT_DATA}; nothing here is about anybody")
         for entry in self.assumed:
             for why in _premises(entry.event):
                 lines.append(

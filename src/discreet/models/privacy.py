@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.events import Assumed, Event, event_from_dict, walk
-from discreet.ledger import Entry
+from discreet.ledger import NOT_DATA, Entry
 from discreet.ledger.statement import describe
 from discreet.measures import Measure, measure_from_dict
 from discreet.show import Shown, Table, read_document, write_document
@@ -57,6 +57,8 @@ class FitPrivacy(Shown):
         ]
         told = dict.fromkeys(part.why for part in walk(self.event) if isinstance(part, Assumed))
         lines += [f"assumed, not proved: {why}" for why in told]
+        if self.entry is not None and NOT_DATA in self.entry.note:
+            lines.insert(0, f"{NOT_DATA}.")
         if self.entry is not None:
             lines.append(f"ledger entry {self.entry.number}, {self.entry.time}, {self.entry.hash}")
         if self.note:

@@ -5,8 +5,10 @@ from discreet.queries.additive import Additive
 from discreet.queries.answer import (
     Answer,
     Budget,
+    Interval,
     NoiseInterval,
     Prepared,
+    Sampling,
     check_budget,
     expect_budget,
 )
@@ -18,11 +20,14 @@ from discreet.queries.check import Check
 from discreet.queries.choice import Best, Choice
 from discreet.queries.counts import Count, Histogram
 from discreet.queries.discovery import Bounds, BoundsValue, KeyCounts, Keys
+from discreet.queries.estimate import Estimate
+from discreet.queries.estimates import MeanEstimate, ShareEstimate, SumEstimate
 from discreet.queries.far_marginals import FarMarginals
 from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
+from discreet.queries.quantile_estimate import QuantileEstimate
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
 from discreet.queries.several import Joint, Several
 from discreet.queries.sums import Mean, Moments, MomentsValue, Sum, Variance
@@ -45,15 +50,18 @@ __all__ = [
     "ClassResiduals",
     "CodedQuery",
     "Count",
+    "Estimate",
     "FarMarginals",
     "Gram",
     "Histogram",
+    "Interval",
     "Joint",
     "KeyCounts",
     "Keys",
     "Marginals",
     "MarginalsValue",
     "Mean",
+    "MeanEstimate",
     "Median",
     "Moments",
     "MomentsValue",
@@ -63,11 +71,15 @@ __all__ = [
     "PersonLimit",
     "Prepared",
     "Quantile",
+    "QuantileEstimate",
     "Query",
     "Residuals",
+    "Sampling",
     "Sensitivity",
     "Several",
+    "ShareEstimate",
     "Sum",
+    "SumEstimate",
     "Term",
     "Variance",
     "WithColumns",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +14,38 @@ import numpy.typing as npt
 from discreet import events
 from discreet.coding import CodedQuery, Engine, Extent, Integers, Sensitivity, Term
 from discreet.measures import PureDP
-from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
-from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
+from discreet.mechanisms import (
+    Distribution,
+    LaplaceDistribution,
+    Mechanism,
+    NoNoise,
+    mechanism_for,
+)
+from discreet.queries.answer import (
+    Answer,
+    Budget,
+    Interval,
+    NoiseInterval,
+    Prepared,
+    Sampling,
+    no_noise_refused,
+)
 from discreet.queries.base import Query
 from discreet.queries.sizes import MAX_TOTAL, check_totals
 from discreet.schema import Schema
 from discreet.unit import Unit
 
-__all__ = ["Additive", "Floats", "PreparedSums"]
+__all__ = ["Additive", "Floats", "NoiseShape", "PreparedSums"]
 
 Floats = npt.NDArray[np.float64]
+
+
+class NoiseShape(NamedTuple):
+    """The noise on sums: its deviation by coordinate, whether its tails are Laplace's, and a public count."""
+
+    deviations: Floats
+    is_laplace: bool
+    rows: int | None
 
 
 class Additive(Query):
@@ -30,6 +53,8 @@ class Additive(Query):
 
     #: Whether the standard error depends on the number of rows.
     error_needs_rows: ClassVar[bool] = True
+    #: Whether groups of different persons say nothing about one another.
+    groups_are_independent: ClassVar[bool] = True
 
     @abstractmethod
     def terms(self, schema: Schema) -> tuple[Term, ...]:
@@ -50,6 +75,19 @@ class Additive(Query):
     @abstractmethod
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         """The least and largest `estimate` while each sum stays within the given half-width."""
+
+    def expected_totals(self, rows: float, schema: Schema) -> Floats:
+        """The sums of so many rows, to plan with: the count, if there is one, and nothing else."""
+        terms = self.terms(schema)
+        totals = np.zeros(len(terms))
+        totals[:1] = terms[0].weight * rows if not terms[0].codes else 0.0
+        return totals
+
+    def confidence(
+        self, totals: Floats, noise: NoiseShape, schema: Schema, unit: Unit
+    ) -> Callable[[float], Interval] | None:
+        """Intervals for the population by level, arrays over groups; None where they weren't bought."""
+        return None
 
     def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
         terms = self.terms(schema)
@@ -141,10 +179,7 @@ class PreparedSums(Prepared):
 
     def expected_error(self, rows: int) -> Any:
         groups = self._coded.groups
-        totals = np.zeros((groups, len(self._noised)))
-        terms = self._query.terms(self._schema)
-        if not terms[0].codes:
-            totals[:, 0] = terms[0].weight * rows / groups
+        totals = np.tile(self._query.expected_totals(rows / groups, self._schema), (groups, 1))
         return self._shape(self._query.error(totals, self._deviations(), self._schema))
 
     def _deviations(self) -> Floats:
@@ -178,7 +213,27 @@ class PreparedSums(Prepared):
             self._shape(self._query.error(totals, self._deviations(), self._schema)),
             self._query.labels(self._schema) if self._query.by else None,
             lambda level: self._interval(totals, level),
+            self._sampling(totals),
         )
+
+    def _sampling(self, totals: Floats) -> Sampling | None:
+        """What the noised sums say about the population."""
+        public = self._query.count_is_public(self._schema, self._unit)
+        noise = NoiseShape(
+            self._deviations(),
+            isinstance(self._distribution, LaplaceDistribution),
+            self._rows if public else None,
+        )
+        confidence = self._query.confidence(totals, noise, self._schema, self._unit)
+        if confidence is None:
+            return None
+
+        def interval(level: float) -> Interval:
+            found = confidence(level)
+            return found._replace(lower=self._shape(found.lower), upper=self._shape(found.upper))
+
+        independent = self._query.groups_are_independent and self._unit.rows_per_person == 1
+        return Sampling(interval, independent)
 
     def _interval(self, totals: Floats, level: float) -> NoiseInterval:
         # all coordinates of one answer stay within t with probability `level` (union bound)

@@ -18,8 +18,10 @@ from discreet.mechanisms import Mechanism
 __all__ = [
     "Answer",
     "Budget",
+    "Interval",
     "NoiseInterval",
     "Prepared",
+    "Sampling",
     "check_budget",
     "expect_budget",
     "no_noise_refused",
@@ -45,6 +47,36 @@ class NoiseInterval(NamedTuple):
     unit: str
 
 
+class Interval(NamedTuple):
+    """Where the truth about a population lies, with probability at least `level`.
+
+    It covers the noise and the chance by which the rows came out of the population; not what clamping or
+    filling did. `about` says in words which number of which population it is.
+    """
+
+    lower: Any
+    upper: Any
+    level: float
+    about: str
+
+
+@final
+@dataclass(frozen=True)
+class Sampling:
+    """What an answer says about the population that its rows came from.
+
+    Attributes
+    ----------
+    interval : callable
+        From a level to an `Interval`.
+    is_disjoint : bool
+        Whether different groups hold different persons, so that their errors are independent.
+    """
+
+    interval: Callable[[float], Interval]
+    is_disjoint: bool
+
+
 @final
 @dataclass(frozen=True)
 class Answer:
@@ -54,6 +86,7 @@ class Answer:
     stderr: Any
     labels: list[Any] | None
     interval: Callable[[float], NoiseInterval]
+    sampling: Sampling | None = None
 
 
 class Prepared(ABC):

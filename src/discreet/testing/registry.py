@@ -116,6 +116,9 @@ QUERIES: tuple[Query, ...] = (
     queries.WithColumns(queries.CentredSums("x", by="at"), {"at": Nearest("x", [(0,), (2,)])}),
     queries.ClassResiduals("c", "c", [{"c": [3, -2]}], [1], classes=[0]),
     queries.NumberResiduals("x", "c", {"c": [3, -2]}, 40, steps=3),
+    queries.MeanEstimate("x", by="c"),
+    queries.SumEstimate("y", where="x > 0"),
+    queries.ShareEstimate(by="c"),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )

@@ -34,11 +34,14 @@ from discreet.queries import (
     Histogram,
     Marginals,
     Mean,
+    MeanEstimate,
     Moments,
     NormalEquations,
     NumberResiduals,
     Quantile,
+    ShareEstimate,
     Sum,
+    SumEstimate,
     Variance,
     WithColumns,
 )
@@ -81,6 +84,9 @@ def sums() -> tuple[Additive, ...]:
         ClassResiduals("c", "c", [{"c": [3, -2]}], [1], classes=[0]),
         NumberResiduals("x", "c", {"c": [3, -2]}, 40, steps=3),
         CellCounts(Axis("x", (1,)), Axis("c")),
+        MeanEstimate("x", by="c"),
+        SumEstimate("y", where="x > 0"),
+        ShareEstimate(by="c"),
     )
 
 

@@ -1,0 +1,132 @@
+"""The private `describe()`: what a table looks like, column by column, for one charge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, final
+
+from discreet.answers.several import Answers
+from discreet.answers.tables import format_table
+from discreet.columns import Categorical, Numeric
+from discreet.measures import Measure
+from discreet.queries import Count, Moments, Quantile, Query
+from discreet.schema import Schema
+
+__all__ = ["Description", "Figure", "list_questions"]
+
+QUARTILES = ("1/4", "1/2", "3/4")
+DEFAULT_VALUES = 5
+
+
+class Figure(NamedTuple):
+    """A noised number with an interval for the number without noise; `unit` is "value" or "rank"."""
+
+    value: float
+    lower: float
+    upper: float
+    unit: str = "value"
+
+    def __str__(self) -> str:
+        if self.unit == "rank":
+            return f"{self.value:.6g} (±{self.upper:.3g} ranks)"
+        return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
+
+
+def list_questions(schema: Schema) -> dict[str, Query]:
+    """What a description asks: the rows, and of each declared column what is usual for its kind.
+
+    Numbers: count, mean and variance as one vector, and three quartiles. Categories: a histogram. Columns
+    of undeclared text or without bounds can't be asked like this and are left out.
+    """
+    asked: dict[str, Query] = {"rows": Count()}
+    for name, column in schema.base.items():
+        if isinstance(column, Numeric):
+            asked[f"moments of {name}"] = Moments(name)
+            asked[f"quartiles of {name}"] = Quantile(name, QUARTILES)
+        elif isinstance(column, Categorical):
+            asked[f"values of {name}"] = Count(by=name)
+    return asked
+
+
+@final
+class Description:
+    """A noised description of a table, paid with one charge.
+
+    Attributes
+    ----------
+    answers : Answers
+        All releases, by name, and the plan by which the budget was split.
+    level : float
+        Of the intervals, each for itself: for what these rows would give without noise.
+    rows : Figure
+    numbers : dict of str to dict
+        For each column of numbers its mean, deviation, and quartiles.
+    values : dict of str to dict
+        For each category column the counts of its values, the commonest first.
+    """
+
+    def __init__(self, answers: Answers, schema: Schema, level: float) -> None:
+        self.answers, self.level = answers, level
+        interval = answers["rows"].noise_interval(level)
+        self.rows = Figure(answers["rows"].value, interval.lower, interval.upper)
+        self.numbers: dict[str, dict[str, Figure]] = {}
+        self.values: dict[str, dict[Any, Figure]] = {}
+        for name, column in schema.base.items():
+            if isinstance(column, Numeric):
+                self.numbers[name] = dict(self._iter_figures(name))
+            elif isinstance(column, Categorical):
+                self.values[name] = self._find_commonest(name)
+
+    @property
+    def measure(self) -> Measure:
+        """What was charged for all of it."""
+        return self.answers.measure
+
+    def _iter_figures(self, name: str) -> Iterator[tuple[str, Figure]]:
+        release = self.answers[f"moments of {name}"]
+        found, bounds = release.value, release.noise_interval(self.level)
+        low, high = bounds.lower, bounds.upper
+        yield "mean", Figure(float(found.mean[0]), float(low.mean[0]), float(high.mean[0]))
+        spread = [math.sqrt(float(part.variance[0])) for part in (found, low, high)]
+        yield "deviation", Figure(*spread)
+        release = self.answers[f"quartiles of {name}"]
+        ranks = release.noise_interval(self.level)
+        for at, title in enumerate(("25 %", "50 %", "75 %")):
+            reach = float(ranks.upper[at])
+            yield title, Figure(float(release.value[at]), -reach, reach, "rank")
+
+    def _find_commonest(self, name: str) -> dict[Any, Figure]:
+        release = self.answers[f"values of {name}"]
+        assert release.labels is not None
+        bounds = release.noise_interval(self.level)
+        found = {
+            label: Figure(int(value), float(low), float(high))
+            for label, value, low, high in zip(
+                release.labels, release.value, bounds.lower, bounds.upper, strict=True
+            )
+        }
+        return dict(sorted(found.items(), key=lambda pair: -pair[1].value))
+
+    def __str__(self) -> str:
+        mark = self.answers["rows"].mark
+        head = f"one charge of {self.measure!r}; intervals are for the noise, {self.level:g} each"
+        lines = [f"{head}  [{mark}]" if mark else head, f"rows: {self.rows}"]
+        if self.numbers:
+            titles = ("number", *next(iter(self.numbers.values())))
+            rows = [(name, *map(str, found.values())) for name, found in self.numbers.items()]
+            lines += format_table(titles, rows)
+        if self.values:
+            rows = []
+            for name, counts in self.values.items():
+                shown = list(counts.items())[:DEFAULT_VALUES]
+                rows += [
+                    (name if at == 0 else "", str(label), str(count))
+                    for at, (label, count) in enumerate(shown)
+                ]
+                if len(counts) > len(shown):
+                    rows.append(("", f"... and {len(counts) - len(shown)} more", ""))
+            lines += format_table(("category", "commonest", "rows"), rows)
+        return "\n".join(lines)
+
+    __repr__ = __str__

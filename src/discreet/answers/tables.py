@@ -1,0 +1,32 @@
+"""Plain tables for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["draw_bar", "format_table"]
+
+#: How wide a full bar is, and the longest text of a cell.
+BAR_WIDTH = 12
+MAX_TEXT = 48
+
+
+def format_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns are as wide as what they hold; long texts are shortened."""
+    cells = [list(titles), *([_shorten(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  "
+        + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+
+
+def draw_bar(share: float) -> str:
+    """A bar as long as a share of the largest, in eighths of a character."""
+    eighths = round(min(max(share, 0.0), 1.0) * BAR_WIDTH * 8)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

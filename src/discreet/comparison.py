@@ -1,0 +1,59 @@
+"""The difference of two groups of an answer, with an interval for the population."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from discreet.queries import Interval
+
+__all__ = ["Comparison", "compare_groups"]
+
+
+class Comparison(NamedTuple):
+    """How much one group exceeds another, and where the difference lies in the population.
+
+    `is_clear` says whether the interval leaves out 0. `about` says in words what is compared.
+    """
+
+    difference: float
+    lower: float
+    upper: float
+    level: float
+    about: str
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the groups differ at this level."""
+        return not self.lower <= 0 <= self.upper
+
+
+def compare_groups(
+    labels: list[Any] | None,
+    value: Any,
+    found: Interval,
+    first: Any,
+    second: Any,
+    is_disjoint: bool,
+) -> Comparison:
+    """Compare two groups by their own intervals.
+
+    Independent groups: the distances of the ends from the values add up by squares (Zou & Donner 2008).
+    Groups that share persons, or are shares of one whole: they add up as they are, which covers whatever
+    the dependence is.
+    """
+    if labels is None:
+        raise ValueError("compare: only grouped answers have groups; ask with by=...")
+    for label in (first, second):
+        if label not in labels:
+            known = ", ".join(repr(each) for each in labels[:10])
+            raise ValueError(f"compare: no group is called {label!r}; the groups are {known}.")
+    if first == second:
+        raise ValueError("compare: first and second must be two different groups.")
+    i, j = labels.index(first), labels.index(second)
+    add = math.hypot if is_disjoint else lambda a, b: a + b
+    difference = float(value[i] - value[j])
+    lower = difference - add(value[i] - found.lower[i], found.upper[j] - value[j])
+    upper = difference + add(found.upper[i] - value[i], value[j] - found.lower[j])
+    about = f"{first} less {second}; for each of them: {found.about}"
+    return Comparison(difference, float(lower), float(upper), found.level, about)

@@ -1,0 +1,1 @@
+"""Several answers from one budget."""

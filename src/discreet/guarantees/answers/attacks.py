@@ -1,0 +1,90 @@
+"""Attacks on several answers from one budget: what they tell together, and what they are charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import satisfies
+from discreet.answers import AnswersPlan, plan_questions
+from discreet.audit.exact import statement
+from discreet.audit.registry import Case, Part, attack
+from discreet.dataset import PrivateDataset
+from discreet.events import Repeat
+from discreet.guarantees.fits import exact_losses, flatten, likelihood
+from discreet.guarantees.queries.attacks import SCHEMA, UNITS, table
+from discreet.ledger import Ledger
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP
+from discreet.mechanisms import mechanism_for
+from discreet.queries import Count, Mean, Quantile, Query, Sum
+from discreet.unit import Unit
+
+#: Two counts that one person moves both.
+TWICE: dict[str, Query] = {"wide": Count(where="x > 0"), "tall": Count(where="y >= 1")}
+#: Questions of all kinds and sizes.
+ALL_KINDS: dict[str, Query] = {
+    **TWICE,
+    "all": Count(by="c"),
+    "sum": Sum("x", by="c"),
+    "mean": Mean("y"),
+}
+PERSON = (3.0, 4.0, "b")
+MEASURES: tuple[Measure, ...] = (PureDP(1), ApproxDP(1, "1/1000000"), ZCDP("1/10"))
+
+
+def ask_together(
+    asked: dict[str, Query], measure: Measure, plan: AnswersPlan, unit: Unit
+) -> Callable[..., Any]:
+    """The mechanism that really plans, pays, reads and answers, as one row of numbers."""
+
+    def mechanism(rows: Any, trials: int) -> Any:
+        ledger = Ledger(limit=measure.times(trials + 1), unit=unit)
+        data = PrivateDataset(rows, SCHEMA, ledger=ledger)
+        found = []
+        with data.prepaid(Repeat(plan.event, trials)) as door:
+            for _ in range(trials):
+                answers = door.release_all(asked, measure)
+                found.append(np.concatenate([flatten(one.value) for one in answers.values()]))
+        return np.array(found)
+
+    return mechanism
+
+
+@attack("split-budget")
+def split_budget() -> Iterator[Part]:
+    kinds: dict[str, dict[str, Query]] = {
+        "sums": ALL_KINDS,
+        "sums and a median": {**ALL_KINDS, "median": Quantile("y", "1/2")},
+        "thirty counts": {f"{i}": Count(where=f"x > {i / 15}") for i in range(30)},
+    }
+    for title, asked in kinds.items():
+        for measure, unit in product(MEASURES, UNITS if "wide" in asked else UNITS[:1]):
+            weights = {"wide": 9} if "wide" in asked else None
+            plan = plan_questions(asked, measure, SCHEMA, unit, rows=3, weights=weights)
+            yield statement(
+                f"{title}, {measure!r}, {unit}",
+                f"together at most {measure!r}",
+                satisfies(plan.event, measure),
+                f"{len(asked)} questions, {plan.route}",
+            )
+    pair = (table(()), table((PERSON,)))
+    here = np.array([2, 3])  # of the common rows, in both counts
+    for measure in (PureDP(3), ZCDP(2)):
+        claim = GaussianDP(2 * measure.rho) if isinstance(measure, ZCDP) else measure
+        plan = plan_questions(TWICE, measure, SCHEMA, UNITS[0])
+        query, budget = plan.questions[0].query, plan.questions[0].budget
+        moved = query.sensitivity(SCHEMA, UNITS[0])
+        noise = mechanism_for(budget, moved).distribution(moved)
+        losses = exact_losses(noise, here, here + 1)
+        yield Case(
+            f"two counts of the same person, {measure!r}, through the door",
+            ask_together(TWICE, measure, plan, UNITS[0]),
+            pair,
+            claim,
+            500,
+            {"score": likelihood(noise, here, here + 1), "reuse": False},
+            losses,
+        )
