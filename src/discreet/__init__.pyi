@@ -45,12 +45,17 @@ from discreet.release import Plan as Plan
 from discreet.release import Release as Release
 from discreet.schema import Bins as Bins
 from discreet.schema import Categorical as Categorical
+from discreet.schema import Date as Date
 from discreet.schema import Integer as Integer
+from discreet.schema import Month as Month
 from discreet.schema import Nearest as Nearest
+from discreet.schema import Quarter as Quarter
 from discreet.schema import Real as Real
 from discreet.schema import Schema as Schema
 from discreet.schema import Score as Score
 from discreet.schema import Text as Text
+from discreet.schema import Weekday as Weekday
+from discreet.schema import Year as Year
 from discreet.step import Step as Step
 from discreet.unit import ADD_REMOVE as ADD_REMOVE
 from discreet.unit import PUBLIC as PUBLIC

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from discreet.events import Event, event_from_dict
+from discreet.events import event_from_dict
 from discreet.layout import Asked, Layout, lay_out
 from discreet.ledger import Entry
-from discreet.measures import Measure, measure_from_dict
+from discreet.measures import measure_from_dict
 from discreet.queries import BoundsValue, MarginalsValue, MomentsValue, NoiseInterval
 from discreet.show import decode_value, encode_value, read_document, write_document
 from discreet.unit import Unit

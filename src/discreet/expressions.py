@@ -8,6 +8,7 @@ engine expressions are refused, since ``age > mean(age)`` or ``1 / x`` would lea
 from __future__ import annotations
 
 import ast
+import datetime
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -19,8 +20,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.coding import VALUE_BITS, AllOf, AnyOf, Between, Code, Condition, Grid, NoneOf, OneOf
-from discreet.columns import Numeric, Score
+from discreet.coding import (
+    VALUE_BITS,
+    AllOf,
+    AnyOf,
+    Between,
+    Branches,
+    Category,
+    Code,
+    Condition,
+    Grid,
+    NoneOf,
+    OneOf,
+)
+from discreet.coding.calendar import day_of
+from discreet.columns import (
+    CalendarColumn,
+    Categorical,
+    Column,
+    Date,
+    Numeric,
+    Score,
+    Unbounded,
+)
+from discreet.columns.dates import as_date
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -90,8 +113,9 @@ class _Comparison(Expression):
     def condition(self, schema: Schema) -> Condition:
         column = schema[self.column]
         code = column.code(self.column, schema)
-        if isinstance(column, Numeric | Score):
-            return self._numeric(column, code)
+        if isinstance(column, Numeric | Score | CalendarColumn):
+            first = column.first_value(schema) if isinstance(column, CalendarColumn) else 0
+            return self._numeric(column, code, first)
         if self.sign not in ("==", "!="):
             raise ValueError(
                 f"where: column {self.column!r} has categories, so use ==, != or in, not {self.sign}."
@@ -99,9 +123,9 @@ class _Comparison(Expression):
         found = OneOf(code, (_cell(schema, self.column, self.constant),))
         return found if self.sign == "==" else NoneOf(found)
 
-    def _numeric(self, column: Numeric | Score, code: Code) -> Condition:
-        value = _number(self.constant, self.column)
-        first, exact = Fraction(0), True
+    def _numeric(self, column: Column, code: Code, least: int) -> Condition:
+        value = _number(self.constant, self.column, column)
+        first, exact = Fraction(least), True
         if isinstance(column, Numeric):
             first, exact = Fraction(column.lower), column.is_exact(VALUE_BITS)
         if exact:
@@ -140,7 +164,7 @@ class _Membership(Expression):
 
     def condition(self, schema: Schema) -> Condition:
         column = schema[self.column]
-        if isinstance(column, Numeric | Score):
+        if isinstance(column, Numeric | Score | CalendarColumn):
             return AnyOf(
                 tuple(_Comparison(self.column, "==", v).condition(schema) for v in self.values)
             )
@@ -151,6 +175,29 @@ class _Membership(Expression):
         return f"{_show(self.column)} in {list(self.values)!r}"
 
 
+@dataclass(frozen=True)
+class _Presence(Expression):
+    column: str
+
+    def condition(self, schema: Schema) -> Condition:
+        """True where a cell is a number or a date, or of a declared category."""
+        column = schema[self.column]
+        if isinstance(column, Categorical):
+            code = Category(self.column, column.code(self.column, schema).values)
+            return OneOf(Branches((Between(code, 0, code.high),)), (1,))
+        if not isinstance(column, Numeric | Unbounded):
+            raise ValueError(
+                f"where: column {self.column!r} is not one of numbers, dates or categories in the table, so "
+                "it can't be asked whether a cell is missing."
+            )
+        # a cell that is missing is what it is filled with, so it alone is both the lowest and the highest
+        low, high = (Grid(self.column, 0.0, 1.0, fill, 0.0, 1.0, 0.0) for fill in (0.0, 1.0))
+        return NoneOf(AllOf((Between(low, 0, 0), Between(high, 1, 1))))
+
+    def __str__(self) -> str:
+        return f"{_show(self.column)} is not None"
+
+
 def _show(name: str) -> str:
     return name if name.isidentifier() and not iskeyword(name) else f"col({name!r})"
 
@@ -159,6 +206,8 @@ def _plain(constant: object, name: str) -> str | bool | int | float:
     """A constant as plain Python has it, so that it can be printed and read again."""
     if isinstance(constant, str):
         return str(constant)
+    if isinstance(constant, datetime.date):
+        return as_date(constant, f"where: what column {name!r} is compared with").isoformat()
     if isinstance(constant, bool | np.bool_):
         return bool(constant)
     if isinstance(constant, numbers.Integral):
@@ -190,7 +239,9 @@ def _cell(schema: Schema, name: str, value: object) -> int:
     raise ValueError(f"where: {value!r} is not a category of column {name!r}, which has {known}.")
 
 
-def _number(value: object, name: str) -> Fraction:
+def _number(value: object, name: str, column: Column) -> Fraction:
+    if isinstance(column, Date):
+        return Fraction(day_of(as_date(value, f"where: what column {name!r} is compared with")))
     if not isinstance(value, bool):
         if isinstance(value, numbers.Rational):
             return Fraction(int(value.numerator), int(value.denominator))
@@ -228,6 +279,10 @@ class _ColumnName:
         if isinstance(values, str):
             raise TypeError("is_in takes a list of values.")
         return _Membership(self.name, tuple(_plain(value, self.name) for value in values))
+
+    def is_present(self) -> Expression:
+        """True where the cell is a number or a date, or of a declared category; as text ``x is not None``."""
+        return _Presence(self.name)
 
     def between(self, lower: object, upper: object) -> Expression:
         """True where ``lower <= column <= upper``."""
@@ -294,6 +349,9 @@ def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> Expression:
             raise ValueError("where: write the values after 'in' as a list, such as ['F', 'M'].")
         inside = _Membership(name, tuple(_constant(item) for item in right.elts))
         return inside if isinstance(op, ast.In) else _Not(inside)
+    if isinstance(op, ast.Is | ast.IsNot) and not flip and _is_none(right):
+        present = _Presence(name)
+        return present if isinstance(op, ast.IsNot) else _Not(present)
     if type(op) not in _SIGNS:
         raise _refusal(left)
     sign = _SIGNS[type(op)]
@@ -308,6 +366,10 @@ def _name(node: ast.expr) -> str | None:
             return name
         case _:
             return None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _constant(node: ast.expr) -> Any:
@@ -325,5 +387,5 @@ def _constant(node: ast.expr) -> Any:
 def _refusal(node: ast.AST) -> ValueError:
     return ValueError(
         f"where: {ast.unparse(node)!r} is not part of the language: it has comparisons of columns with "
-        "constants, in, and, or, not."
+        "constants, in, is None, and, or, not."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet.columns import Categorical, Text
+from discreet.columns import Categorical, Date, Text
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -64,8 +64,11 @@ def _missing_column(
 
 
 def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
-    """Check a column's type, as one of number, boolean, text, object, other."""
+    """Check a column's type, as one of number, boolean, text, date, zoned, object, other."""
     column = schema.base[name]
+    if isinstance(column, Date):
+        _check_dates(name, kind, dtype)
+        return
     if isinstance(column, Text):
         allowed, wanted = {"text", "object"}, "text"
     elif not isinstance(column, Categorical):
@@ -75,9 +78,26 @@ def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:
     else:
         allowed, wanted = {"number", "boolean", "object"}, "numbers or booleans"
     if kind not in allowed:
+        other = " Dates are declared as dp.Date(first, last)." if kind in {"date", "zoned"} else ""
         raise ColumnMismatch(
             f"column {name!r} is declared as {wanted}, but its type in the table is {_type_name(dtype)}: "
-            "change the declaration, or the column's type, to match."
+            f"change the declaration, or the column's type, to match.{other}"
+        )
+
+
+def _check_dates(name: str, kind: str, dtype: Any) -> None:
+    """Check the type of a column that is declared as dates."""
+    if kind == "zoned":
+        raise ColumnMismatch(
+            f"column {name!r} is declared as dates, but holds times with a time zone, and a day depends on "
+            "the zone: convert it to the zone that you mean and drop the zone first, as in pandas' "
+            "dt.tz_convert(zone).dt.tz_localize(None) or SQL's column AT TIME ZONE 'zone'."
+        )
+    if kind != "date":
+        raise ColumnMismatch(
+            f"column {name!r} is declared as dates, but its type in the table is {_type_name(dtype)}: give "
+            "it a type of dates, as in pandas.to_datetime(column), Polars' str.to_date(), numpy.array(column, "
+            "'datetime64[D]') or SQL's CAST(column AS DATE)."
         )
 
 

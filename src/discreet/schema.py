@@ -16,14 +16,20 @@ from discreet.columns import (
     Bins,
     Categorical,
     Column,
+    Date,
+    Derived,
     Integer,
+    Month,
     Nearest,
     Parts,
+    Quarter,
     Real,
     Score,
     Text,
     Tree,
     Unbounded,
+    Weekday,
+    Year,
     base_column_from_dict,
     derived_column_from_dict,
 )
@@ -32,20 +38,23 @@ from discreet.show import Shown, Table, read_document, write_document
 __all__ = [
     "Bins",
     "Categorical",
+    "Date",
     "Integer",
+    "Month",
     "Nearest",
     "Parts",
+    "Quarter",
     "Real",
     "Schema",
     "Score",
     "Text",
     "Tree",
+    "Weekday",
+    "Year",
 ]
 
 #: How many names an error lists.
 MAX_NAMES = 30
-
-Derived = Bins | Nearest | Score | Tree | Parts
 
 
 class Schema(Mapping[str, Column], Shown):
@@ -53,7 +62,7 @@ class Schema(Mapping[str, Column], Shown):
 
     Parameters
     ----------
-    columns : mapping of name to `Real`, `Integer` or `Categorical`, optional
+    columns : mapping of name to `Real`, `Integer`, `Date`, `Categorical` or `Text`, optional
         For names that are no Python identifiers. Keywords may be used beside it.
 
     Examples
@@ -85,11 +94,11 @@ class Schema(Mapping[str, Column], Shown):
                     f"column {name!r} is derived: declare the base columns first, "
                     f"then use schema.derive({name}=...)."
                 )
-            if not isinstance(column, Real | Integer | Categorical | Text | Unbounded):
+            if not isinstance(column, Base):
                 raise TypeError(
-                    f"column {name!r} must be dp.Real(lower, upper), dp.Integer(lower, upper) or "
-                    f"dp.Categorical(...), not {type(column).__name__}. Bounds and categories are never "
-                    "taken from the data."
+                    f"column {name!r} must be dp.Real(lower, upper), dp.Integer(lower, upper), "
+                    f"dp.Date(first, last) or dp.Categorical(...), not {type(column).__name__}. Bounds and "
+                    "categories are never taken from the data."
                 )
         self._base: Mapping[str, Base] = MappingProxyType(given)
         self._derived: Mapping[str, Derived] = MappingProxyType({})
@@ -114,7 +123,7 @@ class Schema(Mapping[str, Column], Shown):
                 raise ValueError(f"derive: there is already a column {name!r}.")
             if not isinstance(column, Derived):
                 raise TypeError(
-                    f"derive: {name!r} must be dp.Bins, dp.Nearest or dp.Score, "
+                    f"derive: {name!r} must be dp.Bins, dp.Month, dp.Nearest or dp.Score, "
                     f"not {type(column).__name__}."
                 )
             schema._derived = MappingProxyType(dict(derived))

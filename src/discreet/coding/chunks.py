@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from discreet.coding.calendar import DATE_PARTS, STEPS
 from discreet.coding.cells import Array, Floats, Integers, Mask
 from discreet.coding.codes import (
     MIX_PRIME,
@@ -13,6 +14,7 @@ from discreet.coding.codes import (
     AnyOf,
     Between,
     Branches,
+    Calendar,
     Category,
     Closest,
     Code,
@@ -101,6 +103,12 @@ class Chunk:
                 for source, mixer in zip(sources, mixers, strict=True):
                     mix += (self.code(source) + 1) * mixer % MIX_PRIME
                 return mix % MIX_PRIME % parts
+            case Calendar(source=source, first=first, part=name):
+                part = DATE_PARTS[name]
+                columns = {"day": self.code(source) + part.offset(first)}
+                for step in part.steps:
+                    columns[step] = STEPS[step](columns)
+                return columns[part.steps[-1]] - part.least(first)
 
     def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
         leaf = np.zeros(self.length, np.int64)

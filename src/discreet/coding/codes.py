@@ -13,6 +13,8 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from discreet.coding.calendar import DATE_PARTS
+
 __all__ = [
     "EXACT_INTEGER",
     "MIX_PRIME",
@@ -22,6 +24,7 @@ __all__ = [
     "AnyOf",
     "Between",
     "Branches",
+    "Calendar",
     "Category",
     "Closest",
     "Code",
@@ -226,8 +229,29 @@ class Part:
         return self.parts - 1
 
 
+@dataclass(frozen=True)
+class Calendar:
+    """A part of a date by the Gregorian calendar, from 0: its year less that of the first day, its month, ...
+
+    `source` is the number of days since `first`, which counts from 1970-01-01; `last` is its largest day.
+    """
+
+    source: Code
+    first: int
+    last: int
+    part: str
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return DATE_PARTS[self.part].size(self.first, self.last) - 1
+
+
 Leaf: TypeAlias = Grid | Category | Ladder
-Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup | Branches | Part
+Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup | Branches | Part | Calendar
 
 
 @dataclass(frozen=True)
@@ -282,7 +306,7 @@ def grid_multiplier(width: float, bits: int) -> float:
 def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
     """What a code or condition is directly made of."""
     match code:
-        case Linear(source=source) | Cuts(source=source):
+        case Linear(source=source) | Cuts(source=source) | Calendar(source=source):
             return (source,)
         case Closest(sources=sources) | Lookup(sources=sources) | Part(sources=sources):
             return sources

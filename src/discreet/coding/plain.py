@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.coding.calendar import is_date_type
 from discreet.coding.cells import objects_of, text_of_bytes
 
 Array = npt.NDArray[Any]
@@ -30,15 +31,19 @@ def package_of(value: Any) -> str:
 def plain_column(column: Any) -> tuple[Array, str]:
     """The cells of an array, or of a frame's column, and their kind.
 
-    The kind is one of number, boolean, text, object, other; columns of the last kind have no cells.
-    Whole numbers and booleans beside a null stay what they are, as objects (as doubles, large ids would
-    fall together); masked cells are null.
+    The kind is one of number, boolean, text, date, zoned (times with a zone), object, other; columns of
+    the last kind have no cells. Whole numbers and booleans beside a null stay what they are, as objects (as
+    doubles, large ids would fall together); masked cells are null.
     """
     if isinstance(column, np.ma.MaskedArray):
+        if is_date_type(column.dtype):
+            return np.asarray(np.ma.filled(column, np.datetime64("NaT"))), "date"
         return np.asarray(np.ma.filled(column.astype(object), None)), KINDS.get(
             column.dtype.kind, "other"
         )
     if isinstance(column, np.ndarray):
+        if is_date_type(column.dtype):
+            return column, "date"
         array = column.astype(object) if column.dtype.kind == "T" else column
         return array, KINDS.get(array.dtype.kind, "other")
     package = package_of(column)
@@ -92,6 +97,10 @@ def _from_arrow(column: Any) -> tuple[Array, str]:
         return objects_of(column.to_pylist()), "number"
     if types.is_boolean(kind):
         return objects_of(column.to_pylist()), "boolean"
+    if types.is_timestamp(kind) and kind.tz is not None:
+        return np.full(len(column), None, np.object_), "zoned"
+    if types.is_date32(kind) or types.is_timestamp(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False)), "date"
     return (
         (objects_of(column.to_pylist()), "object") if types.is_null(kind) else _nothing(len(column))
     )
@@ -113,6 +122,10 @@ def _from_polars(column: Any) -> tuple[Array, str]:
         return objects_of(map(text_of_bytes, cells)), "text"
     if kind in (polars.Object, polars.Null):
         return objects_of(column.to_list()), "object"
+    if kind == polars.Datetime and kind.time_zone is not None:
+        return np.full(len(column), None, np.object_), "zoned"
+    if kind in (polars.Date, polars.Datetime):
+        return np.asarray(column.to_numpy()), "date"
     return _nothing(len(column))
 
 
@@ -132,4 +145,6 @@ def _from_pandas(column: Any) -> tuple[Array, str]:
         return objects_of(column), "number"
     if types.is_string_dtype(kind):
         return objects_of(column), "text"
+    if isinstance(kind, pandas.DatetimeTZDtype):
+        return np.full(len(column), None, np.object_), "zoned"
     return _nothing(len(column))

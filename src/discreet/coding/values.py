@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from discreet.coding.calendar import days_of
 from discreet.coding.cells import Array, Floats, Integers, categories_of, numbers_of
 from discreet.coding.codes import EXACT_INTEGER, Category, Grid, Ladder
 
@@ -28,6 +29,8 @@ def _read_doubles(cells: Array, lower: float, upper: float) -> Floats:
     kind = cells.dtype.kind
     if kind == "O":
         return numbers_of(cells)
+    if kind == "M":
+        return days_of(cells)
     return (_clip_integers(cells, lower, upper) if kind in "iu" else cells).astype(np.float64)
 
 

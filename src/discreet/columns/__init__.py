@@ -13,8 +13,9 @@ from discreet.columns.base import (
     column_name,
     numeric_column,
 )
+from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
-from discreet.columns.files import Base, base_column_from_dict, derived_column_from_dict
+from discreet.columns.files import Base, Derived, base_column_from_dict, derived_column_from_dict
 from discreet.columns.trees import Parts, Split, Tree
 
 __all__ = [
@@ -22,18 +23,25 @@ __all__ = [
     "RUNGS",
     "Base",
     "Bins",
+    "CalendarColumn",
     "Categorical",
     "Column",
+    "Date",
+    "Derived",
     "Integer",
+    "Month",
     "Nearest",
     "Numeric",
     "Parts",
+    "Quarter",
     "Real",
     "Score",
     "Split",
     "Text",
     "Tree",
     "Unbounded",
+    "Weekday",
+    "Year",
     "base_column_from_dict",
     "column_name",
     "derived_column_from_dict",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
+from discreet.coding.calendar import date_of, day_of
 from discreet.coding.cells import is_unicode
 from discreet.columns.base import Column, Numeric, column_name, finite, numeric_column
+from discreet.columns.dates import Date, as_date
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -23,8 +26,8 @@ class Bins(Column):
     Parameters
     ----------
     column : str
-        A `Real` or `Integer` column, or a `Score`.
-    cuts : increasing numbers
+        A `Real`, `Integer` or `Date` column, or a `Score`.
+    cuts : increasing numbers, or dates
         Strictly between the column's bounds; n cuts make n + 1 bins. A value at a cut belongs to
         the bin above it.
     labels : sequence of str, optional
@@ -35,7 +38,7 @@ class Bins(Column):
         self, column: str, cuts: Sequence[float], labels: Sequence[str] | None = None
     ) -> None:
         self.column = column_name(column, "dp.Bins")
-        self.cuts = tuple(finite(cut, "dp.Bins: cuts") for cut in cuts)
+        self.cuts = tuple(_cut(cut) for cut in cuts)
         if not self.cuts or any(a >= b for a, b in pairwise(self.cuts)):
             raise ValueError("dp.Bins: cuts must be one or more increasing numbers.")
         self.labels = None if labels is None else tuple(labels)
@@ -79,7 +82,11 @@ class Bins(Column):
         if self.labels is not None:
             return self.labels
         lower, upper = self._edges(schema)
-        edges = [f"{edge:.12g}" for edge in (lower, *self.cuts, upper)]
+        dated = isinstance(schema[self.column], Date)
+        edges = [
+            date_of(math.ceil(edge)).isoformat() if dated else f"{edge:.12g}"
+            for edge in (lower, *self.cuts, upper)
+        ]
         spans = [f"[{a}, {b})" for a, b in pairwise(edges)]
         return (*spans[:-1], spans[-1][:-1] + "]")
 
@@ -210,6 +217,13 @@ class Score(Column):
 
     def __repr__(self) -> str:
         return f"Score(over {', '.join(self.tables)})"
+
+
+def _cut(value: Any) -> float:
+    """A cut point as a number; of a date its number of days."""
+    if isinstance(value, str | datetime.date):
+        return float(day_of(as_date(value, "dp.Bins: cuts")))
+    return finite(value, "dp.Bins: cuts")
 
 
 def _as_integer(value: Any, name: str) -> int:

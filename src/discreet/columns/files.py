@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.columns.base import Categorical, Integer, Real, Text, Unbounded
+from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.trees import Parts, Tree
 
@@ -14,6 +15,7 @@ _BASE: dict[str, tuple[Any, set[str]]] = {
     "integer": (Integer, {"lower", "upper", "fill"}),
     "categorical": (Categorical, {"values", "unknown"}),
     "text": (Text, set()),
+    "date": (Date, {"first", "last", "fill"}),
 }
 _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "bins": (Bins, {"column", "cuts", "labels"}),
@@ -21,6 +23,10 @@ _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "score": (Score, {"tables", "link", "offset"}),
     "tree": (Tree, {"splits"}),
     "parts": (Parts, {"columns", "parts"}),
+    "year": (Year, {"column"}),
+    "quarter": (Quarter, {"column"}),
+    "month": (Month, {"column"}),
+    "weekday": (Weekday, {"column"}),
 }
 
 
@@ -39,7 +45,8 @@ def _from_dict(name: str, entry: Any, kinds: dict[str, tuple[Any, set[str]]]) ->
         raise ValueError(f"schema: column {name!r}: {error}") from None
 
 
-Base = Real | Integer | Categorical | Text | Unbounded
+Base = Real | Integer | Date | Categorical | Text | Unbounded
+Derived = Bins | Nearest | Score | Tree | Parts | CalendarColumn
 
 
 def base_column_from_dict(name: str, entry: Any) -> Base:
@@ -48,7 +55,7 @@ def base_column_from_dict(name: str, entry: Any) -> Base:
     return column
 
 
-def derived_column_from_dict(name: str, entry: Any) -> Bins | Nearest | Score | Tree | Parts:
+def derived_column_from_dict(name: str, entry: Any) -> Derived:
     """A derived column from its TOML table."""
-    column: Bins | Nearest | Score | Tree | Parts = _from_dict(name, entry, _DERIVED)
+    column: Derived = _from_dict(name, entry, _DERIVED)
     return column

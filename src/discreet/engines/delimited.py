@@ -16,8 +16,9 @@ import numpy as np
 
 from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
 from discreet.coding.batches import cut_rows
+from discreet.coding.calendar import day_of_text
 from discreet.coding.chunks import CHUNK, Chunk
-from discreet.columns import Categorical, Text
+from discreet.columns import Categorical, Date, Text
 from discreet.engines.arrays import Arrays, tally_of, totals_of
 from discreet.engines.base import (
     join_keys,
@@ -41,6 +42,8 @@ LONGEST_CELL = 2**31 - 1
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 #: Stands for a carriage return; no bytes are decoded to it.
 RETURN = "\ud800"
+#: The kinds of cells that are read as doubles; a date is its number of days.
+_NUMBERS = ("number", "date")
 #: The name under which ids are read; no column of a file has a NUL in its name.
 ID = "\0id"
 
@@ -49,11 +52,11 @@ class Delimited(Engine):
     """Rows of a CSV file with a header line.
 
     Missing cells are null, surplus cells are ignored; numbers are what Python's ``float`` reads, true and
-    false, anything else is NaN; text is taken as it stands. Bytes that are no UTF-8 become lone
-    surrogates, each byte its own: such text is no category and no key, and as an id it is the same as
-    text of the same bytes alone. An empty cell is no id. Which cells are malformed never shows. A
-    quotation mark that is never closed takes the following lines into its cell: the private table is the
-    one read by these rules.
+    false, anything else is NaN; dates are in ISO form (`day_of_text`); text is taken as it stands. Bytes
+    that are no UTF-8 become lone surrogates, each byte its own: such text is no category and no key, and
+    as an id it is the same as text of the same bytes alone. An empty cell is no id. Which cells are
+    malformed never shows. A quotation mark that is never closed takes the following lines into its cell:
+    the private table is the one read by these rules.
     """
 
     is_ordered = True
@@ -92,7 +95,7 @@ class Delimited(Engine):
             text = isinstance(column, Text) or (
                 isinstance(column, Categorical) and isinstance(column.values[0], str)
             )
-            self._kinds[name] = "text" if text else "number"
+            self._kinds[name] = "text" if text else "date" if isinstance(column, Date) else "number"
         if unit.id_column is not None:
             # apart from the schema's columns: an id is compared as text, even if declared as a number
             self._kinds[ID] = "id"
@@ -154,7 +157,7 @@ class Delimited(Engine):
     def _arrays(self, columns: dict[str, list[Any]]) -> Arrays:
         return Arrays(
             {
-                name: np.array(cells, np.float64) if self._kinds[name] == "number" else cells
+                name: np.array(cells, np.float64) if self._kinds[name] in _NUMBERS else cells
                 for name, cells in columns.items()
             }
         )
@@ -223,6 +226,8 @@ def _with_own_id(query: CodedQuery) -> CodedQuery:
 
 
 def _parse(cell: str, kind: str) -> Any:
+    if kind == "date":
+        return day_of_text(cell)
     if kind != "number":
         return None if kind == "id" and not cell else _restore(cell)
     try:

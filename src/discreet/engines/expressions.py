@@ -16,6 +16,7 @@ from discreet.coding import (
     AnyOf,
     Between,
     Branches,
+    Calendar,
     Category,
     Closest,
     Code,
@@ -31,6 +32,8 @@ from discreet.coding import (
     Part,
     sources,
 )
+from discreet.coding.calendar import DATE_PARTS, STEPS
+from discreet.engines.dates import date_expression
 from discreet.engines.natives import EVERY_ROW
 
 #: Up to this many values a category is a chain of comparisons.
@@ -64,6 +67,8 @@ class Columns:
                     self._add_distances(code, name)
                 elif isinstance(code, Lookup) and len(code.sources) > 1:
                     self._add_sum(code, name)
+                elif isinstance(code, Calendar):
+                    self._add_steps(code, name)
                 expressions.append(self._expression(code, name).cast(nw.Int64).alias(name))
                 self.names[code] = name
             self.frame = self.frame.with_columns(*expressions)
@@ -111,6 +116,8 @@ class Columns:
                 for part, mixer in zip(parts, mixers, strict=True):
                     mix = mix + remainder((self.of(part) + 1) * mixer, MIX_PRIME)
                 return remainder(remainder(mix, MIX_PRIME), number)
+            case Calendar(first=first, part=part):
+                return nw.col(f"{name}{DATE_PARTS[part].steps[-1]}") - DATE_PARTS[part].least(first)
 
     def _branch(self, tests: tuple[Between | OneOf | None, ...], node: int) -> nw.Expr:
         """The leaf below a node of a tree, as nested conditions."""
@@ -162,6 +169,18 @@ class Columns:
         )
         self.frame = self.frame.with_columns(clamped.cast(nw.Int64).alias(f"{name}sum"))
         self._fence()
+
+    def _add_steps(self, code: Calendar, name: str) -> None:
+        """A column for each step from a day to a part of its date: later steps name earlier ones often."""
+        part = DATE_PARTS[code.part]
+        day = (self.of(code.source) + part.offset(code.first)).alias(f"{name}day")
+        self.frame = self.frame.with_columns(day)
+        columns = {"day": nw.col(f"{name}day")}
+        for step in part.steps:
+            found = STEPS[step](columns).cast(nw.Int64)
+            self.frame = self.frame.with_columns(found.alias(f"{name}{step}"))
+            columns[step] = nw.col(f"{name}{step}")
+            self._fence()
 
     def _add_distances(self, code: Closest, name: str) -> None:
         """Columns for the distance to each centre, and for the least of them."""
@@ -231,6 +250,8 @@ def leaf_expression(
 ) -> nw.Expr:
     """The code of a cell of a column with this type."""
     match code:
+        case Grid() if dtype == nw.Date or dtype == nw.Datetime:
+            return date_expression(column, dtype, code)
         case Grid():
             return grid_expression(column, dtype, code, exact_zero)
         case Category():

@@ -45,6 +45,7 @@ from discreet.engines.natives import (
     Traits,
     adapt,
     add_bytes,
+    kind_of,
     names_of,
     read_native,
     refuse_collations,
@@ -125,14 +126,7 @@ class Frames(SlottedFrames):
             Frames(native, self._traits).rows(query, codes)
 
     def _kind(self, name: str) -> str:
-        dtype = self._types[name]
-        if dtype.is_numeric():
-            return "number"
-        if dtype == nw.Boolean:
-            return "boolean"
-        if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
-            return "text"
-        return "object" if dtype == nw.Object and self._eager is not None else "other"
+        return kind_of(self._types[name], self._eager is not None)
 
     def length(self) -> int | None:
         return None if self._eager is None else len(self._eager)

@@ -90,11 +90,18 @@ def adapt(frame: Any) -> tuple[Any, Traits]:
 
 #: Text is compared by bytes, whatever collation was declared for it. NaN becomes null: the statistics of
 #: Parquet files leave it out, and DuckDB's optimiser takes ``x <= 5`` for true if the largest number is 5.
+#: Nanoseconds are rounded down: DuckDB tells the year of the last one of 1969 as 1970.
 _DUCKDB = {
     "varchar": '{0}::VARCHAR COLLATE "binary" AS {0}',
     "enum": '{0}::VARCHAR COLLATE "binary" AS {0}',
     "float": "CASE WHEN NOT isnan({0}) THEN {0} END AS {0}",
     "double": "CASE WHEN NOT isnan({0}) THEN {0} END AS {0}",
+    "timestamp_ns": (
+        "CASE WHEN {0} < TIMESTAMP_NS '1677-09-22' THEN TIMESTAMP '-infinity'"
+        " WHEN {0} >= TIMESTAMP_NS '2262-04-11' THEN TIMESTAMP 'infinity'"
+        " WHEN {0}::TIMESTAMP::TIMESTAMP_NS > {0} THEN {0}::TIMESTAMP - INTERVAL 1 MICROSECOND"
+        " ELSE {0}::TIMESTAMP END AS {0}"
+    ),
 }
 
 
@@ -153,6 +160,21 @@ def split_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
         for name in objects:
             frame[name] = 0
     return frame, objects
+
+
+def kind_of(dtype: Any, has_objects: bool) -> str:
+    """The kind of a column by its type: number, boolean, text, date, zoned, object or other."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
+        return "text"
+    if dtype == nw.Datetime and getattr(dtype, "time_zone", None) is not None:
+        return "zoned"
+    if dtype == nw.Date or dtype == nw.Datetime:
+        return "date"
+    return "object" if dtype == nw.Object and has_objects else "other"
 
 
 #: The end of the name under which DuckDB shows the bytes of a text.

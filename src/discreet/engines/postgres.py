@@ -52,6 +52,8 @@ _TYPES = {
     "name": (_TEXT, "string"),
     "uuid": (_TEXT, "string"),
     "enum": (_TEXT, "string"),
+    "date": ("{0}", "date"),
+    "timestamp": ("CAST({0} AS TIMESTAMP)", "timestamp"),
 }
 #: An id that is a numeric stays one: different numerics may be the same double.
 _NUMERIC_ID = (
@@ -108,8 +110,9 @@ class Database(Sessions):
                     f"the PostgreSQL type {kind}"
                 )  # fmt: skip
                 raise ColumnMismatch(
-                    f"column {name!r} has {why}: make a view that casts it to a number, a boolean, or text "
-                    'with COLLATE "C".'
+                    f"column {name!r} has {why}: make a view that casts it to a number, a boolean, a date "
+                    "(of a time with zone, as in (column AT TIME ZONE 'UTC')::date), or text with "
+                    'COLLATE "C".'
                 )
             form, plain = _TYPES[kind]
             if kind == "numeric" and name == unit.id_column:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.coding import Category, Grid
+from discreet.coding.calendar import days_of, is_date_type
 from discreet.coding.cells import numbers_of
 from discreet.coding.values import category_codes, grid_codes
-from discreet.columns import Base, Categorical, Column, Numeric
+from discreet.columns import Base, Categorical, Column, Date, Numeric
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -62,6 +63,13 @@ class Rows:
 
 def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
     """Cells of a type from which the column's code can be computed; objects otherwise."""
+    if isinstance(column, Date):
+        if not is_date_type(cells.dtype):
+            raise TypeError(
+                "a column that is declared as dates must have a type of dates, without time zone, as in "
+                "pandas.to_datetime(column) or numpy.array(column, 'datetime64[D]')."
+            )
+        return cells
     text = isinstance(column, Categorical) and isinstance(column.values[0], str)
     fits = cells.dtype.kind in ("OU" if text else "Ofiub")
     return cells if fits else cells.astype(object)
@@ -70,6 +78,9 @@ def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
 def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
     cells = _matching(cells, column)
     with np.errstate(all="ignore"):
-        x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
+        if cells.dtype.kind == "M":
+            x = days_of(cells)
+        else:
+            x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
     x = np.where(np.isnan(x), column.filling, x)
     return np.asarray(np.clip(x, float(column.lower), float(column.upper)))
