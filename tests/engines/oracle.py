@@ -194,14 +194,22 @@ def contributions(query: Query, row: Codes) -> list[int]:
             return [row[query.column]]
         return [summand(column, row.row[query.column])]
     if isinstance(query, dp.Mean):
-        size = steps(schema[query.column], 20)
-        return [max(1, size), 2 * grid(schema[query.column], row.row[query.column], 20) - size]
+        code = grid(schema[query.column], row.row[query.column], 20)
+        return [code, max(1, steps(schema[query.column], 20)) - code]
     names = query.columns
     sizes = [steps(schema[n], 15) for n in names]
     z = [2 * grid(schema[n], row.row[n], 15) - s for n, s in zip(names, sizes, strict=True)]
     ends, sizes = sizes, [max(1, s) for s in sizes]
     if isinstance(query, dp.Moments | dp.Variance):
-        pairs = [[SIZE // s * v, SIZE // s**2 * v * v] for s, v in zip(sizes, z, strict=True)]
+        if len(z) == 1 and ends[0]:
+            (s, v), weight = (ends[0], z[0]), SIZE // sizes[0] ** 2
+            return [
+                weight * part // 4 for part in ((s + v) ** 2, 2 * (s * s - v * v), (s - v) ** 2)
+            ]
+        pairs = [
+            [SIZE // s * v, SIZE // s**2 * (e * e - v * v)]
+            for s, e, v in zip(sizes, ends, z, strict=True)
+        ]
         return [SIZE, *itertools.chain(*pairs)]
     d = range(len(z))
     singles = [SIZE // sizes[i] * z[i] for i in d]
@@ -236,7 +244,7 @@ def totals(
             key = (place, grid(schema[query.column], row.row[query.column], 20))
             seen[key] = seen.get(key, 0) + 1
         return [[*key, seen[key]] for key in sorted(seen)]
-    length = len(query.terms(schema))
+    length = len(query.coded(schema, dp.Unit()).terms)
     sums = {group: [0] * length for group in groups}
     for row in left:
         group = tuple(row[name] for name in query.by)
