@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from discreet.columns import (
     Categorical,
     Column,
     Integer,
+    Logarithmic,
     Nearest,
     Parts,
     Real,
@@ -80,7 +81,7 @@ class Schema(Mapping[str, Column]):
                     f"column {name!r} is derived: declare the base columns first, "
                     f"then use schema.derive({name}=...)."
                 )
-            if not isinstance(column, Real | Integer | Categorical | Text | Unbounded):
+            if not isinstance(column, Base):
                 raise TypeError(
                     f"column {name!r} must be dp.Real(lower, upper), dp.Integer(lower, upper) or "
                     f"dp.Categorical(...), not {type(column).__name__}. Bounds and categories are never "
@@ -124,6 +125,20 @@ class Schema(Mapping[str, Column]):
             if name not in self._base:
                 raise UnknownColumn(name, tuple(self._base))
         return Schema({**self._base, **columns}).derive(**self._derived)
+
+    def on_scale(self, names: Iterable[str]) -> Schema:
+        """The base columns, those of `names` with `is_log` on their logarithmic scale; nothing derived.
+
+        Models that scale their columns see this schema.
+        """
+        columns: dict[str, Base] = dict(self._base)
+        for name in names:
+            column = columns[name]
+            if isinstance(column, Real | Integer) and column.is_log:
+                columns[name] = Logarithmic(column)
+        if columns == dict(self._base):
+            return self
+        return Schema(columns)
 
     def code(self, name: str) -> Code:
         """The integer code of a column, on the grid of `VALUE_BITS` bits."""

@@ -26,10 +26,12 @@ from discreet.coding.codes import (
     NoneOf,
     OneOf,
     Part,
+    Piece,
     base_columns,
     grid_multiplier,
     leaves,
     partial_codes,
+    piece_multiplier,
     sources,
 )
 from discreet.coding.engine import Engine, Integers, Tally
@@ -71,6 +73,7 @@ __all__ = [
     "OneOf",
     "Part",
     "PersonLimit",
+    "Piece",
     "Places",
     "Sensitivity",
     "Tally",
@@ -79,5 +82,6 @@ __all__ = [
     "grid_multiplier",
     "leaves",
     "partial_codes",
+    "piece_multiplier",
     "sources",
 ]

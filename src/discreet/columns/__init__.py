@@ -15,6 +15,7 @@ from discreet.columns.base import (
 )
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.files import Base, base_column_from_dict, derived_column_from_dict
+from discreet.columns.scales import Logarithmic
 from discreet.columns.trees import Parts, Split, Tree
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Categorical",
     "Column",
     "Integer",
+    "Logarithmic",
     "Nearest",
     "Numeric",
     "Parts",

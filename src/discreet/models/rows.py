@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet.coding import Category, Grid
 from discreet.coding.cells import numbers_of
 from discreet.coding.values import category_codes, grid_codes
-from discreet.columns import Base, Categorical, Column, Numeric
+from discreet.columns import Base, Categorical, Column, Logarithmic, Numeric
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -69,7 +69,9 @@ def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
 
 def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
     cells = _matching(cells, column)
+    source = column.source if isinstance(column, Logarithmic) else column
     with np.errstate(all="ignore"):
         x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
     x = np.where(np.isnan(x), column.filling, x)
-    return np.asarray(np.clip(x, float(column.lower), float(column.upper)))
+    x = np.asarray(np.clip(x, float(source.lower), float(source.upper)))
+    return column.to_scale(x) if isinstance(column, Logarithmic) else x
