@@ -356,6 +356,23 @@ class PrivateDataset(Asking, Checkable):
             rows = self.rows if where is None else None
             yield self._behind(GuardedEngine(engine, plan.check, where), plan, rows)
 
+    def with_schema(self, schema: Schema) -> PrivateDataset:
+        """The same rows and the same ledger, with columns declared otherwise.
+
+        Parameters
+        ----------
+        schema : Schema
+            Declares columns of these rows, with kinds that fit the same types: other bounds, another
+            scale, fewer columns.
+        """
+        if not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
+        if unknown := [name for name in schema.base if name not in self.schema.base]:
+            raise ValueError(f"schema: {unknown[0]!r} is not among this data set's columns.")
+        self._engine.check(schema, self.unit)
+        payer, rows = self._payer, self.rows
+        return PrivateDataset(self._engine, schema, unit=self.unit, ledger=payer, rows=rows)
+
     def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
         """The same facts, other rows, another payer."""
         found = PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from discreet.columns import (
     Date,
     Derived,
     Integer,
+    Logarithmic,
     Month,
     Nearest,
     Parts,
@@ -138,6 +139,20 @@ class Schema(Mapping[str, Column], Shown):
             if name not in self._base:
                 raise UnknownColumn(name, tuple(self._base))
         return Schema({**self._base, **columns}).derive(**self._derived)
+
+    def on_scale(self, names: Iterable[str]) -> Schema:
+        """The base columns, those of `names` with `is_log` on their logarithmic scale; nothing derived.
+
+        Models that scale their columns see this schema.
+        """
+        columns: dict[str, Base] = dict(self._base)
+        for name in names:
+            column = columns[name]
+            if isinstance(column, Real | Integer) and column.is_log:
+                columns[name] = Logarithmic(column)
+        if columns == dict(self._base):
+            return self
+        return Schema(columns)
 
     def code(self, name: str) -> Code:
         """The integer code of a column, on the grid of `VALUE_BITS` bits."""

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,42 @@ def grid(column: Any, cell: Any, bits: int) -> int:
     while math.floor((upper - lower) * m) < 2**20:
         m = math.nextafter(m, math.inf)
     return math.floor((x - lower) * (m * 2.0 ** (bits - 20)))
+
+
+def log_grid(column: Any, cell: Any, bits: int) -> int:
+    """The code on a scale linear up to M/1024, M the larger bound, then in octaves of equal length."""
+    lower, upper = float(column.lower), float(column.upper)
+    largest = max(abs(lower), abs(upper))
+
+    def place(x: float) -> Fraction:
+        t = abs(Fraction(x)) / (Fraction(largest) / 1024)
+        octave = max((j for j in range(10) if t >= 2**j), default=None)
+        size = t if octave is None else octave + t / 2**octave
+        return size if x >= 0 else -size
+
+    def source(f: float) -> float:
+        octave = max(0, min(9, math.ceil(abs(f)) - 2))
+        t = abs(f) if abs(f) <= 1 else (abs(f) - octave) * 2.0**octave
+        return math.copysign(t * largest / 1024, f)
+
+    first, last = place(lower), place(upper)
+    missing = source((float(first) + float(last)) / 2) if column.fill is None else column.fill
+    x = as_float(cell)
+    x = float(missing) if math.isnan(x) else filled(column, cell)
+    octaves = [largest / 1024 * 2**j for j in range(10)]
+    edges = sorted(
+        {lower, upper, *(s * e for e in octaves for s in (1, -1) if lower < s * e < upper)}
+    )
+    start = max(edge for edge in edges if edge <= x)
+    code = round((place(start) - first) / (last - first) * 2**bits)
+    if start == upper:
+        return code
+    end = min(edge for edge in edges if edge > x)
+    steps = round((place(end) - first) / (last - first) * 2**bits) - code
+    m = steps / (end - start)
+    while math.floor((end - start) * m) < steps:
+        m = math.nextafter(m, math.inf)
+    return code + math.floor((x - start) * m)
 
 
 def summand(column: Any, cell: Any) -> int:
@@ -194,14 +231,22 @@ def contributions(query: Query, row: Codes) -> list[int]:
             return [row[query.column]]
         return [summand(column, row.row[query.column])]
     if isinstance(query, dp.Mean):
-        size = steps(schema[query.column], 20)
-        return [max(1, size), 2 * grid(schema[query.column], row.row[query.column], 20) - size]
+        code = grid(schema[query.column], row.row[query.column], 20)
+        return [code, max(1, steps(schema[query.column], 20)) - code]
     names = query.columns
     sizes = [steps(schema[n], 15) for n in names]
     z = [2 * grid(schema[n], row.row[n], 15) - s for n, s in zip(names, sizes, strict=True)]
     ends, sizes = sizes, [max(1, s) for s in sizes]
     if isinstance(query, dp.Moments | dp.Variance):
-        pairs = [[SIZE // s * v, SIZE // s**2 * v * v] for s, v in zip(sizes, z, strict=True)]
+        if len(z) == 1 and ends[0]:
+            (s, v), weight = (ends[0], z[0]), SIZE // sizes[0] ** 2
+            return [
+                weight * part // 4 for part in ((s + v) ** 2, 2 * (s * s - v * v), (s - v) ** 2)
+            ]
+        pairs = [
+            [SIZE // s * v, SIZE // s**2 * (e * e - v * v)]
+            for s, e, v in zip(sizes, ends, z, strict=True)
+        ]
         return [SIZE, *itertools.chain(*pairs)]
     d = range(len(z))
     singles = [SIZE // sizes[i] * z[i] for i in d]
@@ -233,10 +278,12 @@ def totals(
         seen: dict[tuple[int, int], int] = {}
         for row in left:
             place = groups.index(tuple(row[name] for name in query.by))
-            key = (place, grid(schema[query.column], row.row[query.column], 20))
+            column = schema[query.column]
+            code = log_grid if getattr(column, "scale", None) == "log" else grid
+            key = (place, code(column, row.row[query.column], 20))
             seen[key] = seen.get(key, 0) + 1
         return [[*key, seen[key]] for key in sorted(seen)]
-    length = len(query.terms(schema))
+    length = len(query.coded(schema, dp.Unit()).terms)
     sums = {group: [0] * length for group in groups}
     for row in left:
         group = tuple(row[name] for name in query.by)

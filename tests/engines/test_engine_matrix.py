@@ -17,9 +17,9 @@ from small_tables import as_columns, as_rows
 
 SCHEMA = dp.Schema(
     x=dp.Real(-10, 50),
-    y=dp.Real(0.1, 7.3, fill=1),
+    y=dp.Real(0.1, 7.3, fill=1, scale="log"),
     n=dp.Integer(-5, 20),
-    big=dp.Integer(-3_000_000, 5_000_000),
+    big=dp.Integer(-3_000_000, 5_000_000, scale="log"),
     sex=dp.Categorical("F", "M"),
     town=dp.Categorical("Ä", "b", "c d", "日本", unknown="b"),
     flag=dp.Categorical(True, False),
@@ -135,6 +135,8 @@ CASES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
         ),
         ("town", "big"),
     ),
+    "quantile of octaves": (dp.Quantile("big"), None, ()),
+    "quantile of octaves by": (dp.Quantile("y", by="sex"), None, ()),
     "nothing": (dp.Count(where="n == 3.5"), lambda k: False, ("n",)),
     "everything": (dp.Count(where="n != 3.5 and n < 99"), lambda k: True, ("n",)),
     "membership": (

@@ -23,15 +23,15 @@ SCHEMA = dp.Schema(
     one=dp.Categorical("a", unknown="a"),
     still=dp.Real(4, 4),
 ).derive(band=dp.Bins("x", [0]), points=dp.Score({"s": [0, 1]}, link=[-7, 20]))
-#: Cells that reach every corner of the codes; for x also the vertex of the moments' L1 distance.
-VERTEX = 2**PRODUCT_BITS // 4
+#: Cells that reach every corner of the codes; for x also where the moments' L1 norm and distance are largest.
+PLACES = [k + i for k in (2**PRODUCT_BITS // 4, 3 * 2**PRODUCT_BITS // 4) for i in (-1, 0, 1)]
 CELLS: dict[str, list[Any]] = {
     "n": [-1, 0, 1, 2, None],
     "m": [3, 4, 5],
     "x": [
         -2.0,
         6.0,
-        *(-2 + 8 * (k + 0.5) / 2**PRODUCT_BITS for k in (VERTEX - 1, VERTEX, VERTEX + 1)),
+        *(-2 + 8 * (k + 0.5) / 2**PRODUCT_BITS for k in PLACES),
     ],
     "s": ["a", "b", "unknown"],
     "t": ["a", "b", "unknown"],
@@ -113,6 +113,9 @@ TIGHT: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Variance("n", by="s"), ("n", "s")),
     (dp.Moments("n", "m"), ("n", "m")),
     (dp.Moments("m", by="s", where="m != 4"), ("m", "s")),
+    (dp.Moments("n", "m").for_budget(dp.PureDP(1)), ("n", "m")),
+    (dp.Moments("n", "m", by="t").for_budget(dp.PureDP(1)), ("n", "m", "t")),
+    (dp.Moments("x", "still").for_budget(dp.PureDP(1)), ("x", "still")),
 ]
 BOUNDED: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Gram("n"), ("n",)),

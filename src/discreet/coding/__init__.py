@@ -27,10 +27,12 @@ from discreet.coding.codes import (
     NoneOf,
     OneOf,
     Part,
+    Piece,
     base_columns,
     grid_multiplier,
     leaves,
     partial_codes,
+    piece_multiplier,
     sources,
 )
 from discreet.coding.engine import Engine, Integers, Tally
@@ -73,6 +75,7 @@ __all__ = [
     "OneOf",
     "Part",
     "PersonLimit",
+    "Piece",
     "Places",
     "Sensitivity",
     "Tally",
@@ -81,5 +84,6 @@ __all__ = [
     "grid_multiplier",
     "leaves",
     "partial_codes",
+    "piece_multiplier",
     "sources",
 ]

@@ -38,10 +38,12 @@ __all__ = [
     "NoneOf",
     "OneOf",
     "Part",
+    "Piece",
     "base_columns",
     "grid_multiplier",
     "leaves",
     "partial_codes",
+    "piece_multiplier",
     "sources",
 ]
 
@@ -55,11 +57,22 @@ MIX_PRIME = 2**31 - 1
 
 
 @dataclass(frozen=True)
+class Piece:
+    """From `start` on, a code is ``first + floor((x - start) * multiplier)``."""
+
+    start: float
+    multiplier: float
+    first: int
+
+
+@dataclass(frozen=True)
 class Grid:
     """A numeric cell on a public grid: ``floor((x - shift) * multiplier + half)``.
 
     Null, NaN and cells that are no number become `fill`; then x is clamped to [lower, upper], before
-    any arithmetic. Columns of an integer type are clamped in their own type first.
+    any arithmetic. Columns of an integer type are clamped in their own type first. With `pieces`, in
+    increasing order from `lower` on, the last that x has reached takes the place of shift, multiplier
+    and half: a scale that is linear in pieces.
     """
 
     column: str
@@ -69,10 +82,14 @@ class Grid:
     shift: float
     multiplier: float
     half: float
+    pieces: tuple[Piece, ...] = ()
 
     def of(self, value: float) -> int:
         """The code of one number: the definition that every engine follows."""
         value = self.fill if math.isnan(value) else min(max(value, self.lower), self.upper)
+        if self.pieces:
+            piece = [piece for piece in self.pieces if piece.start <= value][-1]
+            return piece.first + math.floor((value - piece.start) * piece.multiplier)
         return math.floor((value - self.shift) * self.multiplier + self.half)
 
     @property
@@ -299,6 +316,14 @@ def grid_multiplier(width: float, bits: int) -> float:
     """The smallest double m near 2^bits/width for which the code of the upper bound is 2^bits."""
     multiplier = 2.0**bits / width
     while math.floor(width * multiplier) < 2**bits:
+        multiplier = math.nextafter(multiplier, math.inf)
+    return multiplier
+
+
+def piece_multiplier(width: float, steps: int) -> float:
+    """The smallest double m near steps/width for which the code of the end of a piece is `steps`."""
+    multiplier = steps / width
+    while math.floor(width * multiplier) < steps:
         multiplier = math.nextafter(multiplier, math.inf)
     return multiplier
 

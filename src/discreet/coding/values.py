@@ -40,7 +40,17 @@ def grid_codes(cells: Array, code: Grid) -> Integers:
         x = _read_doubles(cells, code.lower, code.upper)
         x = np.where(np.isnan(x), code.fill, x)
         x = np.minimum(np.maximum(x, code.lower), code.upper)
+        if code.pieces:
+            return _piece_codes(x, code).astype(np.int64)
         return np.floor((x - code.shift) * code.multiplier + code.half).astype(np.int64)
+
+
+def _piece_codes(x: Floats, code: Grid) -> Floats:
+    """first + floor((x - start)·multiplier), by the last piece that x has reached."""
+    parts = zip(*((p.start, p.multiplier, float(p.first)) for p in code.pieces), strict=True)
+    starts, multipliers, firsts = (np.array(part) for part in parts)
+    at = np.searchsorted(starts, x, side="right") - 1
+    return np.asarray(np.floor((x - starts[at]) * multipliers[at]) + firsts[at])
 
 
 def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int = 0) -> None:
@@ -57,6 +67,17 @@ def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int
             out[missing] = grid.fill
     np.maximum(out, grid.lower, out=out)
     np.minimum(out, grid.upper, out=out)
+    if grid.pieces:
+        out[:] = _piece_codes(out, grid)
+    else:
+        _linear_codes(out, grid)
+    if scale != 1:
+        np.multiply(out, scale, out=out)
+    if offset:
+        np.add(out, offset, out=out)
+
+
+def _linear_codes(out: Floats, grid: Grid) -> None:
     if grid.shift:
         np.subtract(out, grid.shift, out=out)
     if grid.multiplier != 1.0:
@@ -64,10 +85,6 @@ def grid_into(out: Floats, cells: Array, grid: Grid, scale: int = 1, offset: int
     if grid.half:
         np.add(out, grid.half, out=out)
     np.floor(out, out=out)
-    if scale != 1:
-        np.multiply(out, scale, out=out)
-    if offset:
-        np.add(out, offset, out=out)
 
 
 def ladder_codes(cells: Array, code: Ladder) -> Integers:

@@ -16,6 +16,7 @@ from discreet.columns.base import (
 from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.files import Base, Derived, base_column_from_dict, derived_column_from_dict
+from discreet.columns.scales import Logarithmic
 from discreet.columns.trees import Parts, Split, Tree
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Date",
     "Derived",
     "Integer",
+    "Logarithmic",
     "Month",
     "Nearest",
     "Numeric",

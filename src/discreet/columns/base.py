@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The most cells that a countable column, or a product of them, may have.
 MAX_CELLS = 2**22
+#: Bounds of this size are wide: models see such a column on a logarithmic scale, unless told otherwise.
+WIDE = 1000
 #: Signs and powers of two between which numbers without bounds are told apart.
 _POWERS = tuple(2.0**k for k in range(-20, 51))
 RUNGS: tuple[float, ...] = (*(-power for power in reversed(_POWERS)), 0.0, *_POWERS)
@@ -65,6 +67,20 @@ class Numeric(Column):
     lower: float
     upper: float
     fill: float | None
+    #: "log", "linear", or None: as the bounds suggest.
+    scale: str | None = None
+
+    @property
+    def is_log(self) -> bool:
+        """Whether models see the column on a scale that is linear near zero and logarithmic beyond.
+
+        If nothing was said: where the larger bound is 1000 or more in size, and the smaller one less
+        than half of it.
+        """
+        if self.scale is not None:
+            return self.scale == "log" and self.width > 0
+        small, large = sorted((abs(self.lower), abs(self.upper)))
+        return bool(large >= WIDE and small < large / 2 and self.width > 0)
 
     @property
     def width(self) -> float:
@@ -124,12 +140,15 @@ class Numeric(Column):
         return self.grid(name, VALUE_BITS)
 
     def __repr__(self) -> str:
-        fill = "" if self.fill is None else f", fill={self.fill!r}"
-        return f"{type(self).__name__}({self.lower!r}, {self.upper!r}{fill})"
+        shown = [
+            f"{name}={v!r}" for name in ("fill", "scale") if (v := getattr(self, name)) is not None
+        ]
+        return f"{type(self).__name__}({', '.join([repr(self.lower), repr(self.upper), *shown])})"
 
     def to_dict(self) -> dict[str, Any]:
         data = {"type": type(self).__name__.lower(), "lower": self.lower, "upper": self.upper}
-        return data if self.fill is None else {**data, "fill": self.fill}
+        given = {name: getattr(self, name) for name in ("fill", "scale")}
+        return data | {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,6 +161,10 @@ class Real(Numeric):
         Values outside are clamped. Equal bounds make a constant column.
     fill : float, optional
         What null, NaN and cells that are no number count as; the midpoint by default.
+    scale : "log" or "linear", optional
+        How models that scale their columns see it (``docs/guides/scales.md``); by default "log" where the
+        larger bound is 1000 or more in size and the smaller less than half of that. Sums, means and
+        counts don't depend on it.
 
     Notes
     -----
@@ -152,16 +175,16 @@ class Real(Numeric):
     lower: float = None  # type: ignore[assignment]
     upper: float = None  # type: ignore[assignment]
     fill: float | None = None
+    scale: str | None = None
 
-    def __new__(cls, lower: Any = None, upper: Any = None, fill: Any = None) -> Any:
-        return (
-            Unbounded()
-            if lower is None and upper is None and fill is None
-            else super().__new__(cls)
-        )
+    def __new__(
+        cls, lower: Any = None, upper: Any = None, fill: Any = None, scale: Any = None
+    ) -> Any:
+        given = (lower, upper, fill, scale)
+        return Unbounded() if given == (None,) * 4 else super().__new__(cls)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.lower, self.upper, self.fill
+        return self.lower, self.upper, self.fill, self.scale
 
     def __post_init__(self) -> None:
         for bound in ("lower", "upper", "fill"):
@@ -169,7 +192,7 @@ class Real(Numeric):
             if given is None and bound == "fill":
                 continue
             object.__setattr__(self, bound, finite(given, f"dp.Real: {bound}"))
-        _check_bounds("dp.Real", self.lower, self.upper, self.fill)
+        _check_bounds("dp.Real", self)
         if self.width and not (1e-280 < self.width < 1e280):
             raise ValueError("dp.Real: upper - lower must lie between 1e-280 and 1e280.")
         largest = max(abs(self.lower), abs(self.upper))
@@ -203,11 +226,16 @@ class Integer(Numeric):
         Values outside are clamped; fractional values are rounded down.
     fill : int, optional
         What null, NaN and cells that are no number count as; the midpoint, rounded down, by default.
+    scale : "log" or "linear", optional
+        How models that scale their columns see it (``docs/guides/scales.md``); by default "log" where the
+        larger bound is 1000 or more in size and the smaller less than half of that. Sums, means and
+        counts don't depend on it.
     """
 
     lower: int = None  # type: ignore[assignment]
     upper: int = None  # type: ignore[assignment]
     fill: int | None = None
+    scale: str | None = None
 
     def __post_init__(self) -> None:
         for bound in ("lower", "upper", "fill"):
@@ -220,7 +248,7 @@ class Integer(Numeric):
                     f"dp.Integer: {bound} must be a whole number of at most 2^53, got {given!r}."
                 )
             object.__setattr__(self, bound, int(value))
-        _check_bounds("dp.Integer", self.lower, self.upper, self.fill)
+        _check_bounds("dp.Integer", self)
 
     @property
     def filling(self) -> float:
@@ -373,11 +401,16 @@ def finite(value: Any, name: str) -> float:
     return number
 
 
-def _check_bounds(kind: str, lower: float, upper: float, fill: float | None) -> None:
+def _check_bounds(kind: str, column: Numeric) -> None:
+    lower, upper, fill, scale = column.lower, column.upper, column.fill, column.scale
     if lower > upper:
         raise ValueError(f"{kind}: lower must not exceed upper, got {lower!r} and {upper!r}.")
     if fill is not None and not lower <= fill <= upper:
         raise ValueError(f"{kind}: fill must lie between lower and upper.")
+    if scale not in (None, "log", "linear"):
+        raise ValueError(f'{kind}: scale must be "log" or "linear", got {scale!r}.')
+    if scale == "log" and not 1e-100 <= max(abs(lower), abs(upper)) <= 1e100:
+        raise ValueError(f"{kind}: for a log scale the larger bound must lie in 1e-100 ... 1e100.")
 
 
 def column_name(name: Any, kind: str) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 from discreet.columns.base import Categorical, Integer, Real, Text, Unbounded
 from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
+from discreet.columns.scales import Logarithmic
 from discreet.columns.trees import Parts, Tree
 
 _BASE: dict[str, tuple[Any, set[str]]] = {
-    "real": (Real, {"lower", "upper", "fill"}),
-    "integer": (Integer, {"lower", "upper", "fill"}),
+    "real": (Real, {"lower", "upper", "fill", "scale"}),
+    "integer": (Integer, {"lower", "upper", "fill", "scale"}),
+    "logarithmic": (Logarithmic.from_source, {"source"}),
     "categorical": (Categorical, {"values", "unknown"}),
     "text": (Text, set()),
     "date": (Date, {"first", "last", "fill"}),
@@ -45,7 +47,7 @@ def _from_dict(name: str, entry: Any, kinds: dict[str, tuple[Any, set[str]]]) ->
         raise ValueError(f"schema: column {name!r}: {error}") from None
 
 
-Base = Real | Integer | Date | Categorical | Text | Unbounded
+Base = Real | Integer | Date | Logarithmic | Categorical | Text | Unbounded
 Derived = Bins | Nearest | Score | Tree | Parts | CalendarColumn
 
 

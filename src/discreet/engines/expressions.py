@@ -279,11 +279,30 @@ def grid_expression(column: nw.Expr, dtype: Any, code: Grid, exact_zero: bool = 
         .otherwise(nw.when(x < code.lower).then(low).otherwise(nw.lit(code.fill)))
     )
     clamped = nw.when((x >= code.lower) & (x <= code.upper)).then(x).otherwise(outside)
+    if code.pieces:
+        return _piece_expression(clamped, code, exact_zero)
     moved = clamped - code.shift
     if exact_zero and 0.0 < code.multiplier < 1.0:  # a larger factor makes nothing zero
         tiny = 2.0**-22 / code.multiplier
         moved = nw.when((moved < tiny) & (moved > -tiny)).then(nw.lit(0.0)).otherwise(moved)
     return (moved * code.multiplier + code.half).floor()
+
+
+def _piece_expression(x: nw.Expr, code: Grid, exact_zero: bool) -> nw.Expr:
+    """``first + floor((x - start) * multiplier)``, by the last piece that x has reached."""
+
+    def choose(values: list[float]) -> nw.Expr:
+        chosen: nw.Expr = nw.lit(values[0])
+        for piece, value in zip(code.pieces[1:], values[1:], strict=True):
+            chosen = nw.when(x >= piece.start).then(nw.lit(value)).otherwise(chosen)
+        return chosen
+
+    moved = x - choose([piece.start for piece in code.pieces])
+    if exact_zero:  # moved is not negative; what is less than 2^-900 of a step is in the first one
+        least = min((p.multiplier for p in code.pieces if p.multiplier), default=1.0)
+        moved = nw.when(moved < 2.0**-900 / least).then(nw.lit(0.0)).otherwise(moved)
+    steps = (moved * choose([piece.multiplier for piece in code.pieces])).floor()
+    return steps + choose([float(piece.first) for piece in code.pieces])
 
 
 def ladder_expression(column: nw.Expr, dtype: Any, code: Ladder) -> nw.Expr:

@@ -65,6 +65,8 @@ class PrivateEstimator(BaseEstimator, ABC):
 
     #: What the target is: classes, a number between bounds, or none.
     _target: ClassVar[Literal["none", "class", "number"]] = "none"
+    #: Whether features of wide bounds are seen on their logarithmic scale.
+    _log_scaling: ClassVar[bool] = False
     #: Names of the claims that the guarantee rests on.
     _claims: ClassVar[tuple[str, ...]] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from discreet.columns import Base, Column, Numeric
+from discreet.columns import Base, Column, Logarithmic, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.measures import Measure
@@ -93,6 +93,12 @@ class Facts:
     def columns(self) -> tuple[Base, ...]:
         """The declarations of the features, in order."""
         return tuple(self.schema.base[name] for name in self.features)
+
+    @property
+    def log_scaled(self) -> tuple[str, ...]:
+        """The features that are seen on a logarithmic scale."""
+        pairs = zip(self.features, self.columns, strict=True)
+        return tuple(name for name, column in pairs if isinstance(column, Logarithmic))
 
     def numeric(self, who: str) -> tuple[Numeric, ...]:
         """The declarations of the features, if all hold numbers between bounds."""

@@ -6,7 +6,7 @@ No row is read, unless the rows were declared public.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +53,24 @@ def open_input(
     estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None
 ) -> Opened:
     """The data set that a fit reads, and what is public about it."""
+    found = _open_linear(estimator, X, y, groups, target)
+    facts = _on_scale(estimator, found.facts)
+    if facts is found.facts:
+        return found
+    return replace(found, data=found.data.with_schema(facts.schema), facts=facts)
+
+
+def _on_scale(estimator: PrivateEstimator, facts: Facts) -> Facts:
+    """The facts with features of wide bounds on their logarithmic scale, for a model that scales."""
+    if not estimator._log_scaling:
+        return facts
+    schema = facts.schema.on_scale(facts.features)
+    return facts if schema is facts.schema else replace(facts, schema=schema)
+
+
+def _open_linear(
+    estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None
+) -> Opened:
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, not {type(target).__name__}.")
     if isinstance(X, PrivateDataset):
@@ -343,4 +361,5 @@ def plan_facts(
         features = tuple(f"x{j}" for j in range(as_integer(width, "n_features", minimum=1)))
         target = None if estimator._target == "none" else "target"
         schema = _build_schema(estimator, features, target, unit, {})
-    return Facts(schema, unit, features, target, rows if unit.length_is_public else None)
+    known = rows if unit.length_is_public else None
+    return _on_scale(estimator, Facts(schema, unit, features, target, known))

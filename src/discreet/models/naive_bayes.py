@@ -38,6 +38,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     """
 
     _target = "class"
+    _log_scaling = True
     _claims = ("naive-bayes",)
 
     #: Added to every count of a cell.

@@ -27,6 +27,8 @@ class FitPlan:
         What is charged for it.
     unit : Unit
         Who is protected.
+    log_scaled : tuple of str
+        The features that are seen on a logarithmic scale, as their bounds or the schema say.
     noise : mapping of str to number or array
         The expected standard error of what is learned, by name; empty where it depends on the number
         of rows and none was given.
@@ -41,6 +43,7 @@ class FitPlan:
     event: Event
     measure: Measure
     unit: Unit = field(init=False)
+    log_scaled: tuple[str, ...] = field(init=False)
     noise: Mapping[str, Any]
     queries: tuple[Any, ...]
     facts: Facts = field(repr=False)
@@ -48,6 +51,7 @@ class FitPlan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", self.facts.unit)
+        object.__setattr__(self, "log_scaled", self.facts.log_scaled)
 
     @classmethod
     def from_question(

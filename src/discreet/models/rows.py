@@ -12,7 +12,7 @@ from discreet.coding import Category, Grid
 from discreet.coding.calendar import days_of, is_date_type
 from discreet.coding.cells import numbers_of
 from discreet.coding.values import category_codes, grid_codes
-from discreet.columns import Base, Categorical, Column, Date, Numeric
+from discreet.columns import Base, Categorical, Column, Date, Logarithmic, Numeric
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -77,10 +77,12 @@ def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
 
 def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
     cells = _matching(cells, column)
+    source = column.source if isinstance(column, Logarithmic) else column
     with np.errstate(all="ignore"):
         if cells.dtype.kind == "M":
             x = days_of(cells)
         else:
             x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
     x = np.where(np.isnan(x), column.filling, x)
-    return np.asarray(np.clip(x, float(column.lower), float(column.upper)))
+    x = np.asarray(np.clip(x, float(source.lower), float(source.upper)))
+    return column.to_scale(x) if isinstance(column, Logarithmic) else x

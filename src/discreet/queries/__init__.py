@@ -25,12 +25,14 @@ from discreet.queries.estimates import MeanEstimate, ShareEstimate, SumEstimate
 from discreet.queries.far_marginals import FarMarginals
 from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
+from discreet.queries.means import Mean
+from discreet.queries.moments import Moments, MomentsValue, Variance
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
 from discreet.queries.quantile_estimate import QuantileEstimate
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
 from discreet.queries.several import Joint, Several
-from discreet.queries.sums import Mean, Moments, MomentsValue, Sum, Variance
+from discreet.queries.sums import Sum
 from discreet.queries.with_columns import WithColumns
 
 __all__ = [

@@ -33,7 +33,7 @@ from discreet.queries.answer import (
 from discreet.queries.base import Query
 from discreet.queries.sizes import MAX_TOTAL, check_totals
 from discreet.schema import Schema
-from discreet.unit import Unit
+from discreet.unit import REPLACE_ONE, Unit
 
 __all__ = ["Additive", "Floats", "NoiseShape", "PreparedSums"]
 
@@ -76,28 +76,51 @@ class Additive(Query):
     def bounds(self, totals: Floats, widths: Floats, schema: Schema) -> tuple[Any, Any]:
         """The least and largest `estimate` while each sum stays within the given half-width."""
 
-    def expected_totals(self, rows: float, schema: Schema) -> Floats:
-        """The sums of so many rows, to plan with: the count, if there is one, and nothing else."""
-        terms = self.terms(schema)
-        totals = np.zeros(len(terms))
-        totals[:1] = terms[0].weight * rows if not terms[0].codes else 0.0
-        return totals
-
     def confidence(
         self, totals: Floats, noise: NoiseShape, schema: Schema, unit: Unit
     ) -> Callable[[float], Interval] | None:
         """Intervals for the population by level, arrays over groups; None where they weren't bought."""
         return None
 
+    def in_basis(self, schema: Schema, unit: Unit) -> Additive:
+        """The same question in the coordinates that need the least noise under this unit."""
+        return self
+
+    def for_budget(self, budget: Budget) -> Additive:
+        """The same question, in coordinates that may depend on the kind of noise."""
+        return self
+
+    def norms_decide(self, schema: Schema, unit: Unit) -> bool:
+        """Whether the sensitivity follows from the largest norm of a contribution, not from a diameter.
+
+        So it is under add/remove, and under replace-one where a row can move to another group.
+        """
+        if unit.relation is not REPLACE_ONE:
+            return True
+        return math.prod(len(schema.labels(name)) for name in self.by) > 1
+
     def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
-        terms = self.terms(schema)
+        terms = self.in_basis(schema, unit).terms(schema)
         if self.count_is_public(schema, unit) and not terms[0].codes:
             terms = terms[1:]
         return self._coded(schema, unit, terms)
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         counted = not self.count_is_public(schema, unit)
-        return self._sensitivity_from_extent(self.extent(schema, counted), schema, unit)
+        extent = self.in_basis(schema, unit).extent(schema, counted)
+        return self._sensitivity_from_extent(extent, schema, unit)
+
+    def expected_totals(self, rows: float, schema: Schema) -> Floats:
+        """The sums of this many rows in the middle of their bounds."""
+        terms = self.terms(schema)
+        totals = np.zeros(len(terms))
+        if not terms[0].codes:
+            totals[0] = terms[0].weight * rows
+        return totals
+
+    def finish(self, totals: Floats, deviations: Floats, schema: Schema) -> tuple[Any, Any]:
+        """What is reported of noised sums, and its standard error."""
+        return self.estimate(totals, schema), self.error(totals, deviations, schema)
 
     def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
         """The sums as floats, with the public count put back where it was left out."""
@@ -113,7 +136,7 @@ class Additive(Query):
         return np.concatenate([count, totals.astype(np.float64)], axis=1)
 
     def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
-        return PreparedSums(self, budget, schema, unit, rows)
+        return PreparedSums(self.for_budget(budget), budget, schema, unit, rows)
 
 
 class PreparedSums(Prepared):
@@ -133,6 +156,7 @@ class PreparedSums(Prepared):
         distribution: Distribution | None = None,
         weight: int = 1,
     ) -> None:
+        query = query.in_basis(schema, unit)
         self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
         self._coded = query.coded(schema, unit)
         check_totals(self._coded, rows)
@@ -208,9 +232,10 @@ class PreparedSums(Prepared):
     def finish(self, noised: Integers) -> Answer:
         """What is reported of noised sums."""
         totals = self._query.with_count(noised, self._schema, self._rows)
+        value, error = self._query.finish(totals, self._deviations(), self._schema)
         return Answer(
-            self._shape(self._query.estimate(totals, self._schema)),
-            self._shape(self._query.error(totals, self._deviations(), self._schema)),
+            self._shape(value),
+            self._shape(error),
             self._query.labels(self._schema) if self._query.by else None,
             lambda level: self._interval(totals, level),
             self._sampling(totals),

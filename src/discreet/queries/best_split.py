@@ -13,7 +13,8 @@ from discreet.coding import VALUE_BITS, Code, CodedQuery, Cuts, Integers, partia
 from discreet.columns import Bins, Categorical, Numeric, Split, column_name, numeric_column
 from discreet.queries.choice import Choice
 from discreet.queries.counts import Count
-from discreet.queries.sums import By, Mean
+from discreet.queries.means import Mean
+from discreet.queries.sums import By
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 
@@ -120,7 +121,7 @@ class BestSplit(Choice):
         known = partial_codes(*(larger.code(name) for name in (*self.by, self.target)))
         at, parts = len(self.by), []
         for query in queries:
-            part = query.coded(larger, unit)
+            part = query._coded(larger, unit, query.terms(larger))  # a mean as count and sum
             by = (*part.by[:at], _all_cells(part.by[at]), *part.by[at + 1 :])
             parts.append(replace(part, by=by, known=known))
         return tuple(parts)

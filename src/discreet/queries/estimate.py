@@ -7,7 +7,8 @@ from discreet.queries.counts import Count
 from discreet.queries.estimates import MeanEstimate, ShareEstimate, SumEstimate
 from discreet.queries.quantile import Quantile
 from discreet.queries.quantile_estimate import QuantileEstimate
-from discreet.queries.sums import Mean, Sum
+from discreet.queries.means import Mean
+from discreet.queries.sums import Sum
 
 __all__ = ["Estimate"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import final
@@ -10,7 +11,7 @@ import numpy as np
 
 from discreet import events, noise
 from discreet.coding import VALUE_BITS, CodedQuery, Engine, Extent, Integers, Sensitivity
-from discreet.columns import Numeric, column_name, numeric_column
+from discreet.columns import Integer, Logarithmic, Numeric, Real, column_name, numeric_column
 from discreet.expressions import Expression
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
@@ -23,6 +24,9 @@ from discreet.unit import Unit
 @final
 class Quantile(Query):
     """A quantile of a column: a grid point drawn with preference for the right rank.
+
+    The grid has 2^20 steps between the bounds, on the column's logarithmic scale if it has one: with
+    bounds that are far too wide fewer points lie far from the rows.
 
     Parameters
     ----------
@@ -65,8 +69,11 @@ class Quantile(Query):
         return (self.column,)
 
     def kind(self, schema: Schema) -> Numeric:
-        """The column that is asked about."""
-        return numeric_column(schema, self.column, "Quantile")
+        """The column that is asked about, on its logarithmic scale if it has one."""
+        column = numeric_column(schema, self.column, "Quantile")
+        return (
+            Logarithmic(column) if isinstance(column, Real | Integer) and column.is_log else column
+        )
 
     def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
         return self._coded(schema, unit, (), self.kind(schema).grid(self.column, VALUE_BITS))
@@ -172,7 +179,7 @@ class PreparedQuantile(Prepared):
             here = slice(*np.searchsorted(tally.groups, [group, group + 1]))
             for index, q in enumerate(self._query.q):
                 code = self._draw(tally.codes[here], tally.counts[here], q, index)
-                value[group, index] = self._column.decode(code, VALUE_BITS)
+                value[group, index] = self._value(code)
         shaped = value[:, 0] if self._query.is_single else value
         return Answer(
             shaped if self._query.by else shaped[0].item() if shaped.ndim == 1 else shaped[0],
@@ -180,6 +187,15 @@ class PreparedQuantile(Prepared):
             self._query.labels(self._schema) if self._query.by else None,
             self._interval,
         )
+
+    def _value(self, code: int) -> float:
+        value = self._column.decode(code, VALUE_BITS)
+        if not isinstance(self._column, Logarithmic):
+            return value
+        source = self._column.source
+        found = float(self._column.to_source(np.array(value)))
+        found = math.floor(found) if isinstance(source, Integer) else found
+        return min(max(float(found), float(source.lower)), float(source.upper))
 
     def _draw(self, codes: Integers, counts: Integers, q: Fraction, index: int) -> int:
         last = self._column.steps(VALUE_BITS)

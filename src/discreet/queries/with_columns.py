@@ -7,6 +7,7 @@ from typing import Any, final
 
 from discreet.coding import CodedQuery, Extent, Integers, Sensitivity, Term
 from discreet.queries.additive import Additive, Floats
+from discreet.queries.answer import Budget
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 
@@ -71,6 +72,18 @@ class WithColumns(Additive):
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
         return self.query.extent(self.larger(schema), counted)
+
+    def in_basis(self, schema: Schema, unit: Unit) -> WithColumns:
+        return WithColumns(self.query.in_basis(self.larger(schema), unit), self._derived)
+
+    def for_budget(self, budget: Budget) -> WithColumns:
+        return WithColumns(self.query.for_budget(budget), self._derived)
+
+    def expected_totals(self, rows: float, schema: Schema) -> Floats:
+        return self.query.expected_totals(rows, self.larger(schema))
+
+    def finish(self, totals: Floats, deviations: Floats, schema: Schema) -> tuple[Any, Any]:
+        return self.query.finish(totals, deviations, self.larger(schema))
 
     def with_count(self, totals: Integers, schema: Schema, rows: int | None) -> Floats:
         return self.query.with_count(totals, self.larger(schema), rows)

@@ -73,6 +73,7 @@ def sums() -> tuple[Additive, ...]:
         Mean("x", by="c", where="y >= 1"),
         Variance("x"),
         Moments("x", "y", by="c"),
+        Moments("x", "y", by="c").for_budget(PureDP(1)),
         Gram("x", "y"),
         NormalEquations(["x"], "y"),
         NormalEquations(["x", "y"], square=False, bits=6, by="c"),

@@ -11,6 +11,7 @@ PAGES = (
     "boosting.md",
     "cluster.md",
     "linear_model.md",
+    "moments.md",
     "naive_bayes.md",
     "synthetic.md",
     "tree.md",

@@ -69,6 +69,8 @@ class RiskEstimator(BoundedEstimator):
     expected_rows: int | None = None
     noise: str = "exact"
 
+    _log_scaling = True
+
     @abstractmethod
     def _loss(self, facts: Facts) -> Loss:
         """The loss, from parameters and public facts."""

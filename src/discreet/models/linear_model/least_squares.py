@@ -87,6 +87,7 @@ class LeastSquares(LinearPredictor):
     method: str = "sufficient_statistics"
 
     _claims = ("linear-regression",)
+    _log_scaling = True
 
     def _penalty(self) -> float:
         """The ridge that was asked for, in the units of the columns."""
