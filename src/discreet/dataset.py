@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar, final
 
 from discreet import events
-from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
+from discreet.coding import Condition, Engine, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
@@ -22,9 +22,9 @@ from discreet.progress import hide_bars
 from discreet.queries import Budget, Prepared, Query, check_budget
 from discreet.rational import as_integer
 from discreet.release import Plan, Release
-from discreet.schema import Schema, order_codes
+from discreet.schema import Schema
 from discreet.selection import Selection
-from discreet.step import BatchStep, CodedRows, Step, make_batches
+from discreet.step import BatchStep, Step, make_batches, read_rows
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
 __all__ = ["PrivateDataset", "agree_on_unit"]
@@ -200,15 +200,7 @@ class PrivateDataset:
                 "order='random'."
             )
         self._charge(step.event(self.schema, self.unit), measure, repr(step))
-        names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
-        keep = None
-        if self.unit.id_column is not None:
-            keep = PersonLimit(
-                self.unit.id_column, self.unit.rows_per_person, order_codes(self.schema)
-            )
-        query = CodedQuery((), (), None, (), keep)
-        codes = tuple(self.schema.code(name) for name in names)
-        return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))
+        return step.run(read_rows(self._engine, step, self.schema, self.unit))
 
     def run_batches(
         self,
