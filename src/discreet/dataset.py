@@ -11,7 +11,7 @@ from discreet import events
 from discreet.answers.asking import Asking
 from discreet.answers.rehearsal import MadeUpRows
 from discreet.checking import Checkable, release_checked
-from discreet.coding import CodedQuery, Condition, Engine, PersonLimit, Places
+from discreet.coding import Condition, Engine, Places
 from discreet.deprecation import former_keyword
 from discreet.engines import conceal, open_engine
 from discreet.engines.code_cache import with_cache
@@ -26,9 +26,9 @@ from discreet.progress import hide_bars
 from discreet.queries import Budget, Prepared, Query, check_budget, expect_budget, not_a_query
 from discreet.rational import as_integer
 from discreet.release import Plan, Release
-from discreet.schema import Schema, not_a_schema, order_codes
+from discreet.schema import Schema, not_a_schema
 from discreet.selection import Selection
-from discreet.step import BatchStep, CodedRows, Step, make_batches, not_a_step
+from discreet.step import BatchStep, Step, make_batches, not_a_step, read_rows
 from discreet.unit import ADD_REMOVE, Relation, Unit
 
 __all__ = ["PrivateDataset", "agree_on_unit"]
@@ -210,15 +210,7 @@ class PrivateDataset(Asking, Checkable):
                 "order='random'."
             )
         self._charge(step.event(self.schema, self.unit), measure, repr(step))
-        names = tuple(self.schema.base) if step.columns is None else tuple(step.columns)
-        keep = None
-        if self.unit.id_column is not None:
-            keep = PersonLimit(
-                self.unit.id_column, self.unit.rows_per_person, order_codes(self.schema)
-            )
-        query = CodedQuery((), (), None, (), keep)
-        codes = tuple(self.schema.code(name) for name in names)
-        return step.run(CodedRows(self._engine.rows(query, codes), names, self.schema))
+        return step.run(read_rows(self._engine, step, self.schema, self.unit))
 
     def run_batches(
         self,

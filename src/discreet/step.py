@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Batch, Code, Engine, Places
+from discreet.coding import Batch, Code, CodedQuery, Engine, PersonLimit, Places
 from discreet.events import Event
 from discreet.ledger import Progress
-from discreet.schema import Schema
+from discreet.schema import Schema, order_codes
 from discreet.unit import Unit
 
 
@@ -27,11 +27,14 @@ class CodedRows:
         In the order of `names`; -1 where a cell is no declared category.
     names : tuple of str
     schema : Schema
+    persons : int64 array, optional
+        For a step `by_person`, under a unit with ``max_rows``: the number of the person whose row it is.
     """
 
     codes: npt.NDArray[np.int64]
     names: tuple[str, ...]
     schema: Schema
+    persons: npt.NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"CodedRows({', '.join(self.names)})"
@@ -50,6 +53,8 @@ class Step(ABC):
     columns: tuple[str, ...] | None = None
     #: Whether it rests on the places of rows; the door refuses it where a cell might decide them.
     ordered: bool = False
+    #: Whether it asks whose row each is, where the unit has persons with several rows.
+    by_person: bool = False
 
     @abstractmethod
     def event(self, schema: Schema, unit: Unit) -> Event:
@@ -83,6 +88,20 @@ class BatchStep(ABC):
 
         It must neither raise nor change its shape because of a row.
         """
+
+
+def read_rows(engine: Engine, step: Step, schema: Schema, unit: Unit) -> CodedRows:
+    """The rows of a step whose event was charged: at most ``max_rows`` of each person."""
+    names = tuple(schema.base) if step.columns is None else tuple(step.columns)
+    codes = tuple(schema.code(name) for name in names)
+    if unit.id_column is None:
+        return CodedRows(engine.rows(CodedQuery((), (), None, (), None), codes), names, schema)
+    keep = PersonLimit(unit.id_column, unit.rows_per_person, order_codes(schema))
+    query = CodedQuery((), (), None, (), keep)
+    if not step.by_person:
+        return CodedRows(engine.rows(query, codes), names, schema)
+    found = engine.person_rows(query, codes)
+    return CodedRows(found[:, :-1], names, schema, found[:, -1])
 
 
 def make_batches(

@@ -71,15 +71,10 @@ def test_next_to_no_rows_give_a_network(rows):
 
 
 def test_units_that_samples_do_not_protect_are_refused():
-    for unit, fix in (
-        (dp.Unit(dp.REPLACE_ONE), "ADD_REMOVE"),
-        (dp.Unit(dp.ADD_REMOVE, id_column="a", max_rows=3), "persons=ids"),
-    ):
-        data = dp.PrivateDataset(
-            table(20), SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(1, 1e-6), unit=unit)
-        )
-        with pytest.raises(ValueError, match=fix):
-            MLPClassifier(epsilon=1, delta=1e-6).fit(data)
+    ledger = dp.Ledger(limit=dp.ApproxDP(1, 1e-6), unit=dp.REPLACE_ONE)
+    data = dp.PrivateDataset(table(20), SCHEMA, ledger=ledger)
+    with pytest.raises(ValueError, match="ADD_REMOVE"):
+        MLPClassifier(epsilon=1, delta=1e-6).fit(data)
 
 
 #: Bounds that anyone knows.

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.matching import ColumnMismatch
+from discreet.step import CodedRows, Step
 from discreet.testing import exact_totals
 from profiles import max_examples
 from small_tables import as_rows
@@ -75,6 +76,48 @@ def test_ids_of_every_type(kind: str, tmp_path: Path) -> None:
             if "csv" in form and kind == "reals":
                 continue  # ids in a file are text: nan is a name there
             assert integers(source, query) == wanted, form
+
+
+class Owned(Step):
+    """The kept rows of each person, for tests."""
+
+    by_person = True
+
+    def event(self, schema: dp.Schema, unit: dp.Unit) -> Any:
+        return dp.events.Compose()
+
+    def run(self, rows: CodedRows) -> Any:
+        assert rows.persons is not None
+        owned: dict[int, list[Any]] = {}
+        for person, codes in zip(rows.persons.tolist(), rows.codes.tolist(), strict=True):
+            owned.setdefault(person, []).append(codes)
+        return sorted(sorted(each) for each in owned.values())
+
+
+@pytest.mark.parametrize("kind", list(PERSONS))
+def test_every_engine_tells_which_rows_are_one_persons(kind: str, tmp_path: Path) -> None:
+    column, persons = PERSONS[kind]
+    table = sample(3 + len(kind), persons)
+    alone = []  # who stands alone in a table needs no number
+    ids = [None if is_nobody(cell) else cell for cell in table["person"]]
+    for person in dict.fromkeys(cell for cell in ids if cell is not None):
+        mine = [at for at, cell in enumerate(ids) if cell == person]
+        part = {name: [cells[at] for at in mine] for name, cells in table.items()}
+        [rows] = dp.PrivateDataset(part, SCHEMA, unit=UNIT).run(Owned())
+        assert 1 <= len(rows) <= 2
+        alone.append(rows)
+    kinds = {"x": "real", "wide": "whole", "s": "text", "person": column}
+    for form, source in tables.forms(table, kinds, tmp_path).items():
+        if "csv" in form and kind == "reals":
+            continue  # ids in a file are text: nan is a name there
+        data = dp.PrivateDataset(source, SCHEMA, unit=UNIT)
+        assert data.run(Owned()) == sorted(alone), form
+        with data.prepaid(dp.events.Compose()) as door:
+            assert door.run(Owned()) == sorted(alone), form
+
+
+def is_nobody(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and not math.isfinite(cell))
 
 
 def test_ids_of_objects_and_decimals() -> None:

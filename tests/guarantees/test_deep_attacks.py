@@ -16,7 +16,6 @@ from discreet.deep.grid import RADIUS, CodedDense, CodedOuter, CodedRows, sum_cl
 from discreet.deep.plans import (
     PoissonSampler,
     TrainingPlan,
-    check_single_rows,
     check_unit,
     rows_each,
 )
@@ -138,9 +137,6 @@ def test_only_units_that_samples_protect_are_taken():
         check_unit(Unit(REPLACE_ONE), False)
     with pytest.raises(ValueError, match="belong together"):
         check_unit(persons, False)
-    with pytest.raises(ValueError, match="max_rows=1"):
-        check_single_rows(persons)
-    check_single_rows(Unit(ADD_REMOVE, id_column="person", max_rows=1))
 
 
 # --- the norm of one person's integers, whatever the arrays hold ---

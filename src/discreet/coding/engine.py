@@ -62,6 +62,14 @@ class Engine(ABC):
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         """The codes of the rows that count, one row each: for steps that need rows."""
 
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        """As `rows`, with one more column: the number of the person whose row it is, from 0 on.
+
+        It is asked with ``query.keep``. Equal ids have equal numbers, different ids different ones; which
+        number a person has, and in what order rows come, says nothing.
+        """
+        raise ValueError("this source can't tell which rows are one person's.")
+
     @abstractmethod
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         """How many rows that count have each text in a column; a person's in `groups` texts at most."""

@@ -24,7 +24,7 @@ def person_order(
 
     Rows that are equal in all codes are ordered by `last`, if given.
     """
-    persons = _persons(rows.column(keep.id_column))
+    persons = number_persons(rows.column(keep.id_column))
     at = np.flatnonzero(counted & (persons >= 0))
     mix = np.zeros(len(at), np.int64)
     for code, mixer in zip(keep.order, keep.mixers, strict=True):
@@ -78,7 +78,7 @@ def count_texts(
     return dict(zip(texts, counts.tolist(), strict=True))
 
 
-def _persons(ids: Array) -> Integers:
+def number_persons(ids: Array) -> Integers:
     """Numbers 0, 1, ... for equal ids; -1 where there is none."""
     if ids.dtype.kind in "OU":
         return persons_of(ids.astype(object))

@@ -17,6 +17,7 @@ from discreet.deep.loop import Blocks, apply_gradient, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, find_path
 from discreet.deep.steps import Arithmetic, BatchSum
+from discreet.deep.tables import Data, PrivateTable, TableDoor, open_rows
 from discreet.deep.tensors import PrivateTensors, TensorDoor
 from discreet.ledger import Entry
 from discreet.ledger.chain import new_token
@@ -156,8 +157,11 @@ class PrivateTrainer:
         if largest > MAX_SIZE:
             raise ValueError(f"model: a parameter has more than {MAX_SIZE} numbers.")
 
-    def plan(self, data: PrivateTensors) -> TrainingPlan:
+    def plan(self, data: Data) -> TrainingPlan:
         """What a training on these rows would do and cost; no row is read."""
+        return self._plan(open_rows(data))
+
+    def _plan(self, data: PrivateTensors | PrivateTable) -> TrainingPlan:
         if self._measure.epsilon == math.inf and not data.unit.is_public:
             raise ValueError("epsilon may be infinite (no noise) only with unit=dp.PUBLIC.")
         sampler = PoissonSampler(self._chance(data))
@@ -165,7 +169,7 @@ class PrivateTrainer:
         sigma = calibrate_noise(sampler, steps, self._measure)
         return TrainingPlan(sampler, steps, sigma, self._assumption(data))
 
-    def _public_size(self, data: PrivateTensors) -> int:
+    def _public_size(self, data: PrivateTensors | PrivateTable) -> int:
         size = data.public_size if self._size is None else self._size
         if size is None:
             raise ValueError(
@@ -174,7 +178,7 @@ class PrivateTrainer:
             )
         return as_integer(size, "public_size", minimum=1)
 
-    def _chance(self, data: PrivateTensors) -> Fraction:
+    def _chance(self, data: PrivateTensors | PrivateTable) -> Fraction:
         if self._rate is not None:
             return positive(self._rate, "sampling_rate")
         assert self._batch is not None
@@ -186,7 +190,7 @@ class PrivateTrainer:
         assert self._epochs is not None
         return math.ceil(positive(self._epochs, "epochs") / sampler.chance)
 
-    def _expected(self, data: PrivateTensors, plan: TrainingPlan) -> float:
+    def _expected(self, data: PrivateTensors | PrivateTable, plan: TrainingPlan) -> float:
         """The public size of a batch."""
         if self._batch is not None:
             return float(self._batch)
@@ -197,7 +201,7 @@ class PrivateTrainer:
             return self._block
         return 64 if sum(each.numel() for each in self._model.parameters()) <= SMALL_NETWORK else 32
 
-    def _assumption(self, data: PrivateTensors) -> str:
+    def _assumption(self, data: PrivateTensors | PrivateTable) -> str:
         """What the guarantee rests on that isn't proved, found out on random public rows."""
         size, each = self._size_of_block(), rows_each(data.unit) * self._repeats
         rows = data.random_rows(self._model)
@@ -210,7 +214,7 @@ class PrivateTrainer:
 
     def fit(
         self,
-        data: PrivateTensors,
+        data: Data,
         *,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_every: int = 100,
@@ -219,26 +223,28 @@ class PrivateTrainer:
 
         Parameters
         ----------
-        data : PrivateTensors
+        data : PrivateTensors, PrivateTable or PrivateDataset
+            Of a data set the last column is the target; `PrivateTable` names another.
         checkpoint : path, optional
             Where to write what was learned, every `checkpoint_every` steps. Those steps are claimed in the
             ledger together, before the first of them: a crash loses them.
         checkpoint_every : int
         """
-        plan = self.plan(data)
+        rows = open_rows(data)
+        plan = self._plan(rows)
         token = None if checkpoint is None else new_token()
         every = (
             plan.steps
             if checkpoint is None
             else as_integer(checkpoint_every, "checkpoint_every", minimum=1)
         )
-        with data.prepaid(plan, self._measure, token=token) as door:
-            self._run(data, plan, door, checkpoint, every, token)
+        with rows.prepaid(plan, self._measure, token=token) as door:
+            self._run(rows, plan, door, checkpoint, every, token)
         return self
 
     def resume(
         self,
-        data: PrivateTensors,
+        data: Data,
         checkpoint: str | PathLike[str],
         *,
         checkpoint_every: int = 100,
@@ -247,29 +253,29 @@ class PrivateTrainer:
 
         Parameters
         ----------
-        data : PrivateTensors
+        data : PrivateTensors, PrivateTable or PrivateDataset
         checkpoint : path
             It is written anew at once; a copy of it can't be taken up again.
         checkpoint_every : int
         """
-        found = checkpoints.load(checkpoint)
+        rows, found = open_rows(data), checkpoints.load(checkpoint)
         sampler = PoissonSampler(Fraction(found.chance))
-        plan = TrainingPlan(sampler, found.steps, found.sigma, self._assumption(data))
+        plan = TrainingPlan(sampler, found.steps, found.sigma, self._assumption(rows))
         every = as_integer(checkpoint_every, "checkpoint_every", minimum=1)
-        if data.ledger is not None and data.ledger.find(found.token) is None:
+        if rows.ledger is not None and rows.ledger.find(found.token) is None:
             raise ValueError("checkpoint: the ledger has no training of this name.")
-        with data.prepaid(plan, self._measure, token=found.token) as door:
+        with rows.prepaid(plan, self._measure, token=found.token) as door:
             checkpoints.take_up(door.book, found)
             self._restore(found)
             self._save(checkpoint, plan, found.token)
-            self._run(data, plan, door, checkpoint, every, found.token)
+            self._run(rows, plan, door, checkpoint, every, found.token)
         return self
 
     def _run(
         self,
-        data: PrivateTensors,
+        data: PrivateTensors | PrivateTable,
         plan: TrainingPlan,
-        door: TensorDoor,
+        door: TensorDoor | TableDoor,
         checkpoint: str | PathLike[str] | None,
         every: int,
         token: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from discreet import progress
 from discreet.deep.plans import Integers, TrainingPlan
 from discreet.deep.steps import BatchSum
+from discreet.deep.tables import TableDoor
 from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
 from discreet.noise.generators import find_generators, renew
@@ -30,7 +32,7 @@ class Blocks:
 
 
 def run_steps(
-    door: TensorDoor,
+    door: TensorDoor | TableDoor,
     plan: TrainingPlan,
     batch: BatchSum,
     blocks: Blocks,
@@ -49,14 +51,18 @@ def run_steps(
     # dropout and augmentation draw by place in a block: who knew their seed would see others move up
     secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss))
     bar = progress.show("training", lambda: made / plan.steps)
+
+    def several(count: int, rows: TensorDoor) -> None:
+        nonlocal made
+        for _ in range(count):
+            total = batch.total(rows.draw(blocks.size, blocks.repeats))
+            apply(total + noise.next(len(total)))
+            made += 1
+
     with secret, bar, _NoiseAhead(plan) as noise:
         while done < plan.steps:
             count = min(every, plan.steps - done)
-            door.claim(count)
-            for _ in range(count):
-                total = batch.total(door.draw(blocks.size, blocks.repeats))
-                apply(total + noise.next(len(total)))
-                made += 1
+            door.carry_out(count, partial(several, count))
             done += count
             after()
 

@@ -13,26 +13,28 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from discreet import events
-from discreet.coding import VALUE_BITS
-from discreet.columns import Base, Categorical, Numeric
+from discreet.columns import Base, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.dpsgd import UNTESTED
 from discreet.deep.grid import LARGEST_BOUND, RADIUS, SMALLEST_BOUND
 from discreet.deep.loop import Blocks, apply_gradient, run_steps
-from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise, check_single_rows
+from discreet.deep.plans import (
+    PoissonSampler,
+    TrainingPlan,
+    calibrate_noise,
+    check_unit,
+    rows_each,
+)
 from discreet.deep.probe import blocks_are_independent, random_rows
 from discreet.deep.steps import BatchSum
-from discreet.deep.tensors import open_paid
+from discreet.deep.tables import Encoding, TableDoor, check_columns, shapes
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import BoundedEstimator, PrivateClassifier, PrivateRegressor
 from discreet.rational import as_integer
-from discreet.schema import Schema
-from discreet.step import CodedRows, Step
 from discreet.unit import Unit
 
 __all__ = ["PRESETS", "MLPClassifier", "MLPRegressor"]
@@ -49,48 +51,16 @@ DEFAULT_ROWS = 10_000
 
 
 @final
-@dataclass(frozen=True)
-class Encoding:
-    """From codes to inputs of a network: numbers in [-1, 1], also by their fourth root, and indicators.
-
-    Privacy
-    -------
-    A row's inputs depend on that row alone.
-    """
-
-    columns: tuple[Base, ...]
-
-    @property
-    def width(self) -> int:
-        """How many inputs there are."""
-        return sum(len(c.values) if isinstance(c, Categorical) else 2 for c in self.columns)
-
-    def inputs(self, codes: Integers) -> Tensor:
-        """The inputs of rows."""
-        parts = []
-        for place, column in enumerate(self.columns):
-            code = codes[:, place]
-            if isinstance(column, Categorical):
-                parts.append(code[:, None] == np.arange(len(column.values)))
-            else:
-                assert isinstance(column, Numeric)
-                share = code / max(1, column.steps(VALUE_BITS))
-                parts.append(np.stack([2 * share - 1, 2 * share**0.25 - 1], axis=1))
-        found = np.concatenate(parts, axis=1) if parts else np.zeros((len(codes), 0))
-        return torch.from_numpy(found.astype(np.float32))
-
-
-@final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Training(Step):
-    """Weights of a network that was trained by DP-SGD, flat.
+class Training:
+    """A network that will be trained by DP-SGD, all settings decided.
 
     Privacy
     -------
     It costs the plan's event. Proof page: ``docs/proofs/deep.md``.
     """
 
-    columns: tuple[str, ...] = ()
+    names: tuple[str, ...]
     declared: tuple[Base, ...]
     encoding: Encoding
     plan: TrainingPlan
@@ -99,15 +69,9 @@ class Training(Step):
     learning_rate: float
     expected: float
 
-    def event(self, schema: Schema, unit: Unit) -> events.Event:
-        check_single_rows(unit)
-        if tuple(schema.base.get(name) for name in self.columns) != self.declared:
-            raise ValueError("schema: this step was made for other columns.")
-        return self.plan.event
-
-    def run(self, rows: CodedRows) -> Any:
-        targets, codes = self._target(rows)
-        door = open_paid(self.encoding.inputs(codes), targets, self.plan)
+    def run(self, data: PrivateDataset) -> Any:
+        """The trained network, from rows whose door was paid for the plan."""
+        door = TableDoor(data, self.plan, self.encoding, self.names, self.declared)
         engine = Differentiator(self.network, self.loss)
         batch = BatchSum(engine, self.bound, "flat", "exact")
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
@@ -128,18 +92,6 @@ class Training(Step):
             return F.smooth_l1_loss(outputs[:, 0], targets, reduction="none")
         return F.cross_entropy(outputs, targets, reduction="none")
 
-    def _target(self, rows: CodedRows) -> tuple[Tensor, Integers]:
-        code, codes = rows.codes[:, -1], rows.codes[:, :-1]
-        column = self.declared[-1]
-        if isinstance(column, Numeric):
-            steps = max(1, column.steps(VALUE_BITS))
-            return torch.from_numpy((2.0 * code - steps) / steps).float(), codes
-        known = code >= 0
-        return torch.from_numpy(code[known]), codes[known]
-
-    def __repr__(self) -> str:
-        return f"Training{self.columns}"
-
 
 @with_parameters
 class Perceptron(BoundedEstimator):
@@ -153,12 +105,13 @@ class Perceptron(BoundedEstimator):
         The widths of the hidden layers; ``"wavelet"`` is 16, 18, 20, 24.
     steps : int
     sampling_rate : number
-        The chance of each row to be in a batch.
+        The chance of each person to be in a batch.
     max_grad_norm : float
     learning_rate : float
         Falls linearly over the steps.
     expected_rows : int, optional
-        A public guess of the number of rows, 10 000 by default. Adam makes up for a wrong one.
+        A public guess of the number of rows (of persons, where they may have several), 10 000 by default.
+        Adam makes up for a wrong one.
     random_state : int
         For the first weights, which are public.
     """
@@ -219,7 +172,7 @@ class Perceptron(BoundedEstimator):
         plan = TrainingPlan(sampler, steps, sigma)
         bound, rate = float(self.max_grad_norm), float(self.learning_rate)
         step = Training(
-            columns=names,
+            names=names,
             declared=declared,
             encoding=encoding,
             plan=plan,
@@ -230,7 +183,7 @@ class Perceptron(BoundedEstimator):
         )
         return (
             step
-            if _is_independent(step)
+            if _is_independent(step, facts.unit)
             else replace(step, plan=replace(plan, assumption=UNTESTED))
         )
 
@@ -244,7 +197,7 @@ class Perceptron(BoundedEstimator):
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         step: Training = plan.recipe
-        self.network_ = door.run(step).eval()
+        self.network_ = step.run(door).eval()
         self.noise_multiplier_ = step.plan.noise_multiplier
 
     def _scores(self, X: Any) -> Floats:
@@ -255,17 +208,14 @@ class Perceptron(BoundedEstimator):
 
 
 def _check_facts(facts: Facts) -> None:
-    check_single_rows(facts.unit)
-    for name, column in zip(facts.features, facts.columns, strict=True):
-        if not isinstance(column, Numeric | Categorical):
-            raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
+    check_unit(facts.unit, facts.unit.id_column is not None)
+    check_columns(facts.features, facts.columns)
 
 
-def _is_independent(step: Training) -> bool:
+def _is_independent(step: Training, unit: Unit) -> bool:
     """The premise of exact sums, tested on random public rows."""
-    kind = torch.float32 if isinstance(step.declared[-1], Numeric) else torch.int64
-    rows = random_rows([((step.encoding.width,), torch.float32)], ((), kind), step.network)
-    return blocks_are_independent(step.network, step.loss, "tape", rows, BLOCK, 1)
+    rows = random_rows(*shapes(step.encoding, step.declared[-1]), step.network)
+    return blocks_are_independent(step.network, step.loss, "tape", rows, BLOCK, rows_each(unit))
 
 
 @final
@@ -282,8 +232,9 @@ class MLPClassifier(Perceptron, PrivateClassifier):
 
     Privacy
     -------
-    (ε, δ)-DP under add/remove, one row for each person: Poisson samples, exact integer sums of clipped
-    gradients, rounded Gaussian noise. Rows without a declared class are left out; n = 0 gives a network.
+    (ε, δ)-DP under add/remove: Poisson samples of persons, exact integer sums of gradients that are clipped
+    person by person, rounded Gaussian noise. Rows without a declared class are left out; n = 0 gives a
+    network.
     Proof page: ``docs/proofs/deep.md``.
     """
 

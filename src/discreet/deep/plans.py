@@ -24,7 +24,6 @@ __all__ = [
     "PoissonSampler",
     "TrainingPlan",
     "calibrate_noise",
-    "check_single_rows",
     "check_unit",
     "rows_each",
 ]
@@ -141,21 +140,6 @@ def check_unit(unit: Unit, has_persons: bool) -> None:
         raise ValueError(
             "persons and a unit with max_rows belong together, as in persons=ids and "
             "unit=dp.Unit(dp.ADD_REMOVE, id_column='person', max_rows=4)."
-        )
-
-
-def check_single_rows(unit: Unit) -> None:
-    """Raise unless every row may be taken as a person of its own.
-
-    Privacy
-    -------
-    Rows are drawn and clipped one by one, so a person must have one.
-    """
-    check_unit(unit, unit.id_column is not None)
-    if rows_each(unit) > 1:
-        raise ValueError(
-            "unit: an estimator of rows takes max_rows=1; for persons with more rows use "
-            "dp.deep.PrivateTensors(..., persons=ids) and dp.deep.PrivateTrainer."
         )
 
 

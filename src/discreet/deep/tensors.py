@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from discreet.coding.cells import persons_of
+from discreet.coding.persons import number_persons
 from discreet.dataset import agree_on_unit
 from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
@@ -188,6 +188,11 @@ class TensorDoor:
         self._paid.charge(self._plan.several(steps))
         self._claimed += steps
 
+    def carry_out(self, steps: int, act: Callable[[TensorDoor], None]) -> None:
+        """Take the next steps of the plan, and carry them out on what this door then gives."""
+        self.claim(steps)
+        act(self)
+
     def draw(self, size: int, repeats: int = 1) -> Iterator[Block]:
         """The blocks of one claimed step: drawn persons in blocks of `size` places.
 
@@ -217,15 +222,26 @@ class TensorDoor:
         return Block(inputs, targets, weights, np.arange(size) < len(persons))
 
 
-def open_paid(inputs: Tensor, targets: Tensor, plan: TrainingPlan) -> TensorDoor:
-    """Rows of a step whose event was charged for the whole plan, one row for each person.
+def open_paid(
+    inputs: Tensor, targets: Tensor, plan: TrainingPlan, persons: Any = None, each: int = 1
+) -> TensorDoor:
+    """Rows of a step whose event was charged for the whole plan.
+
+    Parameters
+    ----------
+    inputs, targets : tensor
+    plan : TrainingPlan
+    persons : array, optional
+        The person each row belongs to, with at most `each` rows; without it each row is a person.
+    each : int
 
     Privacy
     -------
     For the inside of a `Step` alone, which the door of a `PrivateDataset` runs after the charge.
     """
     source = _Source((inputs,), targets)
-    return TensorDoor(source, _places(None, len(source), 1), plan, PaidPlan(plan.event, None))
+    places = _places(persons, len(source), each)
+    return TensorDoor(source, places, plan, PaidPlan(plan.event, None))
 
 
 class _Source:
@@ -311,7 +327,7 @@ def _places(persons: Any, rows: int, each: int) -> npt.NDArray[np.int64]:
     ids = np.asarray(persons)
     if ids.shape != (rows,):
         raise ValueError("persons must hold one id for each row.")
-    owners = _number_persons(ids)
+    owners = number_persons(ids)
     order = np.argsort(owners, kind="stable")
     order = order[owners[order] >= 0]
     count = int(owners.max()) + 1 if rows else 0
@@ -321,11 +337,3 @@ def _places(persons: Any, rows: int, each: int) -> npt.NDArray[np.int64]:
     kept = rank < each
     found[owners[order][kept], rank[kept]] = order[kept]
     return found[found[:, 0] >= 0]
-
-
-def _number_persons(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Numbers 0, 1, … for equal ids; -1 where there is none."""
-    if ids.dtype.kind in "OU":
-        return persons_of(ids.astype(object))
-    numbers = np.unique(ids, return_inverse=True)[1].astype(np.int64)
-    return np.where(np.isfinite(ids), numbers, -1) if ids.dtype.kind == "f" else numbers

@@ -16,8 +16,9 @@ from discreet.coding.chunks import CHUNK, Chunk
 from discreet.coding.persons import count_texts, keep_rows, person_order
 from discreet.coding.plain import plain_column, type_of
 from discreet.engines.base import refuse_key, withhold_each, withhold_errors
-from discreet.engines.collected import rows_of
+from discreet.engines.collected import person_rows_of, rows_of
 from discreet.engines.grouped import Grouped
+from discreet.engines.person_rows import PersonRows
 from discreet.engines.products import Products
 from discreet.engines.tallies import tally_places
 from discreet.matching import ColumnMismatch, check_id_kind, check_kind, check_names
@@ -70,6 +71,15 @@ class Arrays(Engine):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         return withhold_errors(lambda: rows_of(codes, self._chunks(query), self.length()))
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        def act() -> Integers:
+            assert query.keep is not None
+            kept = PersonRows(query.keep, codes)
+            kept.add(self.chunk(), self.chunk().counted(query))
+            return person_rows_of(query, codes, kept.chunks())
+
+        return withhold_errors(act)
 
     def chunk(self) -> Chunk:
         """All rows."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Code, Integers
+from discreet.coding import Code, CodedQuery, Integers
 
 if TYPE_CHECKING:
     from discreet.coding.chunks import Chunk
@@ -34,6 +34,27 @@ def rows_of(codes: tuple[Code, ...], chunks: Chunks, maximum: int | None = None)
         _write_rows(result[at : at + count], codes, chunk, mask)
         at += count
     return result[:at]
+
+
+def person_rows_of(query: CodedQuery, codes: tuple[Code, ...], chunks: Chunks) -> Integers:
+    """The codes of the rows that count, and their persons' numbers, which stand in the column of ids."""
+    assert query.keep is not None
+    parts = [np.zeros((0, len(codes) + 1), np.int64)]
+    for chunk, mask in chunks:
+        columns = [*map(chunk.code, codes), chunk.column(query.keep.id_column)]
+        parts.append(np.stack([column[mask] for column in columns], axis=1))
+    return np.concatenate(parts)
+
+
+def join_persons(parts: list[Integers]) -> Integers:
+    """The rows of parts of a table that share no person, each with numbers of its own in the last column."""
+    shifted, taken = [], 0
+    for part in parts:
+        moved = part.copy()
+        moved[:, -1] += taken
+        taken = int(moved[:, -1].max(initial=taken - 1)) + 1
+        shifted.append(moved)
+    return np.concatenate(shifted)
 
 
 def _write_rows(out: Integers, codes: tuple[Code, ...], chunk: Chunk, mask: Mask) -> None:

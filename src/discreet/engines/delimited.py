@@ -27,7 +27,7 @@ from discreet.engines.base import (
     withhold_each,
     withhold_errors,
 )
-from discreet.engines.collected import rows_of
+from discreet.engines.collected import person_rows_of, rows_of
 from discreet.engines.person_rows import Mask, PersonRows
 from discreet.matching import ColumnMismatch, check_names, list_needed
 from discreet.progress import show
@@ -208,6 +208,10 @@ class Delimited(Engine):
         return withhold_errors(
             lambda: np.concatenate([part.rows(query, codes) for part in self._chunks(CHUNK)])
         )
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        own = _with_own_id(query)
+        return withhold_errors(lambda: person_rows_of(own, codes, self._limit_persons(own, codes)))
 
     def check_places(self, places: Places) -> None:
         refuse_key(places)

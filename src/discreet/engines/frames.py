@@ -38,7 +38,7 @@ from discreet.coding.persons import count_texts, person_order
 from discreet.coding.plain import is_sound, plain_column
 from discreet.engines.arrays import tally_of, totals_of
 from discreet.engines.base import withhold_errors
-from discreet.engines.collected import rows_of
+from discreet.engines.collected import person_rows_of, rows_of
 from discreet.engines.expressions import Columns, leaf_expression
 from discreet.engines.natives import (
     EVERY_ROW,
@@ -55,7 +55,7 @@ from discreet.engines.natives import (
 from discreet.engines.person_rows import Mask, PersonRows
 from discreet.engines.places import is_null, places_of, product_of
 from discreet.engines.products import Products
-from discreet.engines.ranks import id_expression, keep_first_keys, keep_ranked, key_of
+from discreet.engines.ranks import id_expression, keep_first_keys, keep_ranked, key_of, number_rows
 from discreet.engines.slots import SlottedFrames
 from discreet.engines.statements import fetch, sum_products
 from discreet.matching import check_id_kind, check_kind, check_names, check_unique, list_needed
@@ -170,16 +170,7 @@ class Frames(SlottedFrames):
 
     def _fetch_totals(self, query: CodedQuery) -> Integers:
         products = Products(query)
-        result = np.zeros((1, len(query.terms)), np.int64)
-        for rows in self._batches(query, tuple(products.codes)):
-            for start in range(0, len(rows), CHUNK):
-                chunk = rows[start : start + CHUNK].T
-
-                def fill(matrix: Any, part: slice, chunk: Any = chunk) -> None:
-                    matrix[1:] = chunk[:, part]
-
-                products.add(result[0], fill, chunk.shape[1])
-        return result
+        return products.sum_rows(self._batches(query, tuple(products.codes)), CHUNK)
 
     def _collect(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]:
         """The columns of a small result."""
@@ -238,6 +229,14 @@ class Frames(SlottedFrames):
         if self._keeps_here(query):
             return withhold_errors(lambda: rows_of(codes, self._limit_persons(query, codes)))
         return withhold_errors(lambda: np.concatenate([*self._batches(query, codes)]))
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        if not self._keeps_here(query):
+            return withhold_errors(
+                lambda: number_rows(self._series, *self._code(query, codes), codes)
+            )
+        here = self._limit_persons
+        return withhold_errors(lambda: person_rows_of(query, codes, here(query, codes)))
 
     def _batches(self, query: CodedQuery, codes: tuple[Code, ...]) -> Iterator[Integers]:
         """The codes of the rows that count, from DuckDB a batch at a time."""

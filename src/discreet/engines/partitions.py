@@ -13,6 +13,7 @@ from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_colu
 from discreet.coding.cells import id_of, number_of, objects_of, plain_cell
 from discreet.coding.plain import plain_column
 from discreet.engines.base import join_keys, join_tallies, withhold_errors
+from discreet.engines.collected import join_persons
 from discreet.engines.frames import Frames
 from discreet.engines.natives import require, split_objects
 from discreet.matching import check_unique
@@ -52,6 +53,12 @@ class Partitions(Engine):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         result: Integers = self._join(query, codes, partial(_rows, codes=codes), np.concatenate)
+        return result
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        result: Integers = self._join(
+            query, codes, partial(_person_rows, codes=codes), join_persons
+        )
         return result
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
@@ -114,6 +121,10 @@ def _tally(frame: Any, query: CodedQuery) -> Tally:
 
 def _rows(frame: Any, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
     return Frames(frame).rows(query, codes)
+
+
+def _person_rows(frame: Any, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+    return Frames(frame).person_rows(query, codes)
 
 
 def _keys(frame: Any, query: CodedQuery, column: str, groups: int) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,19 @@ class Products:
     def tile(self) -> int:
         """How many rows are handled at once."""
         return max(MIN_TILE_ROWS, min(MAX_TILE_ROWS, TILE_CELLS // (1 + len(self.codes))))
+
+    def sum_rows(self, batches: Iterable[Integers], most: int) -> Integers:
+        """The sums over rows of codes, in the order of `codes`, of shape (1, terms); `most` at a time."""
+        result = np.zeros((1, len(self._weights)), np.int64)
+        for rows in batches:
+            for start in range(0, len(rows), most):
+                chunk = rows[start : start + most].T
+
+                def fill(matrix: Floats, part: slice, chunk: Integers = chunk) -> None:
+                    matrix[1:] = chunk[:, part]
+
+                self.add(result[0], fill, chunk.shape[1])
+        return result
 
     def add(self, result: Integers, fill: Callable[[Floats, slice], None], rows: int) -> None:
         """Add the sums over at most 2^18 rows; `fill` writes the codes of a slice of them.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from discreet.coding import ORDER_PRIME, PersonLimit
+from discreet.coding import ORDER_PRIME, Code, Integers, PersonLimit
 from discreet.coding.cells import text_of, text_of_bytes
 from discreet.engines.expressions import Columns
 
@@ -39,6 +41,21 @@ def keep_ranked(columns: Columns, keep: PersonLimit, last: list[str]) -> None:
         nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties, *last])])
     )
     columns.frame = frame.with_columns(rank.alias("rank")).filter(nw.col("rank") <= keep.max_rows)
+
+
+def number_rows(
+    fetch: Callable[[nw.LazyFrame[Any]], Any],
+    frame: nw.LazyFrame[Any],
+    names: dict[Code, str],
+    codes: tuple[Code, ...],
+) -> Integers:
+    """The codes of rows with an ``id``, as `fetch` gives them, and the numbers of their persons."""
+    found = fetch(frame.select("id", *dict.fromkeys(names[code] for code in codes)))
+    seen: dict[Any, int] = {}
+    # ids of one column are of one type, so that equal ones are the same key
+    persons = [seen.setdefault(cell, len(seen)) for cell in found["id"]]
+    columns = [np.asarray(found[names[code]], np.int64) for code in codes]
+    return np.stack([*columns, np.array(persons, np.int64)], axis=1)
 
 
 def keep_first_keys(frame: nw.LazyFrame[Any], groups: int) -> nw.LazyFrame[Any]:

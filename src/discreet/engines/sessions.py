@@ -41,6 +41,13 @@ class Sessions(Engine):
 
         return withhold_errors(act)
 
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        def act() -> Integers:
+            with self._session() as engine:
+                return engine.person_rows(query, codes)
+
+        return withhold_errors(act)
+
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         def act() -> dict[str, int]:
             with self._session() as engine:

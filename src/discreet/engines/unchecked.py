@@ -70,6 +70,9 @@ class SecondReading(Engine):
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         return self._ask(lambda engine: engine.rows(query, codes))
 
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._ask(lambda engine: engine.person_rows(query, codes))
+
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._ask(lambda engine: engine.keys(query, column, groups))
 

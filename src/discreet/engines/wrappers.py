@@ -47,6 +47,9 @@ class EngineWrapper(Engine):
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         return self._engine.rows(query, codes)
 
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._engine.person_rows(query, codes)
+
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._engine.keys(query, column, groups)
 
@@ -76,11 +79,17 @@ class RowCache(EngineWrapper):
         return None
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
-        asked = (query, codes)
+        return self._keep((query, codes), self._engine.rows)
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._keep((query, codes), self._engine.person_rows)
+
+    def _keep(self, question: Any, ask: Callable[..., Integers]) -> Integers:
+        asked = (question, ask.__name__)
         with self._lock:  # a second thread waits for the first one's rows, and needn't read them
             found = self._kept.get(asked)
             if found is None:
-                found = self._engine.rows(query, codes)
+                found = ask(*question)
                 if len(self._kept) == self.MAX_TABLES:
                     self._kept.pop(next(iter(self._kept)))
                 self._kept[asked] = found
@@ -113,6 +122,9 @@ class GuardedEngine(EngineWrapper):
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         return self._engine.rows(self._only(query), codes)
+
+    def person_rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
+        return self._engine.person_rows(self._only(query), codes)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:
         return self._engine.keys(self._only(query), column, groups)

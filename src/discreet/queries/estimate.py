@@ -5,9 +5,9 @@ from __future__ import annotations
 from discreet.queries.base import Query
 from discreet.queries.counts import Count
 from discreet.queries.estimates import MeanEstimate, ShareEstimate, SumEstimate
+from discreet.queries.means import Mean
 from discreet.queries.quantile import Quantile
 from discreet.queries.quantile_estimate import QuantileEstimate
-from discreet.queries.means import Mean
 from discreet.queries.sums import Sum
 
 __all__ = ["Estimate"]

@@ -17,6 +17,7 @@ CODE = (
     "discreet.deep.probe",
     "discreet.deep.recurrent",
     "discreet.deep.steps",
+    "discreet.deep.tables",
     "discreet.deep.tape",
     "discreet.deep.tensors",
 )
