@@ -7,30 +7,48 @@ first used.
 from importlib import import_module
 
 _HOMES = {
+    "FederatedAveraging": "federated.averaging",
+    "FederatedSGD": "federated.sites",
+    "LocalGaussian": "federated.local",
+    "LocalSGD": "federated.averaging",
     "MLPClassifier": "networks",
     "MLPRegressor": "networks",
     "PATE": "pate",
+    "PrivateClients": "federated.rounds",
+    "PrivateSites": "federated.sites",
     "PrivateTensors": "tensors",
     "PrivateTrainer": "dpsgd",
     "Scattering": "scattering",
+    "Site": "federated.sites",
     "clip_gradients": "clipping",
     "load_fashion_mnist": "images",
     "load_mnist": "images",
     "per_person_gradients": "clipping",
+    "split_by_column": "federated.partitions",
+    "split_by_label": "federated.partitions",
     "wavelet_paper_cnn": "paper_networks",
 }
 
 __all__ = [
     "PATE",
+    "FederatedAveraging",
+    "FederatedSGD",
+    "LocalGaussian",
+    "LocalSGD",
     "MLPClassifier",
     "MLPRegressor",
+    "PrivateClients",
+    "PrivateSites",
     "PrivateTensors",
     "PrivateTrainer",
     "Scattering",
+    "Site",
     "clip_gradients",
     "load_fashion_mnist",
     "load_mnist",
     "per_person_gradients",
+    "split_by_column",
+    "split_by_label",
     "wavelet_paper_cnn",
 ]
 
