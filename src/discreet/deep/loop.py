@@ -12,6 +12,7 @@ import torch
 
 from discreet import progress
 from discreet.deep.plans import Integers, TrainingPlan
+from discreet.deep.quiet import keep_quiet
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
@@ -42,7 +43,8 @@ def run_steps(
 
     Privacy
     -------
-    `apply` gets noised sums alone. Generators that a network may use are seeded from the toolkit's entropy
+    `apply` gets noised sums alone. Warnings, logs and what Python prints while rows are worked on get lost.
+    Generators that a network may use are seeded from the toolkit's entropy
     meanwhile, and put back afterwards. The bar shows how many steps were made, which is public.
     """
     made = done = door.begun
@@ -54,7 +56,8 @@ def run_steps(
             count = min(every, plan.steps - done)
             door.claim(count)
             for _ in range(count):
-                total = batch.total(door.draw(blocks.size, blocks.repeats))
+                with keep_quiet():  # warnings, logs and prints of a network may tell of rows
+                    total = batch.total(door.draw(blocks.size, blocks.repeats))
                 apply(total + noise.next(len(total)))
                 made += 1
             done += count

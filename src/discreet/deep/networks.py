@@ -108,6 +108,7 @@ class Training(Step):
     def run(self, rows: CodedRows) -> Any:
         targets, codes = self._target(rows)
         door = open_paid(self.encoding.inputs(codes), targets, self.plan)
+        self.network.train()
         engine = Differentiator(self.network, self.loss)
         batch = BatchSum(engine, self.bound, "flat", "exact")
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
@@ -118,7 +119,6 @@ class Training(Step):
             apply_gradient(self.network, optimizer, noised, scale)
             schedule.step()
 
-        self.network.train()
         run_steps(door, self.plan, batch, Blocks(BLOCK), apply, self.plan.steps)
         return self.network
 
