@@ -84,4 +84,6 @@ def number_persons(ids: Array) -> Integers:
         return persons_of(ids.astype(object))
     with np.errstate(all="ignore"):
         persons = np.unique(ids, return_inverse=True)[1].astype(np.int64)
-        return np.where(np.isfinite(ids), persons, -1) if ids.dtype.kind == "f" else persons
+        if ids.dtype.kind in "mM":
+            return np.where(np.isnat(ids), -1, persons)
+        return np.where(np.isfinite(ids), persons, -1) if ids.dtype.kind in "fc" else persons

@@ -7,6 +7,7 @@ all other networks that treat rows one by one, and one person at a time, which i
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, final
 
@@ -18,7 +19,7 @@ from discreet.deep.contributions import Contribution, Dense, Tensor
 from discreet.deep.grid import STABILISER, Rule
 from discreet.deep.tape import Slot, Tape
 
-__all__ = ["Differentiator", "Path", "clip_gradients", "per_person_gradients"]
+__all__ = ["Differentiator", "Path", "clip_gradients", "isolate", "per_person_gradients"]
 
 #: How gradients are found.
 Path = Literal["tape", "vmap", "single"]
@@ -37,10 +38,15 @@ class Differentiator:
     loss : callable
         From outputs and targets to one loss for each row.
     path : {"tape", "vmap", "single"}
+
+    Privacy
+    -------
+    Rows go through a copy of the network that shares its parameters alone: what else the network keeps of
+    them is lost with the copy. The network and the loss get copies of rows, which they may write to.
     """
 
     def __init__(self, model: Any, loss: Loss, path: Path = "tape") -> None:
-        self.model, self.loss, self.path = model, loss, path
+        self.model, self.loss, self.path = isolate(model), loss, path
 
     @property
     def parameters(self) -> dict[str, Tensor]:
@@ -66,7 +72,8 @@ class Differentiator:
 
     def losses(self, inputs: Any, targets: Tensor, rows: int) -> Tensor:
         """One loss for each row, or an error that says what is wrong with the loss."""
-        return check_losses(self.loss(self.model(*as_tuple(inputs)), targets), rows)
+        given = tuple(each.clone() for each in as_tuple(inputs))
+        return check_losses(self.loss(self.model(*given), targets.clone()), rows)
 
     def _by_tape(
         self, inputs: Any, targets: Tensor, weights: Tensor, persons: int
@@ -88,9 +95,9 @@ class Differentiator:
         }
 
         def one(values: dict[str, Tensor], row: tuple[Tensor, ...], target: Tensor) -> Tensor:
-            alone = tuple(each.unsqueeze(0) for each in row)
+            alone = tuple(each.unsqueeze(0).clone() for each in row)
             outputs = functional_call(self.model, {**values, **fixed}, alone)
-            return check_losses(self.loss(outputs, target.unsqueeze(0)), 1).sum()
+            return check_losses(self.loss(outputs, target.unsqueeze(0).clone()), 1).sum()
 
         detached = {name: each.detach() for name, each in trained.items()}
         each_row = vmap(grad(one), in_dims=(None, 0, 0), randomness="different")
@@ -127,6 +134,30 @@ class Differentiator:
         }
 
 
+def isolate(model: Any) -> Any:
+    """A copy of a network that has the same parameters, the very objects, and shares nothing else.
+
+    Privacy
+    -------
+    Whatever the copy keeps of rows, in buffers or attributes, the original never sees.
+    """
+    shared: dict[int, Any] = {id(each): each for each in model.parameters()}
+    try:
+        alone = copy.deepcopy(model, shared)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"model: it can't be copied ({type(error).__name__}), which keeps rows out of it. No attribute may "
+            "hold results of a forward pass; use torch.nn.utils.parametrizations for computed weights."
+        ) from None
+    pairs = zip(alone.parameters(), model.parameters(), strict=True)
+    if any(one is not other for one, other in pairs):
+        raise ValueError(
+            "model: a copy of it doesn't share its parameters. Give the network itself, not one that "
+            "torch.jit made of it."
+        )
+    return alone
+
+
 def _whole(name: str, parameter: Tensor) -> Slot:
     return Slot(name, 0, len(parameter) if parameter.dim() else 1)
 
@@ -136,6 +167,11 @@ def _weigh(gradients: Tensor, weights: Tensor, persons: int) -> Tensor:
     flat = gradients.detach().reshape(len(weights), -1)
     flat = (flat * weights[:, None]).masked_fill((weights == 0)[:, None], 0)
     return flat.reshape(persons, len(weights) // persons, -1).sum(dim=1)
+
+
+def width_of(parameter: Tensor) -> int:
+    """How many numbers a row of a parameter has."""
+    return int(parameter.numel() // max(1, len(parameter))) if parameter.dim() else 1
 
 
 def as_tuple(inputs: Any) -> tuple[Tensor, ...]:
@@ -241,7 +277,7 @@ def sum_in_floats(
         factors = factors * present
     total = {name: torch.zeros_like(each).flatten() for name, each in parameters.items()}
     for (name, parameter), factor in zip(parameters.items(), factors, strict=True):
-        width = parameter[0].numel() if parameter.dim() else 1
+        width = width_of(parameter)
         for slot, part in found[name]:
             target = total[name][slot.start * width : slot.stop * width]
             target += part.weighted_sum(factor)

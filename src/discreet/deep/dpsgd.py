@@ -15,7 +15,7 @@ from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
 from discreet.deep.loop import Blocks, apply_gradient, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
-from discreet.deep.probe import blocks_are_independent, find_path
+from discreet.deep.probe import blocks_are_independent, check_floats, find_path
 from discreet.deep.steps import Arithmetic, BatchSum
 from discreet.deep.tables import Data, PrivateTable, TableDoor, open_rows
 from discreet.deep.tensors import PrivateTensors, TensorDoor
@@ -139,6 +139,8 @@ class PrivateTrainer:
             raise ValueError(f"arithmetic must be 'exact' or 'fast', got {self._arithmetic!r}.")
         if not SMALLEST_BOUND <= self._bound <= LARGEST_BOUND:
             raise ValueError(f"max_grad_norm must be a number above 0, got {self._bound!r}.")
+        if self._arithmetic == "fast":
+            check_floats(self._model, self._bound)
         if (self._rate is None) == (self._batch is None):
             raise ValueError("give sampling_rate, or batch with public_size, and not both.")
         if (self._steps is None) == (self._epochs is None):
@@ -205,7 +207,7 @@ class PrivateTrainer:
         """What the guarantee rests on that isn't proved, found out on random public rows."""
         size, each = self._size_of_block(), rows_each(data.unit) * self._repeats
         rows = data.random_rows(self._model)
-        self._path = find_path(self._model, self._loss, rows, size * each)
+        self._path = find_path(self._model, self._loss, rows, size * each, self._augment)
         if self._arithmetic == "fast":
             return FAST
         if not blocks_are_independent(self._model, self._loss, self._path, rows, size, each):
@@ -282,6 +284,7 @@ class PrivateTrainer:
     ) -> None:
         self.plan_, self.entry_ = plan, door.entry
         scale = self._bound / RADIUS / self._expected(data, plan)
+        self._model.train()
         engine = Differentiator(self._model, self._loss, self._path)
         batch = BatchSum(engine, self._bound, self._rule, self._arithmetic, self._augment)
         blocks = Blocks(self._size_of_block(), self._repeats)
@@ -290,7 +293,6 @@ class PrivateTrainer:
             if checkpoint is not None and token is not None:
                 self._save(checkpoint, plan, token)
 
-        self._model.train()
         run_steps(door, plan, batch, blocks, lambda noised: self._apply(noised, scale), every, save)
 
     def _apply(self, noised: Integers, scale: float) -> None:

@@ -13,6 +13,7 @@ import torch
 
 from discreet import progress
 from discreet.deep.plans import Integers, TrainingPlan
+from discreet.deep.quiet import keep_quiet
 from discreet.deep.steps import BatchSum
 from discreet.deep.tables import TableDoor
 from discreet.deep.tensors import TensorDoor
@@ -44,7 +45,8 @@ def run_steps(
 
     Privacy
     -------
-    `apply` gets noised sums alone. Generators that a network may use are seeded from the toolkit's entropy
+    `apply` gets noised sums alone. Warnings, logs and what Python prints while rows are worked on get lost.
+    Generators that a network may use are seeded from the toolkit's entropy
     meanwhile, and put back afterwards. The bar shows how many steps were made, which is public.
     """
     made = done = door.begun
@@ -55,7 +57,8 @@ def run_steps(
     def several(count: int, rows: TensorDoor) -> None:
         nonlocal made
         for _ in range(count):
-            total = batch.total(rows.draw(blocks.size, blocks.repeats))
+            with keep_quiet():  # warnings, logs and prints of a network may tell of rows
+                total = batch.total(rows.draw(blocks.size, blocks.repeats))
             apply(total + noise.next(len(total)))
             made += 1
 

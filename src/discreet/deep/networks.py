@@ -72,6 +72,7 @@ class Training:
     def run(self, data: PrivateDataset) -> Any:
         """The trained network, from rows whose door was paid for the plan."""
         door = TableDoor(data, self.plan, self.encoding, self.names, self.declared)
+        self.network.train()
         engine = Differentiator(self.network, self.loss)
         batch = BatchSum(engine, self.bound, "flat", "exact")
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
@@ -82,7 +83,6 @@ class Training:
             apply_gradient(self.network, optimizer, noised, scale)
             schedule.step()
 
-        self.network.train()
         run_steps(door, self.plan, batch, Blocks(BLOCK), apply, self.plan.steps)
         return self.network
 

@@ -7,25 +7,43 @@ had row by row is refused, and the error names what to change.
 from __future__ import annotations
 
 import copy
+import math
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, final
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
-from discreet.deep.clipping import Differentiator, Loss, Path, as_tuple
+from discreet.deep.clipping import Differentiator, Loss, Path, as_tuple, isolate, width_of
 from discreet.deep.contributions import Tensor
+from discreet.deep.kept import check_hooks, check_kept
+from discreet.deep.quiet import keep_quiet
 from discreet.deep.tape import Unknown
+from discreet.noise.generators import find_generators, rewind
 
-__all__ = ["Rows", "blocks_are_independent", "check_model", "find_path", "random_rows"]
+__all__ = [
+    "Rows",
+    "blocks_are_independent",
+    "check_floats",
+    "check_model",
+    "find_path",
+    "random_rows",
+]
 
 #: A number of rows, to random public inputs and targets of the right shapes.
 Rows = Callable[[int], tuple[tuple[Tensor, ...], Tensor]]
 
 #: Gradients of the same row by two ways may differ by this share, and by this much of the largest.
 TOLERANCE = 2e-3
+#: What a row may hold that others must not notice.
+EXTREMES = (math.nan, math.inf, 1e30, -1e4)
+#: Sums in floats clip to no less than this: far below it squares are zero.
+SMALLEST_FAST_BOUND = 1e-10
 
 
 def check_model(model: Any) -> None:
@@ -37,6 +55,7 @@ def check_model(model: Any) -> None:
     """
     for name, module in model.named_modules():
         where = f"model: {name or type(module).__name__} is a {type(module).__name__}"
+        check_hooks(where, module)
         if isinstance(module, nn.modules.batchnorm._BatchNorm):
             raise ValueError(
                 f"{where}, which mixes the rows of a batch: use nn.GroupNorm or nn.LayerNorm in its place."
@@ -75,8 +94,30 @@ def random_rows(
     return rows_of
 
 
-def find_path(model: Any, loss: Loss, rows: Rows, block: int) -> Path:
-    """Choose how to differentiate a network: the tape, or vmap; raise if rows are mixed.
+def check_floats(model: Any, bound: float) -> None:
+    """Raise where norms in the network's own arithmetic would not see what is clipped.
+
+    Privacy
+    -------
+    Squares of small numbers are zero in it, and sums of halves lose whole persons.
+    """
+    halves = (torch.float16, torch.bfloat16)
+    if any(parameter.dtype in halves for parameter in model.parameters()):
+        raise ValueError(
+            "arithmetic must be 'exact' for a network in half precision: norms and sums in so few bits bound "
+            "nobody's share."
+        )
+    if bound < SMALLEST_FAST_BOUND:
+        raise ValueError(
+            f"arithmetic must be 'exact' with max_grad_norm below {SMALLEST_FAST_BOUND:g}: the squares of "
+            "such small gradients are zero in float arithmetic."
+        )
+
+
+def find_path(
+    model: Any, loss: Loss, rows: Rows, block: int, augment: Callable[..., Any] | None = None
+) -> Path:
+    """Choose how to differentiate a network: the tape, or vmap; raise if rows are mixed, or kept.
 
     Parameters
     ----------
@@ -86,17 +127,23 @@ def find_path(model: Any, loss: Loss, rows: Rows, block: int) -> Path:
     rows : callable
     block : int
         How many rows will be worked on at a time.
+    augment : callable, optional
+        What changes rows at random before the network gets them.
     """
     check_model(model)
+    isolate(model)
     probe = copy.deepcopy(model).train()
-    with torch.random.fork_rng(devices=[]):
+    with rewind(find_generators(augment, probe, loss)) as back:
         inputs, targets = rows(block)
-        _check_buffers(copy.deepcopy(probe), loss, inputs, targets)
-        _check_rows_apart(probe, loss, inputs, targets, rows)
-        _without_dropout(probe)
-        for path in _PATHS:
-            if _is_right(probe, loss, path, inputs, targets):
-                return path
+        check_kept(copy.deepcopy(probe), loss, inputs, targets)
+        if augment is not None:
+            _check_augment(augment, inputs, rows, back)
+        _perturb(probe)
+        _check_rows_apart(probe, loss, inputs, targets, rows, back)
+        with _without_dropout(probe):
+            for path in _PATHS:
+                if _is_right(probe, loss, path, inputs, targets):
+                    return path
     raise ValueError(
         "model: its gradients can't be had row by row, neither from its layers nor by torch.func.vmap. Use "
         "layers of torch.nn (not packed sequences), and no control flow that depends on the rows' values."
@@ -106,42 +153,127 @@ def find_path(model: Any, loss: Loss, rows: Rows, block: int) -> Path:
 _PATHS: tuple[Path, ...] = ("tape", "vmap")
 
 
-def _check_buffers(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor) -> None:
-    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+def _perturb(model: Any) -> None:
+    """Move all weights at random: what weights of zero hide, training would bring to light."""
     with torch.no_grad():
-        for parameter in model.parameters():  # what has converged (spectral norm) must move, too
-            parameter.mul_(1 + torch.rand_like(parameter))
-        Differentiator(model, loss).losses(inputs, targets, len(targets))
-    for name, buffer in model.named_buffers():
-        if name not in before or not torch.equal(before[name], buffer):
+        for parameter in model.parameters():
+            if parameter.numel():
+                size = float(parameter.double().square().mean().sqrt())
+                size = size or width_of(parameter) ** -0.5
+                parameter.add_(0.3 * size * torch.randn_like(parameter))
+
+
+def _put(given: Sequence[Tensor], place: int, other: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The same rows with another one at a place."""
+    changed = tuple(each.clone() for each in given)
+    for each, row in zip(changed, other, strict=True):
+        each[place] = row[place]
+    return changed
+
+
+def _extremes(given: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
+    """Rows of extreme values; of numbers that aren't floats as they are."""
+
+    def fill(each: Tensor, value: float) -> Tensor:
+        if not each.is_floating_point():
+            return each
+        largest = torch.finfo(each.dtype).max
+        return torch.full_like(each, min(value, largest) if math.isfinite(value) else value)
+
+    return [tuple(fill(each, value) for each in given) for value in EXTREMES]
+
+
+def _check_augment(
+    augment: Callable[..., Any],
+    inputs: tuple[Tensor, ...],
+    rows: Rows,
+    back: Callable[[], None],
+) -> None:
+    """Change one row, and see that no other augmented row moves."""
+    count = len(inputs[0])
+    others, _ = rows(count)
+
+    def run(given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        back()
+        return as_tuple(augment(*(each.clone() for each in given)))
+
+    first = run(inputs)
+    if any(len(each) != count for each in first):
+        raise ValueError("augment: it must return as many rows as it gets.")
+    for place in {0, count // 2, count - 1}:
+        kept = torch.arange(count) != place
+        second = run(_put(inputs, place, others))
+        if not all(_near(a[kept], b[kept]) for a, b in zip(first, second, strict=True)):
             raise ValueError(
-                f"model: the buffer {name} changes when the network runs in training, which would keep what "
-                "it saw of the rows without noise. Remove that layer, or freeze it (module.eval())."
+                "augment: what it makes of one row depends on other rows, as mixing them would. It must "
+                "change each row by itself, and draw as many random numbers whatever the rows hold."
             )
+
+
+def _near(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and bool(
+        torch.allclose(one.double(), other.double(), rtol=1e-5, atol=1e-6, equal_nan=True)
+    )
 
 
 def _check_rows_apart(
-    model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor, rows: Rows
+    model: Any,
+    loss: Loss,
+    inputs: tuple[Tensor, ...],
+    targets: Tensor,
+    rows: Rows,
+    back: Callable[[], None],
 ) -> None:
-    """Change one row, and see that no other row's loss moves."""
-    others, _ = rows(len(targets))
-    engine = Differentiator(model, loss)
-    for place in {0, len(targets) // 2, len(targets) - 1}:
-        changed = tuple(each.clone() for each in inputs)
-        for each, other in zip(changed, others, strict=True):
-            each[place] = other[place]
-        found = []
-        for given in (inputs, changed):
-            torch.manual_seed(0)
-            with torch.no_grad():
-                found.append(engine.losses(given, targets, len(targets)))
-        kept = torch.arange(len(targets)) != place
-        if not torch.allclose(found[0][kept], found[1][kept], rtol=1e-4, atol=1e-5):
-            raise ValueError(
-                "model: what it computes for one row depends on other rows of the batch. Rows must be the "
-                "first dimension everywhere (batch_first=True for attention and recurrent layers), and no "
-                "layer may mix them."
-            )
+    """Change one row and its target, and see that no other row's loss moves; zeros must be taken, too."""
+    count, given = len(targets), (*inputs, targets)
+    drawn, aims = rows(count)
+    engine, middle = Differentiator(model, loss), count // 2
+
+    def run(values: tuple[Tensor, ...]) -> Tensor:
+        back()
+        with torch.no_grad():
+            return engine.losses(values[:-1], values[-1], count)
+
+    first = run(given)
+
+    def check(place: int, second: Tensor) -> None:
+        kept = torch.arange(count) != place
+        if not _near(first[kept], second[kept]):
+            raise ValueError(_MIXED)
+
+    for place in sorted({0, middle, count - 1}):
+        check(place, run(_put(given, place, (*drawn, aims))))
+    for extreme in _extremes(given):
+        found = _try(run, _put(given, middle, extreme))
+        if found is not None:
+            check(middle, found)
+    blank = tuple(torch.zeros_like(each) for each in given)
+    alone = _try(run, _put(blank, middle, given))
+    if alone is None:
+        raise ValueError(
+            "model: it, or the loss, raises for rows of zeros. They fill places where nobody is, so it must "
+            "take them."
+        )
+    if not _near(alone[middle], first[middle]):
+        raise ValueError(_MIXED)
+
+
+def _try(run: Callable[..., Any], *arguments: Any) -> Any:
+    """What comes out, or None if it raises: whoever raises in a training is left out, alone."""
+    try:
+        with keep_quiet():
+            return run(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+_MIXED = (
+    "model: what it, or the loss, computes for one row depends on other rows of the batch. Rows must be the "
+    "first dimension everywhere (batch_first=True for attention and recurrent layers), and nothing may mix "
+    "them, not even a check of the whole batch."
+)
 
 
 def _is_right(
@@ -149,7 +281,6 @@ def _is_right(
 ) -> bool:
     """Whether a path gives the first, a middle and the last row the gradients that they have alone."""
     ones = torch.ones(len(targets), dtype=next(model.parameters()).dtype)
-    torch.manual_seed(0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of slow functions
@@ -157,7 +288,6 @@ def _is_right(
     except (Unknown, RuntimeError, NotImplementedError, ValueError):
         return False
     for place in sorted({0, len(targets) // 2, len(targets) - 1}):
-        torch.manual_seed(0)
         alone = Differentiator(model, loss, "single").parts(
             tuple(each[place : place + 1] for each in as_tuple(inputs)),
             targets[place : place + 1],
@@ -165,10 +295,10 @@ def _is_right(
             1,
         )
         rights = {name: part.materialise()[0] for name, [(_, part)] in alone.items()}
-        slack = TOLERANCE * max(float(right.abs().max()) for right in rights.values())
+        slack = TOLERANCE * max(float(r.abs().max()) for r in rights.values() if r.numel())
         for name, right in rights.items():
             given = torch.zeros_like(right)
-            width = given.numel() // max(1, _length(model, name))
+            width = width_of(model.get_parameter(name))
             for slot, part in found[name]:
                 given[slot.start * width : slot.stop * width] += part.materialise()[place]
             if not torch.allclose(given, right, rtol=TOLERANCE, atol=slack + 1e-12):
@@ -176,44 +306,83 @@ def _is_right(
     return True
 
 
-def _length(model: Any, name: str) -> int:
-    parameter = model.get_parameter(name)
-    return len(parameter) if parameter.dim() else 1
-
-
 def blocks_are_independent(
     model: Any, loss: Loss, path: Path, rows: Rows, persons: int, rows_each: int
 ) -> bool:
     """Whether a person's gradients are the same bits whoever else is in the block, and at each place.
 
-    It is the premise on which the sensitivity of exact sums rests, tested on random public inputs.
+    It is the premise on which the sensitivity of exact sums rests, tested on random public inputs, with
+    weights that are moved at random, and with others who are missing, not finite or huge.
     """
-    probe = _without_dropout(copy.deepcopy(model).train())
-    engine = Differentiator(probe, loss, path)
-    ones = torch.ones(persons * rows_each, dtype=next(probe.parameters()).dtype)
+    probe = copy.deepcopy(model).train()
+    with rewind(find_generators(probe, loss)), _without_dropout(probe):
+        _perturb(probe)
+        engine = Differentiator(probe, loss, path)
+        ones = torch.ones(persons * rows_each, dtype=next(probe.parameters()).dtype)
 
-    def bits(inputs: tuple[Tensor, ...], targets: Tensor, place: int) -> list[Any]:
-        parts = engine.parts(inputs, targets, ones, persons)
-        with torch.no_grad():
-            return [p.materialise()[place].numpy() for each in parts.values() for _, p in each]
+        def bits(given: tuple[Tensor, ...], place: int) -> list[Any]:
+            parts = engine.parts(given[:-1], given[-1], ones, persons)
+            with torch.no_grad():
+                each = [part for found in parts.values() for _, part in found]
+                return [part.materialise()[place].double().numpy() for part in each]
 
-    with torch.random.fork_rng(devices=[]):
-        first, targets = rows(len(ones))
-        second, others = rows(len(ones))
-        for each, other in zip((*second, others), (*first, targets), strict=True):
-            each[:rows_each] = other[:rows_each]
-        found = [bits(first, targets, 0), bits(second, others, 0)]
+        def beside(others: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            mixed = tuple(each.clone() for each in others)
+            for each, mine in zip(mixed, given, strict=True):
+                each[:rows_each] = mine[:rows_each]
+            return mixed
+
+        inputs, targets = rows(len(ones))
+        given = (*inputs, targets)
+        mine = bits(given, 0)
+        second, aims = rows(len(ones))
         last = persons - 1
-        moved = [each.roll(last * rows_each, 0) for each in (*first, targets)]
-        found.append(bits(tuple(moved[:-1]), moved[-1], last))
+        found = [bits(beside((*second, aims)), 0)]
+        found.append(bits(tuple(each.roll(last * rows_each, 0) for each in given), last))
+        found.append(bits(beside(tuple(torch.zeros_like(each) for each in given)), 0))
+        found += [_try(bits, beside(extreme), 0) for extreme in _extremes(given)]
     return all(
-        np.array_equal(a, b) and np.array_equal(a, c) for a, b, c in zip(*found, strict=True)
+        np.array_equal(a, b, equal_nan=True)
+        for each in found
+        if each is not None
+        for a, b in zip(mine, each, strict=True)
     )
 
 
-def _without_dropout(model: Any) -> Any:
-    """The same network, of which no layer draws at random."""
+@contextmanager
+def _without_dropout(model: Any) -> Iterator[None]:
+    """Inside the block, no layer of the network, and no function of dropout, draws at random."""
     for module in model.modules():
         if isinstance(module, nn.modules.dropout._DropoutNd):
             module.p = 0.0
-    return model
+        if isinstance(module, nn.MultiheadAttention | nn.RNNBase):
+            module.dropout = 0.0
+    with _KeepAll():
+        yield
+
+
+@final
+class _KeepAll(TorchFunctionMode):
+    """Functions of dropout give what they get."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Tensor:
+        given = dict(kwargs or {})
+        if func in _DROPOUT:
+            return args[0] if args else given["input"]
+        if func is F.scaled_dot_product_attention:
+            args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
+            given.pop("dropout_p", None)
+        return func(*args, **given)
+
+
+_DROPOUT = {
+    F.dropout,
+    F.dropout1d,
+    F.dropout2d,
+    F.dropout3d,
+    F.alpha_dropout,
+    F.feature_alpha_dropout,
+    torch.dropout,
+}

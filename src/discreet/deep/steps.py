@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from discreet.deep.clipping import Differentiator, Part, sum_in_floats
+from discreet.deep.clipping import Differentiator, Part, as_tuple, sum_in_floats, width_of
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import RADIUS, Rule, sum_clipped
 from discreet.deep.tensors import Block
@@ -62,13 +62,17 @@ class BatchSum:
     def _block(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
         try:
             return self._sum(block, parameters)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             # a value that the network refuses, such as a class out of range: each person by themselves
             alone = np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
             for place in np.flatnonzero(block.present):
                 try:
                     alone += self._sum(block.keep(int(place)), parameters)
-                except Exception:  # an error is a fact about this person: it adds nothing
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:  # an error is a fact about this person: it adds nothing
                     continue
             return alone
 
@@ -86,8 +90,7 @@ class BatchSum:
 
     def _augmented(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         assert self.augment is not None
-        found = self.augment(*inputs)
-        return found if isinstance(found, tuple) else (found,)
+        return as_tuple(self.augment(*(each.clone() for each in inputs)))
 
     def _in_floats(
         self, found: dict[str, list[Part]], block: Block, parameters: dict[str, Tensor]
@@ -105,7 +108,7 @@ class BatchSum:
         sums = sum_clipped(coded, self.bound, self.rule, block.present)
         total, at = np.zeros(sum(each.numel() for each in parameters.values()), np.int64), 0
         for (name, parameter), parts in zip(parameters.items(), sums, strict=True):
-            width = parameter[0].numel() if parameter.dim() else 1
+            width = width_of(parameter)
             for (slot, _), integers in zip(found[name], parts, strict=True):
                 total[at + slot.start * width : at + slot.stop * width] += integers
             at += parameter.numel()

@@ -291,16 +291,25 @@ class _Mapped(_Source):
         inputs = tuple(each.new_zeros(len(places), *each.shape[1:]) for each in self._inputs)
         targets = self._targets.new_zeros(len(places), *self._targets.shape[1:])
         for at in np.flatnonzero(places >= 0):
+            slots = [slot[at] for slot in (*inputs, targets)]
             try:
-                given, aim = self._rows[int(places[at])]
-                values = [*map(torch.as_tensor, as_tuple(given)), torch.as_tensor(aim)]
-            except Exception:  # what is wrong with a row is not told: it counts as zeros
+                values = self._read(int(places[at]), slots)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # what is wrong with a row is not told: it counts as zeros
                 continue
-            slots = (*inputs, targets)
-            if [each.shape for each in values] == [slot.shape[1:] for slot in slots]:
-                for slot, value in zip(slots, values, strict=True):
-                    slot[at] = value
+            for slot, value in zip(slots, values, strict=True):
+                slot.copy_(value)
         return inputs, targets
+
+    def _read(self, place: int, slots: list[Tensor]) -> list[Tensor]:
+        """One row as tensors like `slots`, whole or not at all."""
+        given, aim = self._rows[place]
+        values = [*map(torch.as_tensor, as_tuple(given)), torch.as_tensor(aim)]
+        if [each.shape for each in values] != [slot.shape for slot in slots]:
+            raise ValueError("the row has another shape.")
+        pairs = zip(slots, values, strict=True)
+        return [torch.empty_like(slot).copy_(value.detach()) for slot, value in pairs]
 
 
 def _open(inputs: Any, targets: Any, example: tuple[Any, Any] | None) -> _Source:

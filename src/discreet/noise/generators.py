@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.noise import entropy
 
-__all__ = ["count_libraries", "find_generators", "renew"]
+__all__ = ["count_libraries", "find_generators", "renew", "rewind"]
 
 #: Types that hold no generator.
 _PLAIN = (str, bytes, int, float, type, type(sys), type(None), np.ndarray, np.generic)
@@ -80,6 +80,33 @@ def renew(generators: Sequence[Any] = ()) -> Iterator[None]:
                     state.seed()
             for put, before in reversed(kept):
                 put(before)
+
+
+@contextmanager
+def rewind(generators: Sequence[Any] = ()) -> Iterator[Callable[[], None]]:
+    """Give a function that sets public generators back to where the block began; they are so afterwards, too.
+
+    Parameters
+    ----------
+    generators : sequence
+        What `find_generators` found, besides the generators of the whole process.
+
+    Privacy
+    -------
+    For tries on public rows, of which two must draw the same.
+    """
+    with _turn:
+        states = [*_process_states().values(), *map(_state_of, generators)]
+        kept = [(state.put, state.get()) for state in states]
+
+        def back() -> None:
+            for put, before in reversed(kept):
+                put(before)
+
+        try:
+            yield back
+        finally:
+            back()
 
 
 def count_libraries() -> int:

@@ -26,7 +26,8 @@ from discreet.deep.pate.aggregation import (
     Plurality,
 )
 from discreet.deep.pate.dependent import dependent_cost
-from discreet.deep.pate.teachers import Design, Lesson, Teachers, changed_teachers, keep_quiet
+from discreet.deep.pate.teachers import Design, Lesson, Teachers, changed_teachers
+from discreet.deep.quiet import keep_quiet
 from discreet.measures import ApproxDP, PureDP, convert
 from discreet.models.facts import Facts
 from discreet.models.inputs import open_input

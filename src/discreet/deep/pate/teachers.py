@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +15,7 @@ from discreet import events, noise, progress
 from discreet.coding import VALUE_BITS
 from discreet.columns import Base, Categorical, Numeric
 from discreet.deep.pate.aggregation import Aggregation
+from discreet.deep.quiet import keep_quiet
 from discreet.noise.generators import find_generators, renew
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
@@ -130,23 +127,6 @@ class Lesson:
         number = found.astype(np.float64)
         known = np.isin(number, np.arange(self.classes))
         return np.where(known, number, CONSTANT).astype(np.int64)
-
-
-@contextlib.contextmanager
-def keep_quiet() -> Iterator[None]:
-    """Keep what a library would tell about rows to itself: warnings, logs, and what Python prints."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    with (
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(before)
 
 
 def deals_by_id(schema: Schema, unit: Unit) -> bool:

@@ -3,7 +3,7 @@
 from discreet.guarantees.base import FITTED, Claim
 
 CODE = ("discreet.deep.pate.*",)
-RESTS_ON = FITTED
+RESTS_ON = (*FITTED, "deep")
 
 
 CLAIMS = (
