@@ -333,6 +333,18 @@ def test_the_certificate_of_a_fit_is_a_table_and_comes_back():
     assert "naive-bayes" in privacy._repr_html_()
 
 
+def test_the_plan_of_a_fit_is_short_and_a_table():
+    schema = dp.Schema({f"x{j}": dp.Real(0, 1) for j in range(50)})
+    schema = dp.Schema({**schema.base, "y": dp.Categorical(0, 1)})
+    plan = GaussianNB(epsilon=1, schema=schema).plan(rows=1000)
+    assert len(repr(plan).splitlines()) == 4 + len(plan.noise)
+    assert len(repr(plan)) < 800
+    frame = plan.to_frame()
+    assert len(frame) == sum(np.size(errors) for errors in plan.noise.values())
+    theta = frame[(frame.learned == "theta_") & (frame.place == "1, 7")].stderr.item()
+    assert theta == plan.noise["theta_"][1, 7]
+
+
 def test_rows_connections_and_ranges_are_not_pickled(data):
     for private in (data, data.ledger._store):
         with pytest.raises(TypeError):
