@@ -41,6 +41,8 @@ class Layout:
 
     def pick(self, value: Any) -> list[Any] | None:
         """The number of each row: its own, or one that groups share; None where there is none."""
+        if value is None:
+            return None
         if isinstance(value, int | float):
             return [value] * len(self.rows)
         shared = np.ndim(value) if isinstance(value, np.ndarray) else 0

@@ -91,9 +91,9 @@ class Release(Shown):
     def to_table(self, level: float = 0.95) -> Table:
         """The answer as a table: groups, value, standard error and noise interval."""
         layout, head = self._layout(), self._head()
-        columns: dict[str, Any] = dict(
-            zip(layout.columns, zip(*layout.rows, strict=True), strict=bool(layout.rows))
-        )
+        columns: dict[str, Any] = {
+            name: [row[at] for row in layout.rows] for at, name in enumerate(layout.columns)
+        }
         columns["value"] = layout.pick(self._numbers()) or []
         if (errors := layout.pick(self.stderr)) is not None:
             columns["stderr"] = errors

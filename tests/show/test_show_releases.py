@@ -119,6 +119,19 @@ def test_every_number_of_a_table_stands_beside_its_name(releases):
     assert frame["age × cost"] == gram.value[1, 2]
 
 
+def test_an_answer_without_groups_is_an_empty_table_in_every_form():
+    schema = dp.Schema(town=dp.Text())
+    data = dp.PrivateDataset({"town": ["x"]}, schema, ledger=dp.Ledger(limit=dp.ApproxDP(9, 0.1)))
+    release = data.release(dp.KeyCounts("town", delta=1e-30), dp.PureDP(1))
+    assert release.labels == []
+    for backend in ("pandas", "polars", "pyarrow"):
+        assert len(release.to_frame(backend=backend)) == 0
+    assert release.to_csv() == "town,value,lower,upper\r\n"
+    assert dp.Release.from_json(release.to_json()).to_table() == release.to_table()
+    with pytest.raises(ValueError, match="nothing to draw"):
+        release.plot()
+
+
 def test_columns_that_are_called_like_the_numbers_keep_both():
     schema = dp.Schema(value=dp.Categorical("x", "y"), lower=dp.Integer(0, 2))
     data = dp.PrivateDataset(
