@@ -45,6 +45,8 @@ class Layout:
             return None
         if isinstance(value, int | float):
             return [value] * len(self.rows)
+        if isinstance(value, np.ndarray) and self.paths == tuple(np.ndindex(value.shape)):
+            return list(value.ravel().tolist())
         shared = np.ndim(value) if isinstance(value, np.ndarray) else 0
         for start in (None, -shared or None):  # ranks of quantiles are the same in all groups
             try:

@@ -226,6 +226,18 @@ def test_plans_are_labelled_short_and_come_back(name, data):
         back.expected_error(9)
 
 
+def test_the_errors_of_a_plan_are_drawn(data):
+    plan = data.plan(QUERIES["heat"], BUDGET, rows=300)
+    axes = plan.plot()
+    assert axes.images[0].get_array().ravel().tolist() == plan.stderr.tolist()
+    with pytest.raises(ValueError, match="public guess of"):
+        data.plan(QUERIES["heat"], BUDGET).plot()
+    ledger = dp.Ledger(limit=dp.ApproxDP(1, 1e-6), composition="renyi")
+    with pytest.raises(ValueError, match="print the statement"):
+        ledger.plot()
+    mpl.pyplot.close("all")
+
+
 def test_a_plan_of_many_numbers_says_which_are_which(data):
     plan = data.plan(dp.Mean("cost", by="age"), BUDGET, rows=10_000)
     assert "for each of 100 numbers" in repr(plan)
