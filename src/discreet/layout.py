@@ -9,11 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.queries import Gram, Joint, Moments, Quantile, Query
-from discreet.schema import Schema
+from discreet.queries import Gram, Joint, Moments, Quantile
 from discreet.show import decode_value, encode_value
 
-__all__ = ["Asked", "Layout", "labels_of", "lay_out", "name_keys"]
+__all__ = ["Asked", "Layout", "lay_out", "name_keys"]
 
 #: Columns of the numbers, which no grouping may be called.
 _TAKEN = ("value", "stderr", "lower", "upper", "quantity", "rank_lower", "rank_upper")
@@ -102,11 +101,6 @@ def _field(value: Any, name: str) -> Any:
     if name not in fields:
         raise KeyError(name)
     return getattr(value, name)
-
-
-def labels_of(query: Query, schema: Schema) -> list[Any] | None:
-    """The groups of the answer to a query; None where it has none, or where noise decides them."""
-    return query.labels(schema) if query.by or isinstance(query, Joint) else None
 
 
 def lay_out(query: Any, value: Any, labels: Sequence[Any] | None) -> Layout:

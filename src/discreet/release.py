@@ -10,11 +10,11 @@ from typing import Any
 from discreet import certificates
 from discreet.certificates import DEFAULT_LEVELS
 from discreet.events import Event
-from discreet.layout import labels_of, lay_out
+from discreet.layout import lay_out
 from discreet.ledger import Entry
 from discreet.ledger.statement import shorten
 from discreet.measures import Measure
-from discreet.queries import Answer, NoiseInterval, Prepared, Query
+from discreet.queries import Answer, Joint, NoiseInterval, Prepared, Query
 from discreet.schema import Schema
 from discreet.show import Shown, Table, draw_table
 from discreet.unit import Unit
@@ -256,7 +256,8 @@ class Plan(Shown):
     def from_prepared(cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema) -> Plan:
         """The plan of a query that is ready to be answered."""
         event, measure, note = prepared.event, prepared.measure, prepared.note
-        labels = labels_of(asked, schema)
+        # where noise decides the groups, as for keys, nobody knows them yet
+        labels = asked.labels(schema) if asked.by or isinstance(asked, Joint) else None
         return cls(asked, event, measure, stderr, prepared.expected_error, note, labels)
 
     def expected_error(self, rows: int) -> Any:
