@@ -9,11 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.queries import Gram, Joint, Moments, Quantile, Query
-from discreet.schema import Schema
+from discreet.queries import Gram, Joint, Moments, Quantile
 from discreet.show import decode_value, encode_value
 
-__all__ = ["Asked", "Layout", "labels_of", "lay_out", "name_keys"]
+__all__ = ["Asked", "Layout", "lay_out", "name_keys"]
 
 #: Columns of the numbers, which no grouping may be called.
 _TAKEN = ("value", "stderr", "lower", "upper", "quantity", "rank_lower", "rank_upper")
@@ -41,8 +40,12 @@ class Layout:
 
     def pick(self, value: Any) -> list[Any] | None:
         """The number of each row: its own, or one that groups share; None where there is none."""
+        if value is None:
+            return None
         if isinstance(value, int | float):
             return [value] * len(self.rows)
+        if isinstance(value, np.ndarray) and self.paths == tuple(np.ndindex(value.shape)):
+            return list(value.ravel().tolist())
         shared = np.ndim(value) if isinstance(value, np.ndarray) else 0
         for start in (None, -shared or None):  # ranks of quantiles are the same in all groups
             try:
@@ -98,11 +101,6 @@ def _field(value: Any, name: str) -> Any:
     if name not in fields:
         raise KeyError(name)
     return getattr(value, name)
-
-
-def labels_of(query: Query, schema: Schema) -> list[Any] | None:
-    """The groups of the answer to a query; None where it has none, or where noise decides them."""
-    return query.labels(schema) if query.by or isinstance(query, Joint) else None
 
 
 def lay_out(query: Any, value: Any, labels: Sequence[Any] | None) -> Layout:

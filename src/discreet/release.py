@@ -11,11 +11,11 @@ from discreet import certificates
 from discreet.certificates import DEFAULT_LEVELS
 from discreet.comparison import Comparison, compare_groups
 from discreet.events import Event
-from discreet.layout import labels_of, lay_out
+from discreet.layout import lay_out
 from discreet.ledger import NOT_DATA, Entry
 from discreet.ledger.statement import shorten
 from discreet.measures import Measure
-from discreet.queries import Answer, Interval, NoiseInterval, Prepared, Query, Sampling
+from discreet.queries import Answer, Interval, Joint, NoiseInterval, Prepared, Query, Sampling
 from discreet.schema import Schema
 from discreet.show import Shown, Table, draw_table
 from discreet.unit import Unit
@@ -134,9 +134,9 @@ class Release(Shown):
     def to_table(self, level: float = 0.95) -> Table:
         """The answer as a table: groups, value, standard error and noise interval."""
         layout, head = self._layout(), self._head()
-        columns: dict[str, Any] = dict(
-            zip(layout.columns, zip(*layout.rows, strict=True), strict=bool(layout.rows))
-        )
+        columns: dict[str, Any] = {
+            name: [row[at] for row in layout.rows] for at, name in enumerate(layout.columns)
+        }
         columns["value"] = layout.pick(self._numbers()) or []
         if (errors := layout.pick(self.stderr)) is not None:
             columns["stderr"] = errors
@@ -309,7 +309,8 @@ class Plan(Shown):
     def from_prepared(cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema) -> Plan:
         """The plan of a query that is ready to be answered."""
         event, measure, note = prepared.event, prepared.measure, prepared.note
-        labels = labels_of(asked, schema)
+        # where noise decides the groups, as for keys, nobody knows them yet
+        labels = asked.labels(schema) if asked.by or isinstance(asked, Joint) else None
         return cls(asked, event, measure, stderr, prepared.expected_error, note, labels)
 
     def expected_error(self, rows: int) -> Any:

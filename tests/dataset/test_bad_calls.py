@@ -297,7 +297,7 @@ CALLS: dict[str, tuple[Call, type[BaseException], str]] = {
             X, Y
         ),
         ColumnMismatch,
-        r"classes=\['no', 'yes'\] are text, but y holds numbers: declare the classes as they stand",
+        r"classes=\['no', 'yes'\] are text, but y holds numbers: declare the classes as they stand there",
     ),
     "numbers for classes of text": (
         lambda w: MaskedData(classes=[0, 1], bounds=(0, 1), ledger=w.ledger).fit(X, Y.astype(str)),

@@ -47,6 +47,32 @@ def test_a_null_does_not_decide_whether_a_type_fits(cells):
         model.fit(pl.DataFrame({"x": cells}), [0, 1])
 
 
+@pytest.mark.parametrize(
+    ("classes", "y", "words"),
+    [
+        ([0, 1], pl.Series(["no", "yes"] * 5), r"classes=\[0, 1\] are numbers, but y holds text"),
+        (
+            ["no", "yes"],
+            pl.Series([0, 1] * 5),
+            r"are text, but y holds numbers: declare the classes",
+        ),
+        (
+            ["no", "yes"],
+            np.array([0, 1] * 5),
+            r"are text, but y holds numbers: declare the classes",
+        ),
+    ],
+)
+def test_classes_of_another_type_are_told_as_such_before_a_charge(classes, y, words):
+    ledger = dp.Ledger(limit=dp.PureDP(1))
+    model = GaussianNB(bounds=(0, 1), classes=classes, ledger=ledger)
+    with pytest.raises(TypeError, match=words):
+        model.fit(np.ones((10, 1)), y)
+    with pytest.raises(TypeError, match=words.replace("y holds", "column 'y' holds")):
+        model.fit(pl.DataFrame({"x": [1.0] * 10, "y": y}), target="y")
+    assert len(ledger.entries()) == 1
+
+
 def test_masked_cells_are_null():
     masked = np.ma.masked_array(np.full((400, 1), 9.0), mask=True)
     y = np.repeat([0, 1], 200)

@@ -305,3 +305,18 @@ def test_categories_are_decoded() -> None:
     for pair in itertools.permutations(("u", "v")):
         turned = dp.Schema(a=dp.Categorical(*pair), b=dp.Real(0, 1), y=dp.Categorical(1, 0))
         assert private_score(model, public(table, turned), "accuracy", EXACT).value == 1
+
+
+def test_a_score_is_a_table_with_both_intervals():
+    x = np.linspace(0, 1, 200)
+    data = dp.PrivateDataset(
+        {"x": x, "y": (x > 0.5).astype(int)},
+        dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1)),
+        ledger=dp.Ledger(limit=dp.PureDP(9)),
+    )
+    model = GaussianNB(epsilon=1).fit(data, target="y")
+    score = private_score(model, data, "accuracy", dp.PureDP(1), target="y")
+    frame = score.to_frame(level=0.9)
+    assert frame["lower"].item() == score.noise_interval(0.9).lower
+    assert frame["wide_upper"].item() == score.interval(0.9).upper
+    assert "Score" in score._repr_html_()

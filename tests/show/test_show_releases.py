@@ -119,6 +119,19 @@ def test_every_number_of_a_table_stands_beside_its_name(releases):
     assert frame["age × cost"] == gram.value[1, 2]
 
 
+def test_an_answer_without_groups_is_an_empty_table_in_every_form():
+    schema = dp.Schema(town=dp.Text())
+    data = dp.PrivateDataset({"town": ["x"]}, schema, ledger=dp.Ledger(limit=dp.ApproxDP(9, 0.1)))
+    release = data.release(dp.KeyCounts("town", delta=1e-30), dp.PureDP(1))
+    assert release.labels == []
+    for backend in ("pandas", "polars", "pyarrow"):
+        assert len(release.to_frame(backend=backend)) == 0
+    assert release.to_csv() == "town,value,lower,upper\r\n"
+    assert dp.Release.from_json(release.to_json()).to_table() == release.to_table()
+    with pytest.raises(ValueError, match="nothing to draw"):
+        release.plot()
+
+
 def test_columns_that_are_called_like_the_numbers_keep_both():
     schema = dp.Schema(value=dp.Categorical("x", "y"), lower=dp.Integer(0, 2))
     data = dp.PrivateDataset(
@@ -211,6 +224,18 @@ def test_plans_are_labelled_short_and_come_back(name, data):
     assert back.to_table() == plan.to_table()
     with pytest.raises(ValueError, match=r"make\s+the plan anew"):
         back.expected_error(9)
+
+
+def test_the_errors_of_a_plan_are_drawn(data):
+    plan = data.plan(QUERIES["heat"], BUDGET, rows=300)
+    axes = plan.plot()
+    assert axes.images[0].get_array().ravel().tolist() == plan.stderr.tolist()
+    with pytest.raises(ValueError, match="public guess of"):
+        data.plan(QUERIES["heat"], BUDGET).plot()
+    ledger = dp.Ledger(limit=dp.ApproxDP(1, 1e-6), composition="renyi")
+    with pytest.raises(ValueError, match="print the statement"):
+        ledger.plot()
+    mpl.pyplot.close("all")
 
 
 def test_a_plan_of_many_numbers_says_which_are_which(data):
@@ -331,6 +356,18 @@ def test_the_certificate_of_a_fit_is_a_table_and_comes_back():
     assert facts["guarantee"].startswith("PureDP(epsilon=1) for:")
     assert privacy.entry.hash in facts["ledger entry"]
     assert "naive-bayes" in privacy._repr_html_()
+
+
+def test_the_plan_of_a_fit_is_short_and_a_table():
+    schema = dp.Schema({f"x{j}": dp.Real(0, 1) for j in range(50)})
+    schema = dp.Schema({**schema.base, "y": dp.Categorical(0, 1)})
+    plan = GaussianNB(epsilon=1, schema=schema).plan(rows=1000)
+    assert len(repr(plan).splitlines()) == 4 + len(plan.noise)
+    assert len(repr(plan)) < 800
+    frame = plan.to_frame()
+    assert len(frame) == sum(np.size(errors) for errors in plan.noise.values())
+    theta = frame[(frame.learned == "theta_") & (frame.place == "1, 7")].stderr.item()
+    assert theta == plan.noise["theta_"][1, 7]
 
 
 def test_rows_connections_and_ranges_are_not_pickled(data):

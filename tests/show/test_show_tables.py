@@ -57,6 +57,12 @@ def test_a_table_prints_aligned_with_caption_and_note():
     ]
 
 
+def test_a_note_of_several_lines_stays_so_and_other_text_makes_no_lines():
+    table = Table(["a"], [["x\ny"]], "cap\ntion", "one\n  two")
+    assert str(table).splitlines() == ["cap\\ntion", "  a", "  x\\ny", "  one", "  two"]
+    assert table.to_html().count("<p ") == 2
+
+
 def test_many_rows_are_cut_for_people_and_whole_for_machines():
     table = Table(["k"], [[k] for k in range(100)])
     assert str(table).splitlines()[-1] == "  ... and 60 more"

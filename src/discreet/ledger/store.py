@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from sqlalchemy import ClauseElement, Connection, Engine, QueuePool
 from sqlalchemy.exc import DBAPIError
@@ -44,6 +44,11 @@ class Store:
     `anchor` remembers the newest entry that this process saw, so that a ledger which was replaced
     or restored behind its back is noticed before the next charge.
     """
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a ledger's connection can't be pickled or copied: pickle the ledger, which opens its own."
+        )
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect

@@ -91,7 +91,7 @@ def _open_linear(
     else:
         table = _table_of_array(estimator, X, y, unit, target)
     source = _add_groups(table, groups, unit)
-    _check_classes(estimator, table)
+    _check_classes(estimator, table, y)
     ledger, own = estimator.ledger, False
     if not unit.is_public and ledger is None:
         estimator._check_own_ledger()
@@ -107,26 +107,27 @@ def _open_linear(
 _DOMAIN = ("bounds", "classes", "target_bounds", "categories")
 
 
-def _check_classes(estimator: PrivateEstimator, table: _Table) -> None:
+def _check_classes(estimator: PrivateEstimator, table: _Table, y: Any) -> None:
     """Raise if the classes that were declared can't match the target's type, which is public."""
     if not _get_parameter(estimator, "classes") or table.target is None:
         return
     column = table.schema[table.target]
-    name = _type_name(table, table.target)
-    if not isinstance(column, Categorical) or name is None:
+    kind_found = _target_kind(table, table.target, y)
+    if not isinstance(column, Categorical) or kind_found is None:
         return
     is_text = isinstance(column.values[0], str)
-    if is_text == (name == "text"):
+    if is_text == (kind_found == "text"):
         return
     shown = ", ".join(map(repr, column.values[:4])) + (", ..." if len(column.values) > 4 else "")
     kind, other = ("text", "numbers") if is_text else ("numbers", "text")
+    where = "y" if y is not None else f"column {table.target!r}"
     raise ColumnMismatch(
-        f"classes=[{shown}] are {kind}, but y holds {other}: declare the classes as they stand in y, such as "
-        f"classes={[0, 1] if is_text else ['no', 'yes']}, or change the type of y."
+        f"classes=[{shown}] are {kind}, but {where} holds {other}: declare the classes as they stand there, "
+        f"such as classes={[0, 1] if is_text else ['no', 'yes']}, or change the type of {where}."
     )
 
 
-def _type_name(table: _Table, target: str) -> str | None:
+def _target_kind(table: _Table, target: str, y: Any) -> str | None:
     """Whether the target holds text or numbers, by its type alone; None where the type doesn't say."""
     names = column_names(table.source)
     if names is None or target not in names or not hasattr(table.source, "__getitem__"):
@@ -135,7 +136,7 @@ def _type_name(table: _Table, target: str) -> str | None:
         column = table.source[target]
     except TypeError:  # a lazy frame
         return None
-    kind = kind_of(column)
+    kind = kind_of(column) if kind_of(y) is None else kind_of(y)
     if kind is None and isinstance(column, np.ndarray):
         kind = {"U": "text", "S": "text", "T": "text", "O": "object"}.get(
             column.dtype.kind, "number"

@@ -6,18 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+import numpy as np
+
 from discreet.events import Event
+from discreet.ledger.statement import shorten
 from discreet.measures import Measure
 from discreet.models.facts import Facts, Question
+from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = ["FitPlan"]
 
+#: How many questions of a plan are printed.
+MAX_ASKED, MAX_LENGTH = 4, 200
+
 
 @final
-@dataclass(frozen=True)
-class FitPlan:
+@dataclass(frozen=True, repr=False)
+class FitPlan(Shown):
     """What a fit will do, what it costs and how noisy it is; no row was read.
+
+    It prints short; `to_frame` and `to_csv` give the expected noise as a table.
 
     Attributes
     ----------
@@ -46,8 +55,8 @@ class FitPlan:
     log_scaled: tuple[str, ...] = field(init=False)
     noise: Mapping[str, Any]
     queries: tuple[Any, ...]
-    facts: Facts = field(repr=False)
-    recipe: Any = field(repr=False, compare=False)
+    facts: Facts
+    recipe: Any = field(compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", self.facts.unit)
@@ -60,3 +69,34 @@ class FitPlan:
         """Plan a single question, which is also the recipe unless another is given."""
         recipe = question if recipe is None else recipe
         return cls(question.event, question.measure, noise, (question.query,), facts, recipe)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The expected standard error of what is learned, by name and place."""
+        rows = [
+            (name, ", ".join(map(str, place)), float(error))
+            for name, errors in self.noise.items()
+            for place, error in np.ndenumerate(np.asarray(errors, np.float64))
+        ]
+        return Table(("learned", "place", "stderr"), rows, f"Plan of a fit  {self.measure!r}")
+
+    def __repr__(self) -> str:
+        asked = ", ".join(map(repr, self.queries[:MAX_ASKED]))
+        asked = asked if len(asked) <= MAX_LENGTH else f"{asked[: MAX_LENGTH - 3]}..."
+        more = len(self.queries) - MAX_ASKED
+        lines = [
+            f"Plan of a fit  {self.measure!r}",
+            f"  for     {self.unit}",
+            f"  event   {shorten(self.event)}",
+            *([f"  asks    {asked}{f' and {more} more' if more > 0 else ''}"] if asked else []),
+        ]
+        return "\n".join(
+            [*lines, *(f"  stderr  {name}: {_span(e)}" for name, e in self.noise.items())]
+        )
+
+
+def _span(errors: Any) -> str:
+    """A number, or from where to where many of them go."""
+    flat = np.ravel(np.asarray(errors, np.float64))
+    if len(set(flat.tolist())) == 1:
+        return f"{flat[0]:.6g}" + (f" for each of {flat.size} numbers" if flat.size > 1 else "")
+    return f"{flat.min():.6g} to {flat.max():.6g} ({flat.size} numbers)" if flat.size else "none"

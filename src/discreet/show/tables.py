@@ -150,7 +150,8 @@ class Table:
             lines.append(("  " + "  ".join(cells)).rstrip())
         if len(self.rows) > len(shown):
             lines.append(f"  ... and {len(self.rows) - len(shown)} more")
-        return "\n".join([*lines, *([f"  {visible(self.note)}"] if self.note else [])])
+        notes = [f"  {visible(line.strip())}" for line in self.note.split("\n") if line.strip()]
+        return "\n".join([*lines, *notes])
 
     __repr__ = __str__
 

@@ -22,6 +22,7 @@ __all__ = ["as_plain", "decode_value", "encode_value", "visible"]
 MAX_EXACT = 2**53
 #: Elements that an array in a file may have.
 MAX_ELEMENTS = 2**24
+_PLAIN = frozenset({type(None), bool, int, float, str})
 _KINDS = ("int64", "float64", "bool", "uint64", "int32", "float32")
 #: Letters and signs that count as printable and are drawn as nothing, so that they could push what
 #: follows to the next line of a screen.
@@ -30,6 +31,8 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 def as_plain(value: Any) -> Any:
     """A value of Python's own kinds for what may be numpy's; tuples and lists become text."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple | list):
@@ -98,8 +101,17 @@ def _encode_record(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 def _encode_array(value: np.ndarray[Any, Any]) -> dict[str, Any]:
     if value.dtype.name not in _KINDS:
         raise TypeError(f"an array of {value.dtype.name} can't be written as JSON.")
-    cells = [encode_value(cell) for cell in value.ravel().tolist()]
+    cells = value.ravel().tolist()
+    if not np.isfinite(value).all() or (
+        value.dtype.kind in "iu" and value.size and not _is_small(value)
+    ):
+        cells = [encode_value(cell) for cell in cells]
     return {"dtype": value.dtype.name, "shape": list(value.shape), "cells": cells}
+
+
+def _is_small(value: np.ndarray[Any, Any]) -> bool:
+    """Whether all integers of an array are kept by readers that know only doubles."""
+    return int(value.min()) >= -MAX_EXACT and int(value.max()) <= MAX_EXACT
 
 
 def decode_value(data: Any, records: Mapping[str, Callable[..., Any]] | None = None) -> Any:
@@ -149,5 +161,7 @@ def _decode_array(kind: str, shape: list[Any], cells: list[Any]) -> Any:
         raise ValueError("no array is written like this.")
     if len(cells) > MAX_ELEMENTS or math.prod(shape) != len(cells):
         raise ValueError("no array is written like this.")
-    flat = np.array([decode_value(cell) for cell in cells], dtype=kind)
+    if not set(map(type, cells)) <= {int, float, bool}:
+        cells = [decode_value(cell) for cell in cells]
+    flat = np.array(cells, dtype=kind)
     return flat.reshape(shape) if shape else flat.reshape(())[()]

@@ -28,6 +28,7 @@ from discreet.noise.generators import find_generators, renew
 from discreet.progress import hide_bars
 from discreet.queries import NoiseInterval, check_budget
 from discreet.schema import Schema
+from discreet.show import Shown, Table
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
 
@@ -197,7 +198,7 @@ def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Score:
+class Score(Shown):
     """A noised metric of a model.
 
     Attributes
@@ -236,6 +237,17 @@ class Score:
         most = math.inf if not self.metric.is_better_if_larger else 1.0
         low, high = max(0.0, self.value - far), min(most, self.value + far)
         return NoiseInterval(low, high, level, "value")
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The score as a table: for these rows (noise alone), and for rows of the same kind."""
+        here, elsewhere = self.noise_interval(level), self.interval(level)
+        columns = ("metric", "value", "stderr", "lower", "upper", "wide_lower", "wide_upper")
+        cells = (repr(self.metric), self.value, self.stderr, *here[:2], *elsewhere[:2])
+        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        note = (
+            f"lower, upper: noise alone; wide: noise and sampling, as if normal; level {level:g}."
+        )
+        return Table(columns, [cells], f"Score  {self.measure!r}{mark}", note)
 
     def __repr__(self) -> str:
         mark = "" if self.is_private else "  [NOT PRIVATE]"
