@@ -158,7 +158,9 @@ class PrivateDataset(Checkable):
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
             stderr = error(1 if guess is None else guess)
-        return Plan(asked, prepared.event, prepared.measure, stderr, error, prepared.note)
+        told = (prepared.note, asked.tell_limit(asked.narrow(self.unit)))
+        note = "; ".join(text for text in told if text)
+        return Plan(asked, prepared.event, prepared.measure, stderr, error, note)
 
     @former_keyword("how", "budget")
     def release(self, query: Query, budget: Budget, *, check: bool | float = False) -> Release:
@@ -195,6 +197,7 @@ class PrivateDataset(Checkable):
             entry,
             self.is_private,
             answer.interval,
+            query.tell_limit(query.narrow(self.unit)),
         )
 
     def run(self, step: Step, measure: Measure | None = None) -> Any:
@@ -370,7 +373,7 @@ class PrivateDataset(Checkable):
             raise TypeError(
                 f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(query).__name__}."
             )
-        return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
+        return query.prepare(check_budget(budget), self.schema, query.narrow(self.unit), self.rows)
 
     def __repr__(self) -> str:
         return f"PrivateDataset({self.schema!r},\n  unit: {self.unit})"

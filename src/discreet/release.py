@@ -28,6 +28,8 @@ class Release:
     entry : the ledger's entry; None on public data
     is_private : bool
         False on data declared public, and when noise was drawn from a fixed seed.
+    note : str
+        What a limit of rows per person means for the answer; empty without one.
     checked : CheckReport or None
         What a check of the columns found that was paid along with the answer (``check=True``).
     """
@@ -41,6 +43,7 @@ class Release:
     entry: Any
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
+    note: str = ""
     checked: Any = None
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
@@ -59,8 +62,9 @@ class Release:
         return dict(zip(self.labels, self.value.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        warnings = () if self.checked is None else self.checked.warnings
-        return "\n".join([self._show_answer(), *(f"  check: {text}" for text in warnings)])
+        told = [f"  ({self.note})"] if self.note else []
+        told += [] if self.checked is None else [f"  check: {w}" for w in self.checked.warnings]
+        return "\n".join([self._show_answer(), *told])
 
     def _show_answer(self) -> str:
         mark = "" if self.is_private else "  [NOT PRIVATE]"

@@ -15,6 +15,7 @@ from discreet.queries.far_marginals import FarMarginals
 from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.normal_equations import NormalEquations
+from discreet.queries.people import CountPeople, RowsPerPerson
 from discreet.queries.quantile import Median, Quantile
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
 from discreet.queries.several import Joint, Several
@@ -38,6 +39,7 @@ __all__ = [
     "ClassResiduals",
     "CodedQuery",
     "Count",
+    "CountPeople",
     "FarMarginals",
     "Gram",
     "Histogram",
@@ -58,6 +60,7 @@ __all__ = [
     "Quantile",
     "Query",
     "Residuals",
+    "RowsPerPerson",
     "Sensitivity",
     "Several",
     "Sum",
