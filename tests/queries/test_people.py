@@ -82,6 +82,17 @@ def test_rows_per_person_are_counted_before_any_is_left_out():
     assert found.labels == [1, 2, 3, 4, 5, "6 or more"]
 
 
+def test_without_ids_rows_are_persons():
+    alone = dp.Unit(dp.ADD_REMOVE)
+    for by in (None, "ward"):
+        found = dp.CountPeople(by=by).sensitivity(SCHEMA, alone)
+        assert (found.l1, found.l2_squared) == (1, 1)
+        assert found == dp.Count(by=by).sensitivity(SCHEMA, alone)
+    data = dp.PrivateDataset(visits(), SCHEMA, unit=dp.PUBLIC)
+    assert data.release(dp.CountPeople(), INFINITE).value == 600
+    assert data.release(dp.RowsPerPerson(3), INFINITE).value.tolist() == [600, 0, 0]
+
+
 def test_noise_is_that_of_one_bin_per_person():
     data = open_data(visits(), most=50)
     assert data.plan(dp.RowsPerPerson(8), dp.PureDP("1/2")).event == events.DiscreteLaplace(2, 1)
@@ -113,6 +124,8 @@ def test_a_question_may_take_fewer_rows_of_each_person_than_the_unit():
     full = data.plan(dp.Sum("age"), dp.PureDP(1)).event
     less = data.plan(dp.Sum("age").per_person(1), dp.PureDP(1)).event
     assert (full.sensitivity, less.sensitivity) == (5 * 99, 99)
+    two = data.plan(dp.Sum("age").per_person(2), dp.PureDP(1)).event
+    assert two.sensitivity == 2 * 99
     assert data.release(dp.Sum("age").per_person(1), dp.PureDP(1)).event == less
 
 

@@ -53,7 +53,7 @@ class Query(ABC):
     by: tuple[str, ...]
     where: Expression | None
     #: At most this many rows of one person count; None for as many as the unit allows.
-    max_rows: int | None = None
+    person_rows: int | None = None
 
     def __init__(self, by: str | Sequence[str] | None, where: Expression | str | None) -> None:
         names = () if by is None else (by,) if isinstance(by, str) else tuple(_list_names(by))
@@ -82,24 +82,24 @@ class Query(ABC):
         not exceed the unit's. Proof page: ``docs/proofs/people.md``.
         """
         found = copy(self)
-        found.max_rows = as_integer(max_rows, "max_rows", minimum=1)
+        found.person_rows = as_integer(max_rows, "max_rows", minimum=1)
         return found
 
     def narrow(self, unit: Unit) -> Unit:
         """The unit with the query's own limit of rows per person, which must not be larger."""
-        if self.max_rows is None:
+        if self.person_rows is None:
             return unit
         if unit.id_column is None:
             raise ValueError(
                 "per_person needs a unit with an id column: without one every row is a person, and one row "
                 "of each counts anyway."
             )
-        if self.max_rows > unit.rows_per_person:
+        if self.person_rows > unit.rows_per_person:
             raise ValueError(
-                f"per_person({self.max_rows}): the unit allows at most {unit.rows_per_person} rows per "
+                f"per_person({self.person_rows}): the unit allows at most {unit.rows_per_person} rows per "
                 "person; a question may take fewer, not more."
             )
-        return replace(unit, max_rows=self.max_rows)
+        return replace(unit, max_rows=self.person_rows)
 
     def tell_limit(self, unit: Unit) -> str:
         """What the unit's limit of rows per person means for the answer; empty where there is none."""
@@ -184,8 +184,8 @@ class Query(ABC):
             shown.append(f"by={self.by[0]!r}" if len(self.by) == 1 else f"by={list(self.by)}")
         if self.where is not None:
             shown.append(f"where={str(self.where)!r}")
-        if self.max_rows is not None:
-            shown.append(f"max_rows={self.max_rows}")
+        if self.person_rows is not None:
+            shown.append(f"max_rows={self.person_rows}")
         return shown
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class Query(ABC):
 
 def refuse_own_limits(queries: Iterable[Query], kind: str) -> None:
     """Refuse parts of a question with limits of their own: the whole has one."""
-    if any(query.max_rows is not None for query in queries):
+    if any(query.person_rows is not None for query in queries):
         raise ValueError(
             f"{kind}: its parts have no per_person of their own; write {kind}(...).per_person(...)."
         )
