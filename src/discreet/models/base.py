@@ -68,7 +68,7 @@ class PrivateEstimator(BaseEstimator, ABC):
     #: Names of the claims that the guarantee rests on.
     _claims: ClassVar[tuple[str, ...]] = ()
     #: The public bounds of the features where no parameter gives them: those of a pipeline's last step.
-    _box: Any = None
+    _box: ClassVar[Any] = None
 
     @abstractmethod
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
@@ -240,7 +240,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         names = tuple(self.columns_)
         given = column_names(X)
         fitted = set(getattr(self, "feature_names_in_", ()))
-        if given is not None and fitted < set(given):
+        if given is not None and fitted and fitted < set(given):
             # surplus columns are left out by name, as in `fit`
             cells = tuple(column_array(X, name) for name in names)
         elif isinstance(X, Mapping) and given is not None:

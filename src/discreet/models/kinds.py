@@ -44,6 +44,6 @@ def check_target(estimator: Any, name: str | None, y: Any) -> None:
     if kind in (("number", "boolean") if text else ("text",)):
         declared, found = ("text", "numbers") if text else ("numbers", "text")
         raise ColumnMismatch(
-            f"classes: they are declared as {declared}, but y holds {found}: declare the classes as they stand "
-            "in y."
+            f"classes: they are declared as {declared}, but y holds {found}: declare the classes as they "
+            "stand in y."
         )
