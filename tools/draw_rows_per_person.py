@@ -47,7 +47,8 @@ def main() -> None:
     print(f"mean of all visits {truth:.1f}")
     for most, (mean, error) in zip(LIMITS, found, strict=True):
         print(
-            f"max_rows={most:2}  mean of what counts {mean:6.1f}  bias {mean - truth:+6.1f}  noise ± {error:.2f}"
+            f"max_rows={most:2}  mean of what counts {mean:6.1f}  bias {mean - truth:+6.1f}"
+            f"  noise ± {error:.2f}"
         )
     figure, axes = pyplot.subplots(figsize=(6, 3.2))
     axes.plot(LIMITS, [abs(mean - truth) for mean, _ in found], "o-", label="bias: rows left out")
