@@ -28,6 +28,7 @@ from discreet.measures import convert as convert
 from discreet.publish.privelet import Ranges as Ranges
 from discreet.queries import Bounds as Bounds
 from discreet.queries import Count as Count
+from discreet.queries import CountPeople as CountPeople
 from discreet.queries import Estimate as Estimate
 from discreet.queries import Gram as Gram
 from discreet.queries import Histogram as Histogram
@@ -39,6 +40,7 @@ from discreet.queries import Median as Median
 from discreet.queries import Moments as Moments
 from discreet.queries import NoiseInterval as NoiseInterval
 from discreet.queries import Quantile as Quantile
+from discreet.queries import RowsPerPerson as RowsPerPerson
 from discreet.queries import Sum as Sum
 from discreet.queries import Variance as Variance
 from discreet.release import Plan as Plan

@@ -82,6 +82,7 @@ def write_release(release: Any, levels: Sequence[float]) -> str:
         "stderr": encode_value(release.stderr),
         "labels": encode_value(release.labels),
         "intervals": _write_intervals(release, levels),
+        "note": release.note,
         "certificate": _certify(release),
     }
     return write_document("release", VERSION, body)
@@ -116,6 +117,7 @@ def read_release(text: object) -> dict[str, Any]:
             "is_made_up": certificate["is_made_up"],
             "_interval": StoredIntervals(tuple(intervals)),
             "unit": None if unit is None else Unit.from_dict(unit),
+            "note": str(body["note"]),
         }
 
 

@@ -35,7 +35,7 @@ MAX_SHARE = 0.05
 #: All counts of a check are within the stated distance with this probability.
 LEVEL = 0.99
 #: From this share on it is the rule, not an exception: the declaration itself must be wrong.
-MOST = 0.5
+RULE_SHARE = 0.5
 
 
 @final
@@ -240,7 +240,7 @@ def _tell_category(column: object, share: float) -> str:
         if column.unknown is None
         else f"Such cells count as {column.unknown!r}."
     )
-    if share < MOST:
+    if share < RULE_SHARE:
         return f"spelt otherwise, or missing? {done} Declare the others, or unknown=."
     text = isinstance(column.values[0], str)
     code = text and not all(value.isascii() for value in column.values)
@@ -253,7 +253,7 @@ def _tell_number(column: object, share: float) -> str:
     if not isinstance(column, Real | Integer):
         return "such rows are left out of bounds that are bought."
     done = f"such cells count as {column.filling:g}, the fill."
-    if share < MOST:
+    if share < RULE_SHARE:
         return f"{done} Declare another fill=, if that is not what you mean."
     return f"decimal commas, units, or another separator? {done.capitalize()} Write numbers as in 1234.5."
 

@@ -167,7 +167,8 @@ class PrivateDataset(Asking, Checkable):
         stderr = None
         if guess is not None or not prepared.error_needs_rows:
             stderr = prepared.expected_error(1 if guess is None else guess)
-        return Plan.from_prepared(asked, prepared, stderr, self.schema)
+        limit = asked.tell_limit(asked.narrow(self.unit))
+        return Plan.from_prepared(asked, prepared, stderr, self.schema, limit)
 
     @expect_budget
     @former_keyword("how", "budget")
@@ -382,7 +383,7 @@ class PrivateDataset(Asking, Checkable):
     def _prepare(self, query: Query, budget: Budget | None) -> Prepared:
         if not isinstance(query, Query):
             raise not_a_query(query)
-        return query.prepare(check_budget(budget), self.schema, self.unit, self.rows)
+        return query.prepare(check_budget(budget), self.schema, query.narrow(self.unit), self.rows)
 
     def __repr__(self) -> str:
         return f"PrivateDataset({self.schema!r},\n  unit: {self.unit}{self.is_made_up * f', {NOT_DATA}'})"

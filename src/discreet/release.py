@@ -46,6 +46,8 @@ class Release(Shown):
         False on data declared public, and when noise was drawn from a fixed seed.
     unit : Unit or None
         Who is protected.
+    note : str
+        What a limit of rows per person means for the answer; empty without one.
     checked : CheckReport or None
         What a check of the columns found that was paid along with the answer (``check=True``).
     is_made_up : bool
@@ -62,6 +64,7 @@ class Release(Shown):
     is_private: bool
     _interval: Callable[[float], NoiseInterval] = field(repr=False)
     unit: Unit | None = None
+    note: str = ""
     checked: Any = None
     _sampling: Sampling | None = field(default=None, repr=False)
     is_made_up: bool = False
@@ -80,7 +83,8 @@ class Release(Shown):
         """The release of an answer that was paid for."""
         told = (answer.value, answer.stderr, answer.labels)
         paid = (prepared.event, prepared.measure, entry)
-        said = (is_private, answer.interval, unit, None, answer.sampling, is_made_up)
+        limit = query.tell_limit(query.narrow(unit))
+        said = (is_private, answer.interval, unit, limit, None, answer.sampling, is_made_up)
         return cls(query, *told, *paid, *said)
 
     @property
@@ -140,7 +144,7 @@ class Release(Shown):
         columns["value"] = layout.pick(self._numbers()) or []
         if (errors := layout.pick(self.stderr)) is not None:
             columns["stderr"] = errors
-        note = ""
+        notes = [self.note]
         try:
             interval = self.noise_interval(level)
         except ValueError:
@@ -151,9 +155,9 @@ class Release(Shown):
             for name, end in (("lower", interval.lower), ("upper", interval.upper)):
                 if (ends := layout.pick(end)) is not None:
                     columns[prefix + name] = ends
-            note = certificates.describe_interval(interval)
+            notes.append(certificates.describe_interval(interval))
         rows = list(zip(*columns.values(), strict=True))
-        return Table(list(columns), rows, head, note)
+        return Table(list(columns), rows, head, "; ".join(filter(None, notes)))
 
     def _layout(self) -> Any:
         if hasattr(self.value, "to_layout"):
@@ -227,8 +231,9 @@ class Release(Shown):
         return f"{self.query!r}  {self.measure!r}{mark}"
 
     def __repr__(self) -> str:
-        warnings = () if self.checked is None else self.checked.warnings
-        return "\n".join([self._show_answer(), *(f"  check: {text}" for text in warnings)])
+        told = [f"  ({self.note})"] if self.note else []
+        told += [] if self.checked is None else [f"  check: {w}" for w in self.checked.warnings]
+        return "\n".join([self._show_answer(), *told])
 
     def _show_answer(self) -> str:
         head = self._head()
@@ -306,9 +311,12 @@ class Plan(Shown):
     labels: list[Any] | None = None
 
     @classmethod
-    def from_prepared(cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema) -> Plan:
-        """The plan of a query that is ready to be answered."""
-        event, measure, note = prepared.event, prepared.measure, prepared.note
+    def from_prepared(
+        cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema, limit: str
+    ) -> Plan:
+        """The plan of a query that is ready to be answered; `limit` tells of rows that don't count."""
+        event, measure = prepared.event, prepared.measure
+        note = "; ".join(filter(None, (prepared.note, limit)))
         # where noise decides the groups, as for keys, nobody knows them yet
         labels = asked.labels(schema) if asked.by or isinstance(asked, Joint) else None
         return cls(asked, event, measure, stderr, prepared.expected_error, note, labels)

@@ -1,4 +1,4 @@
-"""The guide to checks runs as it stands, and finds the three mistakes of its file."""
+"""The guides to checks, persons and pipelines run as they stand."""
 
 from __future__ import annotations
 
@@ -32,3 +32,25 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 def test_links_lead_somewhere() -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text("utf-8")):
         assert (PAGE.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("name", ["persons", "scikit_learn"])
+def test_guides_on_persons_and_pipelines_run(name: str, capsys: Any) -> None:
+    page = PAGE.with_name(f"{name}.md")
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    with testing.fixed_noise(6):
+        for block in blocks:
+            exec(compile(block, page.name, "exec"), names)
+    printed = capsys.readouterr().out
+    if name == "persons":
+        assert "counts at most 8 rows of each person" in printed
+        assert "counts at most 1 row of each person" in printed
+        assert "counts each person in at most 8 groups" in printed
+    else:
+        assert "True" in printed
+        assert "False" not in printed
+        assert "step 'scale': StandardScaler would learn from the rows" in printed
+        assert "refused: BudgetExceeded" in printed
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+        assert (page.parent / link).exists(), link

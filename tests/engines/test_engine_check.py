@@ -140,3 +140,45 @@ def test_a_file_is_counted_like_its_rows(tmp_path):
     table["who"] = [who or None for who in table["who"]]
     for unit in (dp.Unit(dp.PUBLIC), dp.Unit(dp.PUBLIC, "who", 2)):
         assert integers(path, unit) == integers(tables.arrays(table, KINDS), unit)
+
+
+@pytest.mark.parametrize("build", ENGINES, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("most", [1, 2])
+def test_every_engine_counts_the_same_persons_in_the_same_groups(build, most):
+    table = sample(6, 90)
+    unit = dp.Unit(dp.PUBLIC, id_column="who", max_rows=most)
+    reference = open_engine(tables.arrays(table, KINDS), SCHEMA, unit)
+    engine = open_engine(build(table, KINDS), SCHEMA, unit)
+    for query in (
+        dp.CountPeople(),
+        dp.CountPeople(by="c"),
+        dp.CountPeople(by=["c", "f"], where="x >= 0"),
+    ):
+        coded = query.coded(SCHEMA, unit)
+        found = engine.totals(coded).tolist()
+        assert found == reference.totals(coded).tolist()
+    rows = zip(*(table[name] for name in ("who", "c", "f", "x")), strict=True)
+    kept = [
+        (who, c, f)
+        for who, c, f, x in rows
+        if who and c in ("a", "é") and f is not None and not (x is not None and x < 0)
+    ]
+    groups = {}
+    for who, c, f in kept:
+        groups.setdefault(who, set()).add((c, f))
+    assert sum(map(sum, found)) == sum(min(most, len(held)) for held in groups.values())
+
+
+def test_a_file_that_is_read_in_parts_counts_the_same_persons(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.engines.delimited.CHUNK", 7)
+    monkeypatch.setattr("discreet.engines.person_rows.CHUNK", 7)
+    table = sample(9, 120)
+    path = tmp_path / "rows.csv"
+    lines = [",".join(table)]
+    for cells in zip(*table.values(), strict=True):
+        lines.append(",".join("" if cell is None else str(cell) for cell in cells))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    unit = dp.Unit(dp.PUBLIC, "who", 2)
+    coded = dp.CountPeople(by=["c", "n"]).coded(SCHEMA, unit)
+    whole = open_engine(tables.arrays(table, KINDS), SCHEMA, unit)
+    assert open_engine(path, SCHEMA, unit).totals(coded).tolist() == whole.totals(coded).tolist()

@@ -30,6 +30,7 @@ NEAR = {
     "discovered-keys": 0.95,
     "private-bounds": 0.8,
     "checked-table": 0.8,
+    "counted-people": 0.8,
     "bernstein": 0.7,
     "ledger-filter": 0.99,
     "randomised-response": 0.99,

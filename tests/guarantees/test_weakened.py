@@ -52,7 +52,12 @@ from weakened import (
     scores_with_half_the_noise,
     scores_without_noise,
 )
-from weakened_check import checks_of_one_side, checks_without_persons
+from weakened_check import (
+    checks_of_one_side,
+    checks_without_persons,
+    people_in_one_group,
+    people_of_one_side,
+)
 from weakened_pate import (
     a_check_without_noise,
     costs_in_one_direction,
@@ -92,6 +97,9 @@ WEAKENED = [
     ("checked-table", half_the_laplace_noise),
     ("checked-table", checks_of_one_side),
     ("checked-table", checks_without_persons),
+    ("counted-people", half_the_laplace_noise),
+    ("counted-people", people_of_one_side),
+    ("counted-people", people_in_one_group),
     ("private-bounds", half_the_sensitivity),
     ("private-bounds", half_the_laplace_noise),
     ("exponential-quantile", half_the_rank_sensitivity),

@@ -67,6 +67,7 @@ CHECKS = (
 #: Modules that are gates: every refusal there keeps something out.
 GATES = (
     "discreet.dataset",
+    "discreet.ledger.units",
     "discreet.ledger.filters",
     "discreet.ledger.payers",
     "discreet.ledger.plans",

@@ -12,9 +12,22 @@ from discreet.coding.questions import ORDER_PRIME, PersonLimit
 def keep_rows(rows: Chunk, keep: PersonLimit, counted: Mask) -> Mask:
     """Of each person's rows that count, the first `most` in the public order; none without id."""
     order, persons = person_order(rows, keep, counted)
+    if keep.once:
+        first = ~_equals_last(rows, keep, order, persons)
+        order, persons = order[first], persons[first]
     mask = np.zeros(len(counted), np.bool_)
     mask[order[ranks_within(persons) < keep.max_rows]] = True
     return mask
+
+
+def _equals_last(rows: Chunk, keep: PersonLimit, order: Integers, persons: Integers) -> Mask:
+    """Whether a row equals the one before it in person and in all codes of the order."""
+    same = np.zeros(len(order), np.bool_)
+    same[1:] = persons[1:] == persons[:-1]
+    for code in keep.order:
+        values = rows.code(code)[order]
+        same[1:] &= values[1:] == values[:-1]
+    return same
 
 
 def person_order(

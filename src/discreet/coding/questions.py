@@ -45,13 +45,14 @@ class PersonLimit:
     """Which rows of one person count: the first `max_rows` in a public order over all columns.
 
     `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
-    are equal in both contribute the same.
+    are equal in both contribute the same. With `once`, rows that are equal in `order` count as one.
     """
 
     id_column: str
     max_rows: int
     order: tuple[Code, ...]
     ties: tuple[Code, ...] = ()
+    once: bool = False
 
     @property
     def mixers(self) -> tuple[int, ...]:

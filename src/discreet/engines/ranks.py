@@ -36,6 +36,8 @@ def keep_ranked(columns: Columns, keep: PersonLimit, last: list[str]) -> None:
         mix = mix + _remainder((nw.col(name) + 1) * mixer)
     ties = [columns.names[code] for code in keep.ties]
     frame = columns.frame.filter(~nw.col("id").is_null())
+    if keep.once:
+        frame = frame.group_by("id", *dict.fromkeys(order)).agg(nw.len().alias("alike"))
     frame = frame.with_columns(_remainder(mix).alias("mix"), nw.lit(1).alias("one"))
     rank = (
         nw.col("one").cum_sum().over("id", order_by=["mix", *dict.fromkeys([*order, *ties, *last])])

@@ -16,7 +16,7 @@ __all__ = ["Facts", "FitPlan", "FitPrivacy", "PrivateEstimator"]
 
 _PACKAGES = (
     "boosting", "cluster", "decomposition", "linear_model", "m_estimation", "metrics", "model_selection",
-    "naive_bayes", "preprocessing", "svm", "tree",
+    "naive_bayes", "pipeline", "preprocessing", "svm", "tree",
 )  # fmt: skip
 
 

@@ -69,6 +69,8 @@ class PrivateEstimator(BaseEstimator, ABC):
     _log_scaling: ClassVar[bool] = False
     #: Names of the claims that the guarantee rests on.
     _claims: ClassVar[tuple[str, ...]] = ()
+    #: The public bounds of the features where no parameter gives them: those of a pipeline's last step.
+    _box: ClassVar[Any] = None
 
     @abstractmethod
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
@@ -183,6 +185,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         """The feature columns as parameters declare them; None if they don't."""
         bounds = getattr(self, "bounds", None)
         if bounds is None:
+            bounds = self._box
+        if bounds is None:
             return None
         lower, upper = (
             np.broadcast_to(_numbers(half, "bounds"), len(names))
@@ -237,7 +241,11 @@ class PrivateEstimator(BaseEstimator, ABC):
         check_is_fitted(self, "privacy_")
         names = tuple(self.columns_)
         given = column_names(X)
-        if isinstance(X, Mapping) and given is not None:
+        fitted = set(getattr(self, "feature_names_in_", ()))
+        if given is not None and fitted and fitted < set(given):
+            # surplus columns are left out by name, as in `fit`
+            cells = tuple(column_array(X, name) for name in names)
+        elif isinstance(X, Mapping) and given is not None:
             self._check_names(given)
             cells = tuple(column_array(X, name) for name in names)
         elif given is not None:

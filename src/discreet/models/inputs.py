@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding.plain import type_of
+from discreet.coding.plain import package_of
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
 from discreet.ledger import Ledger
-from discreet.matching import ColumnMismatch, check_kind
+from discreet.matching import ColumnMismatch
 from discreet.models.facts import Facts
+from discreet.models.kinds import refuse_text
 from discreet.models.reading import (
     choose_unit,
     column_array,
@@ -205,10 +206,9 @@ def _table_of_frame(
                 n: np.asarray(source[n] if source is not X else column_array(X, n)) for n in used
             }
         schema = _build_schema(estimator, features, name, unit, cells)
+    if source is not X or package_of(X) in ("pandas", "polars", "pyarrow"):
+        refuse_text(X, features, schema)
     if source is not X:
-        for n in features:
-            if (kind := kind_of(X[n])) is not None:
-                check_kind(n, kind, type_of(X[n]), schema)
     return _Table(source, schema, features, name, True)
 
 
@@ -240,6 +240,10 @@ def _table_of_array(
         _check_lengths(columns, "X and y")
     if schema is None:
         schema = _build_schema(estimator, features, name, unit, columns if unit.is_public else {})
+    if package_of(X) == "pandas":  # whose columns are numbered, not named
+        refuse_text(
+            dict(zip(features, (X.iloc[:, j] for j in range(width)), strict=True)), features, schema
+        )
     return _Table(columns, schema, features, name, False)
 
 

@@ -95,6 +95,15 @@ class StandardScaler(Rescaler):
         centred = x - self.mean_ if self.with_mean else x
         return np.asarray(centred / self.scale_ if self.with_std else centred)
 
+    def output_box(self) -> tuple[Floats, Floats]:
+        """Where transformed rows lie, from the declared bounds and what was released."""
+        ends: list[Floats] = []
+        for half in ("lower", "upper"):
+            x = np.array([float(getattr(column, half)) for column in self.columns_.values()])
+            x = x - self.mean_ if self.with_mean else x
+            ends.append(x / self.scale_ if self.with_std else x)
+        return ends[0], ends[1]
+
     def inverse_transform(self, X: Any) -> Floats:
         """Bring rows back to the units of the columns."""
         x = self._columns_in(X)
@@ -175,6 +184,10 @@ class QuantileBinner(Rescaler):
             for j, edges in enumerate(self.bin_edges_)
         ]
         return np.stack(binned, axis=1).astype(np.float64)
+
+    def output_box(self) -> tuple[Floats, Floats]:
+        """Where transformed rows lie: between the first and the last bin."""
+        return np.zeros(len(self.n_bins_)), np.maximum(self.n_bins_ - 1.0, 1.0)
 
     def inverse_transform(self, X: Any) -> Floats:
         """The middle of each bin."""

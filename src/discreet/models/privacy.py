@@ -16,6 +16,11 @@ ALONE = (
     "the ledger was opened by this fit alone: nothing adds up across such fits. Give ledger=dp.Ledger(...) "
     "to keep one budget for all that is asked of these people"
 )
+#: What a certificate is about.
+COVERED = (
+    "covers: this fit, and not what was learned from the same rows before it, such as by a scaler, a "
+    "selection of columns or an encoding that was not charged."
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class FitPrivacy(Shown):
             f"{self.measure!r} for: {self.unit}." if self.is_private else "NOT PRIVATE.",
             f"event: {describe(self.event)}",
             f"claims: {', '.join(self.claims) or 'none'}",
+            COVERED,
         ]
         told = dict.fromkeys(part.why for part in walk(self.event) if isinstance(part, Assumed))
         lines += [f"assumed, not proved: {why}" for why in told]

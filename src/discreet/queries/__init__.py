@@ -28,6 +28,7 @@ from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.means import Mean
 from discreet.queries.moments import Moments, MomentsValue, Variance
 from discreet.queries.normal_equations import NormalEquations
+from discreet.queries.people import CountPeople, RowsPerPerson
 from discreet.queries.quantile import Median, Quantile
 from discreet.queries.quantile_estimate import QuantileEstimate
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
@@ -52,6 +53,7 @@ __all__ = [
     "ClassResiduals",
     "CodedQuery",
     "Count",
+    "CountPeople",
     "Estimate",
     "FarMarginals",
     "Gram",
@@ -76,6 +78,7 @@ __all__ = [
     "QuantileEstimate",
     "Query",
     "Residuals",
+    "RowsPerPerson",
     "Sampling",
     "Sensitivity",
     "Several",

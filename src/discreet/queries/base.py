@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ from discreet.coding import (
 from discreet.columns import MAX_CELLS
 from discreet.expressions import Expression, parse
 from discreet.queries.answer import Budget, Prepared
+from discreet.rational import as_integer
 from discreet.schema import Schema, order_codes
 from discreet.unit import REPLACE_ONE, Unit
 
@@ -49,6 +52,8 @@ class Query(ABC):
 
     by: tuple[str, ...]
     where: Expression | None
+    #: At most this many rows of one person count; None for as many as the unit allows.
+    person_rows: int | None = None
 
     def __init__(self, by: str | Sequence[str] | None, where: Expression | str | None) -> None:
         names = () if by is None else (by,) if isinstance(by, str) else tuple(_list_names(by))
@@ -61,6 +66,50 @@ class Query(ABC):
                 f"not {type(where).__name__}."
             )
         self.where = parse(where) if isinstance(where, str) else where
+
+    def per_person(self: Self, max_rows: int = 1) -> Self:
+        """The same question with at most this many rows of each person, fewer than the unit allows.
+
+        Examples
+        --------
+        >>> import discreet as dp
+        >>> dp.Mean("age").per_person(1)  # of patients, where a row is a visit
+        Mean('age', max_rows=1)
+
+        Privacy
+        -------
+        Sensitivity and noise are those of the smaller number: a unit with fewer rows per person. It must
+        not exceed the unit's. Proof page: ``docs/proofs/people.md``.
+        """
+        found = copy(self)
+        found.person_rows = as_integer(max_rows, "max_rows", minimum=1)
+        return found
+
+    def narrow(self, unit: Unit) -> Unit:
+        """The unit with the query's own limit of rows per person, which must not be larger."""
+        if self.person_rows is None:
+            return unit
+        if unit.id_column is None:
+            raise ValueError(
+                "per_person needs a unit with an id column: without one every row is a person, and one row "
+                "of each counts anyway."
+            )
+        if self.person_rows > unit.rows_per_person:
+            raise ValueError(
+                f"per_person({self.person_rows}): the unit allows at most {unit.rows_per_person} rows per "
+                "person; a question may take fewer, not more."
+            )
+        return replace(unit, max_rows=self.person_rows)
+
+    def tell_limit(self, unit: Unit) -> str:
+        """What the unit's limit of rows per person means for the answer; empty where there is none."""
+        if unit.id_column is None:
+            return ""
+        rows = "1 row" if unit.rows_per_person == 1 else f"{unit.rows_per_person} rows"
+        return (
+            f"counts at most {rows} of each person; intervals cover the noise around that, not what was "
+            "left out"
+        )
 
     @property
     @abstractmethod
@@ -135,6 +184,8 @@ class Query(ABC):
             shown.append(f"by={self.by[0]!r}" if len(self.by) == 1 else f"by={list(self.by)}")
         if self.where is not None:
             shown.append(f"where={str(self.where)!r}")
+        if self.person_rows is not None:
+            shown.append(f"max_rows={self.person_rows}")
         return shown
 
     def __repr__(self) -> str:
@@ -149,3 +200,11 @@ def not_a_query(given: object) -> TypeError:
     return TypeError(
         f"query must be a query such as dp.Count() or dp.Mean('age'), not {type(given).__name__}."
     )
+
+
+def refuse_own_limits(queries: Iterable[Query], kind: str) -> None:
+    """Refuse parts of a question with limits of their own: the whole has one."""
+    if any(query.person_rows is not None for query in queries):
+        raise ValueError(
+            f"{kind}: its parts have no per_person of their own; write {kind}(...).per_person(...)."
+        )

@@ -7,15 +7,12 @@ from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet import events
 from discreet.coding import (
     Category,
     Code,
     CodedQuery,
     Cuts,
-    Engine,
     Integers,
     Ladder,
     PersonLimit,
@@ -24,10 +21,9 @@ from discreet.coding import (
     leaves,
 )
 from discreet.columns import Categorical, Integer, Real, Unbounded, column_name
-from discreet.mechanisms import Mechanism, NoNoise, mechanism_for
-from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
-from discreet.queries.several import Several
-from discreet.queries.sizes import MAX_ROWS, check_totals
+from discreet.queries.answer import Budget, Prepared
+from discreet.queries.count_vector import CountVector, PreparedCounts
+from discreet.queries.sizes import MAX_ROWS
 from discreet.schema import Schema, order_codes
 from discreet.unit import REPLACE_ONE, Unit
 
@@ -46,7 +42,7 @@ PERSON_LABELS = (
 
 
 @final
-class Check(Several):
+class Check(CountVector):
     """How many cells are missing, no number, outside their bounds or of no declared category.
 
     Every cell of a column is in exactly one state, so the counts of a column add up to the rows that count.
@@ -137,52 +133,15 @@ class Check(Several):
         return np.array(counts, np.int64)
 
     def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
-        return PreparedCheck(self, budget, schema, unit, rows)
-
-    def __repr__(self) -> str:
-        return f"Check({', '.join(map(repr, self.names))})"
-
-
-class PreparedCheck(Prepared):
-    """One noise on the counts of all states."""
-
-    error_needs_rows = False
-
-    def __init__(
-        self, query: Check, budget: Budget, schema: Schema, unit: Unit, rows: int | None
-    ) -> None:
-        self._query, self._schema = query, schema
-        self._parts = query.parts(schema, unit)
-        for part in self._parts:
-            check_totals(part, rows)
-        self._labels = query.labels(schema) + [*PERSON_LABELS] * (unit.id_column is not None)
-        if not self._labels:
+        labels = self.labels(schema) + [*PERSON_LABELS] * (unit.id_column is not None)
+        if not labels:
             raise ValueError(
                 "Check: no column is declared with bounds or categories, so there is nothing to compare."
             )
-        sensitivity = query.sensitivity(schema, unit)
-        mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
-        self._distribution = mechanism.for_sums(sensitivity, len(self._labels))
-        self.measure = mechanism.measure
-        if isinstance(self._distribution, NoNoise):
-            if not unit.is_public:
-                raise no_noise_refused()
-            self.event: events.Event = events.Compose()
-        else:
-            self.event = self._distribution.event(sensitivity)
+        return PreparedCounts(self, labels, budget, schema, unit, rows)
 
-    def expected_error(self, rows: int) -> npt.NDArray[np.float64]:
-        return np.full(len(self._labels), self._distribution.expected_error())
-
-    def answer(self, engine: Engine) -> Answer:
-        totals = [engine.totals(part) for part in self._parts]
-        value = self._distribution.run(self._query.vector(totals, self._schema))
-
-        def interval(level: float) -> NoiseInterval:
-            width = self._distribution.half_width(level)
-            return NoiseInterval(value - width, value + width, level, "value")
-
-        return Answer(value, self.expected_error(0), self._labels, interval)
+    def __repr__(self) -> str:
+        return f"Check({', '.join(map(repr, self.names))})"
 
 
 def _states(column: object) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from discreet.measures import ZCDP, Measure, PureDP
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.queries.additive import Additive
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
+from discreet.queries.base import refuse_own_limits
 from discreet.queries.counts import Count
 from discreet.queries.several import Several
 from discreet.queries.sizes import check_totals
@@ -87,6 +88,7 @@ class Best(Choice):
             raise TypeError("Best needs one or more candidates, each a Count or a Sum.")
         if any(getattr(c, "keys", None) is not None for c in candidates):
             raise TypeError("Best can't discover keys.")
+        refuse_own_limits(candidates, "Best")
         if len({candidate.by for candidate in candidates}) > 1:
             raise ValueError("Best: all candidates must have the same by.")
         super().__init__(candidates[0].by or None, None)

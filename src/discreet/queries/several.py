@@ -13,7 +13,7 @@ from discreet.measures import PureDP
 from discreet.mechanisms import Mechanism, NoNoise, mechanism_for
 from discreet.queries.additive import Additive, PreparedSums
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
-from discreet.queries.base import Query
+from discreet.queries.base import Query, refuse_own_limits
 from discreet.queries.sums import MOMENT_SIZE
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -63,6 +63,7 @@ class Joint(Several):
     def __init__(self, *queries: Additive) -> None:
         if not queries or not all(isinstance(query, Additive) for query in queries):
             raise TypeError("Joint needs one or more counts, sums or other vectors of sums.")
+        refuse_own_limits(queries, "Joint")
         super().__init__(None, None)
         self.queries = queries
 

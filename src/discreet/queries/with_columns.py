@@ -8,6 +8,7 @@ from typing import Any, final
 from discreet.coding import CodedQuery, Extent, Integers, Sensitivity, Term
 from discreet.queries.additive import Additive, Floats
 from discreet.queries.answer import Budget
+from discreet.queries.base import refuse_own_limits
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 
@@ -38,6 +39,7 @@ class WithColumns(Additive):
                 f"query must be a sum or a count, not {type(query).__name__}: derive the column in the "
                 "schema instead."
             )
+        refuse_own_limits((query,), "WithColumns")
         self.query, self._derived = query, dict(columns)
         self.by, self.where = query.by, query.where
         self._larger: tuple[Schema, Schema] | None = None

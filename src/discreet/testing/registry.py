@@ -98,6 +98,8 @@ QUERIES: tuple[Query, ...] = (
     queries.Count(),
     queries.Count(by="c"),
     queries.Histogram("c", where="x > 0"),
+    queries.CountPeople(),
+    queries.CountPeople(by="c", where="x > 0"),
     queries.Sum("x"),
     queries.Sum("y", by="c"),
     queries.Mean("x"),
@@ -140,6 +142,7 @@ SEVERAL: tuple[Query, ...] = (
     ),
     queries.Check(),
     queries.Check("c", "y"),
+    queries.RowsPerPerson(3, where="x > 0"),
     Ranges("x", bins=12),
     Ranges("x", "c", bins=6, strategy="haar", where="y >= 1"),
 )

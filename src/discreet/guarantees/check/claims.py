@@ -4,6 +4,7 @@ from discreet.guarantees.base import ASKED, Claim
 
 CODE = (
     "discreet.queries.check",
+    "discreet.queries.count_vector",
     "discreet.checking",
     "discreet.models.checked",
 )
@@ -24,7 +25,7 @@ CLAIMS = (
             "discreet.queries.check.Check.sensitivity",
             "discreet.queries.check.Check.parts",
             "discreet.queries.check.Check.vector",
-            "discreet.queries.check.PreparedCheck.answer",
+            "discreet.queries.count_vector.PreparedCounts.answer",
             "discreet.checking.split_budget",
             "discreet.checking.release_checked",
             "discreet.models.checked.fit_checked",

@@ -5,7 +5,9 @@ from discreet.guarantees.base import ANY_UNIT, ASKED, Claim
 CODE = (
     "discreet.queries.*",
     "!discreet.queries.check",
+    "!discreet.queries.count_vector",
     "!discreet.queries.discovery",
+    "!discreet.queries.people",
 )
 PAGES = (
     "boosting.md",

@@ -193,6 +193,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         centred = self._rows(X).numbers() - self.mean_
         return np.asarray(centred @ self.components_.T / self._deviations())
 
+    def output_box(self) -> tuple[Floats, Floats]:
+        """Where transformed rows lie, from the declared bounds and what was released."""
+        columns = list(self.columns_.values())
+        ends = [
+            (np.array([float(getattr(c, half)) for c in columns]) - self.mean_) * self.components_
+            for half in ("lower", "upper")
+        ]
+        deviations = self._deviations()
+        lower = np.minimum(*ends).sum(axis=1) / deviations
+        return lower, np.maximum(*ends).sum(axis=1) / deviations
+
     def inverse_transform(self, X: Any) -> Floats:
         """Map coordinates along the components back to rows."""
         check_is_fitted(self, "privacy_")
