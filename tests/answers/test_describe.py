@@ -35,7 +35,7 @@ def test_a_description_is_one_charge_and_right_within_its_intervals():
     assert mean.lower <= 49.9 < 50.2 <= mean.upper or mean.lower < 50 < mean.upper
     assert spread.lower < 29 < spread.upper
     assert found.numbers["age"]["50 %"].value == pytest.approx(54, abs=4)
-    assert list(found.values["town"])[0] == "Bonn"
+    assert next(iter(found.values["town"])) == "Bonn"
     assert set(found.values["town"]) == {"Bonn", "Ulm", "Trier"}
     assert "note" not in found.numbers
     assert "note" not in found.values

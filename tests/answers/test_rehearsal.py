@@ -29,7 +29,8 @@ def data(unit=None, rows=50):
 def test_a_rehearsal_is_free_and_marked_everywhere():
     real = data()
     again = real.rehearse(rows=3000)
-    assert again.is_made_up and not real.is_made_up
+    assert again.is_made_up
+    assert not real.is_made_up
     assert again.ledger is not real.ledger
     assert again.ledger.limit == real.ledger.limit
     answers = again.release_all({"n": dp.Count(), "age": dp.Mean("age")}, dp.PureDP(1))
@@ -52,7 +53,8 @@ def test_inside_a_prepaid_plan_it_is_still_marked():
 def test_made_up_rows_follow_from_the_schema_alone():
     again = data().rehearse(rows=5000, seed=4)
     ages = again.release(dp.Quantile("age", ["1/100", "99/100"]), dp.PureDP(5)).value
-    assert ages[0] < 22 and ages[1] > 85  # the real rows are all 40
+    assert ages[0] < 22  # the real rows are all 40
+    assert ages[1] > 85
     keys = data().rehearse().release(dp.KeyCounts("key", delta="1/1000000"), dp.PureDP(1))
     assert "Anna" not in str(keys)
 

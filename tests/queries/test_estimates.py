@@ -1,4 +1,4 @@
-"""Intervals for populations cover what they say, in many simulated samples, through the code that users call."""
+"""Intervals for populations cover what they say, in many samples, through the code that users call."""
 
 from __future__ import annotations
 

@@ -11,15 +11,16 @@ import numpy as np
 from discreet.accounting import satisfies
 from discreet.answers import AnswersPlan, plan_questions
 from discreet.audit.exact import statement
+from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.dataset import PrivateDataset
 from discreet.events import Repeat
 from discreet.guarantees.fits import exact_losses, flatten, likelihood
-from discreet.guarantees.queries.attacks import SCHEMA, UNITS, table
+from discreet.guarantees.queries.attacks import LONG, SCHEMA, SHARP, UNITS, table
 from discreet.ledger import Ledger
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
-from discreet.queries import Count, Mean, Quantile, Query, Sum
+from discreet.queries import Count, Mean, Quantile, QuantileEstimate, Query, Sum
 from discreet.unit import Unit
 
 #: Two counts that one person moves both.
@@ -88,3 +89,17 @@ def split_budget() -> Iterator[Part]:
             {"score": likelihood(noise, here, here + 1), "reuse": False},
             losses,
         )
+
+
+@attack("quantile-estimate")
+def quantile_estimate() -> Iterator[Part]:
+    asked = QuantileEstimate("y", "1/4", by="c")
+    for measure in (PureDP(1), ZCDP("1/10")):
+        for unit in UNITS:
+            event = asked.prepare(measure, SCHEMA, unit, 3).event
+            claim = f"together at most {measure!r}"
+            yield statement(f"{asked!r}, {unit}", claim, satisfies(event, measure), f"{event!r}")
+    for unit, pair in SHARP.items():
+        query = QuantileEstimate("n", "1/2")
+        door = through_the_door(query, PureDP(8), LONG, unit)
+        yield Case(f"{query!r}, {unit}, through the door", door, pair, 8.0, 600)
