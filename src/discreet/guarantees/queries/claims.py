@@ -7,6 +7,7 @@ CODE = (
     "!discreet.queries.discovery",
 )
 PAGES = (
+    "answers.md",
     "boosting.md",
     "cluster.md",
     "linear_model.md",
