@@ -239,6 +239,14 @@ def test_what_an_interval_needs_is_charged_with_the_answer(asked, measure):
         assert compared.lower <= compared.difference <= compared.upper
 
 
+def test_a_quantile_estimate_is_charged_as_a_count_and_three_draws():
+    event = door().plan(dp.Estimate(dp.Median("x", by="g")), PURE).event
+    count = dp.events.DiscreteLaplace(10, 1)
+    draws = dp.events.Repeat(dp.events.Exponential("3/10"), 3)
+    assert event == dp.events.Compose(count, draws)
+    assert dp.accounting.cost(event, dp.PureDP) == PURE
+
+
 def test_sums_say_which_population_they_are_about():
     about = door().release(dp.Estimate(dp.Sum("x")), PURE).interval().about
     assert "not the sum over a whole population" in about
