@@ -151,4 +151,4 @@ def quantile_estimate() -> Iterator[Part]:
         query = QuantileEstimate("n", "1/2")
         door = through_the_door(query, PureDP(12), LONG, unit)
         title = f"{query!r}, {unit}, its own draw through the door, with 3/10 of the budget"
-        yield Case(title, door, pair, 3.6, 1_500)
+        yield Case(title, door, pair, 3.6, 800)
