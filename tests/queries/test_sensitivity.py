@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet.coding import PRODUCT_BITS, Sensitivity
 from discreet.engines.arrays import Arrays
+from discreet.queries import MeanEstimate, ShareEstimate, SumEstimate
 
 SCHEMA = dp.Schema(
     n=dp.Integer(-1, 2),
@@ -113,6 +114,10 @@ TIGHT: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Variance("n", by="s"), ("n", "s")),
     (dp.Moments("n", "m"), ("n", "m")),
     (dp.Moments("m", by="s", where="m != 4"), ("m", "s")),
+    (MeanEstimate("n"), ("n",)),
+    (MeanEstimate("x", by="t"), ("x", "t")),
+    (SumEstimate("m", where="n > 0"), ("m", "n")),
+    (ShareEstimate(by="t"), ("t",)),
 ]
 BOUNDED: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Gram("n"), ("n",)),
