@@ -63,10 +63,11 @@ def test_the_plan_is_what_is_charged_and_reads_no_row():
 @pytest.mark.parametrize(("count", "bar", "best"), [(20, 0.46, 0.446), (100, 0.1, 0.089)])
 def test_many_counts_have_a_fraction_of_the_error_of_basic_composition(count, bar, best):
     asked = {f"{i}": dp.Count(where=f"cost >= {900 * i}") for i in range(count)}
-    plan = data().plan_all(asked, PAIR)
+    table = data()
+    plan = table.plan_all(asked, PAIR)
     ours = np.mean([question.stderr**2 for question in plan.questions])
     each = dp.ApproxDP(Fraction(1, count), Fraction(1, 10**6 * count))
-    even = np.mean([data().plan(query, each).stderr ** 2 for query in asked.values()])
+    even = np.mean([table.plan(query, each).stderr ** 2 for query in asked.values()])
     print(f"{count} counts: {ours:.1f} against {even:.1f}, ratio {ours / even:.4f}")  # noqa: T201
     assert satisfies(plan.event, PAIR)
     assert ours / even <= bar

@@ -52,6 +52,7 @@ from weakened import (
     scores_with_half_the_noise,
     scores_without_noise,
 )
+from weakened_answers import questions_that_each_get_the_whole_budget
 from weakened_check import (
     checks_of_one_side,
     checks_without_persons,
@@ -199,6 +200,11 @@ WEAKENED = [
     ("pate", persons_counted_as_one_row),
     ("pate-dependent", costs_of_half_the_neighbours),
     ("pate-dependent", costs_in_one_direction),
+    ("split-budget", half_the_laplace_noise),
+    ("split-budget", half_the_gaussian_noise),
+    ("split-budget", questions_that_each_get_the_whole_budget),
+    ("quantile-estimate", half_the_rank_sensitivity),
+    ("quantile-estimate", draws_of_twice_the_epsilon),
 ]
 
 

@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet.coding import PRODUCT_BITS, Sensitivity
 from discreet.engines.arrays import Arrays
+from discreet.queries import MeanEstimate, ShareEstimate, SumEstimate
 
 SCHEMA = dp.Schema(
     n=dp.Integer(-1, 2),
@@ -116,6 +117,10 @@ TIGHT: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Moments("n", "m").for_budget(dp.PureDP(1)), ("n", "m")),
     (dp.Moments("n", "m", by="t").for_budget(dp.PureDP(1)), ("n", "m", "t")),
     (dp.Moments("x", "still").for_budget(dp.PureDP(1)), ("x", "still")),
+    (MeanEstimate("n"), ("n",)),
+    (MeanEstimate("x", by="t"), ("x", "t")),
+    (SumEstimate("m", where="n > 0"), ("m", "n")),
+    (ShareEstimate(by="t"), ("t",)),
 ]
 BOUNDED: list[tuple[Any, tuple[str, ...]]] = [
     (dp.Gram("n"), ("n",)),

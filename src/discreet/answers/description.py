@@ -88,8 +88,8 @@ class Description:
         found, bounds = release.value, release.noise_interval(self.level)
         low, high = bounds.lower, bounds.upper
         yield "mean", Figure(float(found.mean[0]), float(low.mean[0]), float(high.mean[0]))
-        spread = [math.sqrt(float(part.variance[0])) for part in (found, low, high)]
-        yield "deviation", Figure(*spread)
+        value, least, largest = (math.sqrt(float(p.variance[0])) for p in (found, low, high))
+        yield "deviation", Figure(value, least, largest)
         release = self.answers[f"quartiles of {name}"]
         ranks = release.noise_interval(self.level)
         for at, title in enumerate(("25 %", "50 %", "75 %")):

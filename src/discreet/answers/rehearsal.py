@@ -30,7 +30,7 @@ def make_up_rows(schema: Schema, unit: Unit, rows: int, seed: int | None = None)
     ----------
     schema, unit : public facts
     rows : int
-        How many; with an id column, of about `rows`/`max_rows` persons.
+        How many; with an id column each person has `max_rows` of them.
     seed : int, optional
         For the same rows again.
 
@@ -59,7 +59,6 @@ def make_up_rows(schema: Schema, unit: Unit, rows: int, seed: int | None = None)
                 f"{type(column).__name__}."
             )
     if unit.id_column is not None:
-        persons = max(1, rows // unit.rows_per_person)
-        ids = draw.integers(0, persons, rows)
-        table[unit.id_column] = np.array([f"nobody {i}" for i in ids], object)
+        persons = np.arange(rows) // unit.rows_per_person
+        table[unit.id_column] = np.array([f"nobody {i}" for i in persons], object)
     return table

@@ -75,6 +75,7 @@ FOUNDATIONS = (
     Dossier(
         "door",
         (
+            "discreet.comparison",
             "discreet.dataset",
             "discreet.deprecation",
             "discreet.progress",

@@ -208,7 +208,6 @@ def _table_of_frame(
         schema = _build_schema(estimator, features, name, unit, cells)
     if source is not X or package_of(X) in ("pandas", "polars", "pyarrow"):
         refuse_text(X, features, schema)
-    if source is not X:
     return _Table(source, schema, features, name, True)
 
 

@@ -68,8 +68,9 @@ class _Spread(Additive):
         """A share of the range as a value; a floor's half step is put back."""
         column = numeric_column(schema, self.column, type(self).__name__)
         half = 0.0 if column.is_exact(PRODUCT_BITS) else 0.5 / max(1, self._steps(schema))
-        value = float(column.lower) + column.width * (share + half)
-        return np.asarray(np.clip(value, float(column.lower), float(column.upper)))
+        lower, upper = float(column.lower), float(column.upper)
+        value = np.clip(lower + column.width * (share + half), lower, upper)
+        return np.asarray(np.where(share <= 0, lower, value))
 
     def _noise(self, noise: NoiseShape, schema: Schema) -> float:
         """The variance of the noise on one coordinate, in rows squared."""

@@ -14,7 +14,7 @@ __all__ = ["find_shares", "mean_interval", "share_interval", "sum_interval"]
 #: How many deviations of its noise are added to a noised variance: too small a one would be overconfident.
 CAUTION = 0.5
 #: Degrees of freedom by person: fewer than one each, since sums of skewed values are far from normal.
-FREEDOM = 2 / 3
+FREEDOM = 1 / 2
 
 
 def find_shares(sums: Floats) -> Floats:

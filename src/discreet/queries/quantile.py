@@ -168,6 +168,11 @@ class PreparedQuantile(Prepared):
         else:
             self.event = mechanism.event(self._draws)
 
+    @property
+    def sensitivities(self) -> list[int]:
+        """How much one person moves the scores of each draw, over all groups."""
+        return list(self._sensitivities)
+
     def expected_error(self, rows: int) -> None:
         return None
 

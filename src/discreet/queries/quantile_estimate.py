@@ -106,12 +106,13 @@ class PreparedEstimate(Prepared):
         count, self._share = _split(self.measure)
         self._count = Count(by=query.by, where=query.where).prepare(count, schema, unit, rows)
         self._coded = query.coded(schema, unit)
-        planned = self._prepare((query.quantile.q[0],) * 3)
+        planned = self.plan_draws((query.quantile.q[0],) * 3)
         self._draws = planned.event
         parts = (self._count.event, self._draws)
         self.event = events.Compose(*(part for part in parts if part != events.Compose()))
 
-    def _prepare(self, q: tuple[Fraction, Fraction, Fraction]) -> PreparedQuantile:
+    def plan_draws(self, q: tuple[Fraction, Fraction, Fraction]) -> PreparedQuantile:
+        """Three draws with the part of the budget that is theirs, at these quantiles."""
         return PreparedQuantile(self._query.at(q), self._share, self._schema, self._unit)
 
     def expected_error(self, rows: int) -> None:
@@ -126,7 +127,7 @@ class PreparedEstimate(Prepared):
         for group in range(self._coded.groups):
             here = slice(*np.searchsorted(tally.groups, [group, group + 1]))
             q = self._find_neighbours(float(fewest[group]))
-            draws = self._prepare(q)
+            draws = self.plan_draws(q)
             if draws.event != self._draws:
                 raise ValueError(
                     "the draws of neighbouring quantiles aren't those that were planned."
@@ -162,7 +163,7 @@ class PreparedEstimate(Prepared):
     def _reach(self, level: float) -> float:
         """How many ranks a draw may be away from its own, whatever it is."""
         # at q = 1 one row moves a score, in ranks, as far as it ever does
-        widest = self._prepare((Fraction(1),) * 3)._interval(level)
+        widest = self.plan_draws((Fraction(1),) * 3)._interval(level)
         return float(np.max(widest.upper))
 
     def _values(self, codes: list[int], q: tuple[Fraction, Fraction, Fraction]) -> Floats:
@@ -185,7 +186,7 @@ class PreparedEstimate(Prepared):
         return Interval(self._shape(found[0]), self._shape(found[2]), level, about)
 
     def _noise_interval(self, level: float) -> NoiseInterval:
-        found = self._prepare((self._query.quantile.q[0],) * 3)._interval(level)
+        found = self.plan_draws((self._query.quantile.q[0],) * 3)._interval(level)
         return found._replace(lower=float(found.lower[1]), upper=float(found.upper[1]))
 
     def _shape(self, values: Floats) -> Any:

@@ -121,6 +121,7 @@ QUERIES: tuple[Query, ...] = (
     queries.MeanEstimate("x", by="c"),
     queries.SumEstimate("y", where="x > 0"),
     queries.ShareEstimate(by="c"),
+    queries.QuantileEstimate("y", "1/3", by="c"),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )

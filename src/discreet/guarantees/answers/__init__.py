@@ -1,1 +1,0 @@
-"""Several answers from one budget."""

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.accounting import satisfies
 from discreet.answers import AnswersPlan, plan_questions
-from discreet.audit.exact import statement
+from discreet.audit.exact import exact, statement
+from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.dataset import PrivateDataset
+from discreet.engines import open_engine
 from discreet.events import Repeat
 from discreet.guarantees.fits import exact_losses, flatten, likelihood
-from discreet.guarantees.queries.attacks import SCHEMA, UNITS, table
+from discreet.guarantees.queries.attacks import (
+    LONG,
+    SCHEMA,
+    SHARP,
+    UNITS,
+    quantile_pairs,
+    table,
+)
+from discreet.guarantees.selection.attacks import worst
 from discreet.ledger import Ledger
 from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
-from discreet.queries import Count, Mean, Quantile, Query, Sum
+from discreet.queries import Count, Mean, Quantile, QuantileEstimate, Query, Sum
+from discreet.queries.quantile_estimate import PreparedEstimate
 from discreet.unit import Unit
+
+Floats = npt.NDArray[np.float64]
+Levels = tuple[Fraction, Fraction, Fraction]
 
 #: Two counts that one person moves both.
 TWICE: dict[str, Query] = {"wide": Count(where="x > 0"), "tall": Count(where="y >= 1")}
@@ -88,3 +105,50 @@ def split_budget() -> Iterator[Part]:
             {"score": likelihood(noise, here, here + 1), "reuse": False},
             losses,
         )
+
+
+def neighbour_distribution(
+    asked: QuantileEstimate, measure: Measure, rows: Any, unit: Unit, q: Sequence[Levels]
+) -> Floats:
+    """The probabilities of all draws over groups together, each group with neighbours of its own."""
+    prepared = asked.prepare(measure, SCHEMA, unit, 3)
+    assert isinstance(prepared, PreparedEstimate)
+    tally = open_engine(rows, SCHEMA, unit).tally(asked.coded(SCHEMA, unit))
+    last, found = SCHEMA.code(asked.column).high, []
+    for group, levels in enumerate(q):
+        here, draws = tally.groups == group, prepared.plan_draws(levels)
+        for at, level in enumerate(levels):
+            first, length, score = Quantile.scores(
+                tally.codes[here], tally.counts[here], level, last
+            )
+            factor = float(draws.event.event.epsilon) / (2 * draws.sensitivities[at])  # type: ignore[attr-defined]
+            points = np.repeat(score, length)[np.argsort(np.repeat(first, length), kind="stable")]
+            mass = np.exp(factor * (points - points.max()))
+            found.append(mass / mass.sum())
+    return np.asarray(reduce(np.multiply.outer, found), np.float64).ravel()
+
+
+@attack("quantile-estimate")
+def quantile_estimate() -> Iterator[Part]:
+    asked = QuantileEstimate("y", "1/4", by="c")
+    for measure, unit in product((PureDP(1), ZCDP("1/10")), UNITS):
+        event = asked.prepare(measure, SCHEMA, unit, 3).event
+        claim, holds = f"together at most {measure!r}", satisfies(event, measure)
+        yield statement(f"{asked!r}, {unit}", claim, holds, f"{event!r}")
+    half = Fraction(1, 2)
+    tables = (((half,) * 3, (half,) * 3), ((Fraction(1, 5), half, 1 - Fraction(1, 5)), (half,) * 3))
+    draws = PureDP(Fraction(10, 9) * 4)  # of which the draws have 4
+    for unit in UNITS[:3]:
+        found = (
+            exact(
+                *(neighbour_distribution(asked, draws, rows, unit, q) for rows in pair), PureDP(4)
+            )
+            for q in tables
+            for pair in quantile_pairs(unit)
+        )
+        yield worst(found, f"{asked!r}, {unit}: the distribution of its draws")
+    for unit, pair in SHARP.items():
+        query = QuantileEstimate("n", "1/2")
+        door = through_the_door(query, PureDP(12), LONG, unit)
+        title = f"{query!r}, {unit}, its own draw through the door, with 3/10 of the budget"
+        yield Case(title, door, pair, 3.6, 800)

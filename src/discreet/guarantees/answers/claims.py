@@ -27,4 +27,19 @@ CLAIMS = (
             "discreet.answers.asking.Asking.release_all",
         ),
     ),
+    Claim(
+        name="quantile-estimate",
+        statement="A quantile, its neighbours, chosen by a noised count, and that count are together ε-DP or "
+        "ρ-zCDP, over all groups.",
+        unit=_UNIT,
+        measure="PureDP or ZCDP",
+        status="proved",
+        source="McSherry & Talwar 2007; Dwork & Roth 2014, Theorem 3.16; the neighbours: this project",
+        proof="answers.md",
+        functions=(
+            "discreet.queries.quantile_estimate.PreparedEstimate",
+            "discreet.queries.quantile.Quantile.rank_sensitivity",
+            "discreet.queries.quantile.PreparedQuantile",
+        ),
+    ),
 )

@@ -10,6 +10,7 @@ CODE = (
     "!discreet.queries.people",
 )
 PAGES = (
+    "answers.md",
     "boosting.md",
     "cluster.md",
     "linear_model.md",
