@@ -95,8 +95,8 @@ def _check_dates(name: str, kind: str, dtype: Any) -> None:
     if kind != "date":
         raise ColumnMismatch(
             f"column {name!r} is declared as dates, but its type in the table is {_type_name(dtype)}: give "
-            "it a type of dates, as in pandas.to_datetime(column), Polars' str.to_date(), numpy.array(column, "
-            "'datetime64[D]') or SQL's CAST(column AS DATE)."
+            "it a type of dates, as in pandas.to_datetime(column), Polars' str.to_date(), "
+            "numpy.array(column, 'datetime64[D]') or SQL's CAST(column AS DATE)."
         )
 
 
