@@ -24,6 +24,7 @@ from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema, order_codes
 from discreet.selection import Selection
+from discreet.sql import AsksSql
 from discreet.step import BatchStep, CodedRows, Step, make_batches
 from discreet.unit import ADD_REMOVE, Relation, Unit, as_unit
 
@@ -34,7 +35,7 @@ Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
-class PrivateDataset:
+class PrivateDataset(AsksSql):
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
     Parameters
@@ -346,9 +347,10 @@ class PrivateDataset:
             rows = self.rows if where is None else None
             yield self._behind(GuardedEngine(engine, plan.check, where), plan, rows)
 
-    def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
-        """The same facts, other rows, another payer."""
-        return PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+    def _behind(self, engine: Engine, payer: Payer, rows: Any, more: Any = None) -> PrivateDataset:
+        """The same facts, other rows, another payer; with a schema that derives more, if one is given."""
+        schema = more or self.schema
+        return PrivateDataset(engine, schema, unit=self.unit, ledger=payer, rows=rows)
 
     def _charge(
         self, event: events.Event, measure: Measure | None, note: str, token: str | None = None

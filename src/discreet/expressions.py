@@ -133,7 +133,8 @@ class _Comparison(Expression):
             at, whole = math.floor(place), place.denominator == 1
         else:
             assert isinstance(code, Grid)
-            if value > Fraction(column.upper):  # type: ignore[union-attr]
+            assert isinstance(column, Numeric)
+            if value > Fraction(column.upper):
                 at, whole = code.high, False
             elif value < first:
                 at, whole = code.low - 1, False

@@ -16,7 +16,6 @@ from discreet.columns import (
     Categorical,
     Column,
     Date,
-    Derived,
     Integer,
     Month,
     Nearest,
@@ -31,6 +30,9 @@ from discreet.columns import (
     Year,
     base_column_from_dict,
     derived_column_from_dict,
+)
+from discreet.columns import (
+    Derived as Derived,
 )
 
 __all__ = [
