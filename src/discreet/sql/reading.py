@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import logging
 from typing import Any
 
 from discreet.schema import Schema
@@ -27,27 +26,33 @@ def parse_select(text: Any) -> Any:
         glot = importlib.import_module("sqlglot")
     except ImportError:
         raise ImportError("SQL needs sqlglot: pip install 'discreet[sql]'.") from None
-    log = logging.getLogger("sqlglot")
-    was, log.disabled = log.disabled, True  # it would print the text
     try:
-        trees = glot.parse(text)
+        _check_start(glot.tokenize(text))
+        trees = [tree for tree in glot.parse(text) if tree is not None]
+    except SqlError:
+        raise
     except (Exception, RecursionError):
         trees = []
-    finally:
-        log.disabled = was
-    found = [tree for tree in trees if tree is not None]
-    if len(found) > 1:
-        raise SqlError("sql: write one statement at a time, without others behind a semicolon.")
-    if not found:
+    if len(trees) != 1:
         raise SqlError(
             "sql: this can't be read as SQL; write, for example, "
             '"SELECT ward, AVG(cost) FROM visits WHERE age >= 18 GROUP BY ward".'
         )
-    if kind_of(found[0]) != "Select":
-        raise refuse(
-            found[0], "write one SELECT ... FROM ... statement; rows can't be changed here"
-        )
-    return found[0]
+    if kind_of(trees[0]) != "Select":
+        raise refuse(trees[0], _ONE_SELECT)
+    return trees[0]
+
+
+_ONE_SELECT = "write one SELECT ... FROM ... statement; rows can't be changed here"
+
+
+def _check_start(tokens: list[Any]) -> None:
+    """Refuse other statements before they are parsed: the parser prints those that it doesn't know."""
+    kinds = [token.token_type.name for token in tokens]
+    if "SEMICOLON" in kinds[:-1]:
+        raise SqlError("sql: write one statement at a time, without others behind a semicolon.")
+    if kinds and kinds[0] not in ("SELECT", "WITH", "L_PAREN"):
+        raise SqlError(f"sql: {tokens[0].text[:_MAX_SHOWN]!r} can't be asked here; {_ONE_SELECT}.")
 
 
 def kind_of(node: Any) -> str:
