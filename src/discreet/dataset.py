@@ -28,6 +28,7 @@ from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema, not_a_schema
 from discreet.selection import Selection
+from discreet.sql import AsksSql
 from discreet.step import BatchStep, Step, make_batches, not_a_step, read_rows
 from discreet.unit import ADD_REMOVE, Relation, Unit
 
@@ -38,7 +39,7 @@ Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]
 
 
 @final
-class PrivateDataset(Asking, Checkable):
+class PrivateDataset(Asking, Checkable, AsksSql):
     """Rows behind a door: what is asked is charged to a ledger first, and then noised.
 
     Parameters
@@ -363,12 +364,12 @@ class PrivateDataset(Asking, Checkable):
         if unknown := [name for name in schema.base if name not in self.schema.base]:
             raise ValueError(f"schema: {unknown[0]!r} is not among this data set's columns.")
         self._engine.check(schema, self.unit)
-        payer, rows = self._payer, self.rows
-        return PrivateDataset(self._engine, schema, unit=self.unit, ledger=payer, rows=rows)
+        return self._behind(self._engine, self._payer, self.rows, schema)
 
-    def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
-        """The same facts, other rows, another payer."""
-        found = PrivateDataset(engine, self.schema, unit=self.unit, ledger=payer, rows=rows)
+    def _behind(self, engine: Engine, payer: Payer, rows: Any, more: Any = None) -> PrivateDataset:
+        """The same facts, other rows, another payer; with a schema that derives more, if one is given."""
+        schema = more or self.schema
+        found = PrivateDataset(engine, schema, unit=self.unit, ledger=payer, rows=rows)
         found._made_up = self._made_up
         return found
 

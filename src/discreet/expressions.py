@@ -123,9 +123,9 @@ class _Comparison(Expression):
         found = OneOf(code, (_cell(schema, self.column, self.constant),))
         return found if self.sign == "==" else NoneOf(found)
 
-    def _numeric(self, column: Column, code: Code, least: int) -> Condition:
+    def _numeric(self, column: Column, code: Code, origin: int) -> Condition:
         value = _number(self.constant, self.column, column)
-        first, exact = Fraction(least), True
+        first, exact = Fraction(origin), True
         if isinstance(column, Numeric):
             first, exact = Fraction(column.lower), column.is_exact(VALUE_BITS)
         if exact:
@@ -133,7 +133,8 @@ class _Comparison(Expression):
             at, whole = math.floor(place), place.denominator == 1
         else:
             assert isinstance(code, Grid)
-            if value > Fraction(column.upper):  # type: ignore[union-attr]
+            assert isinstance(column, Numeric)
+            if value > Fraction(column.upper):
                 at, whole = code.high, False
             elif value < first:
                 at, whole = code.low - 1, False

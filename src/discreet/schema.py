@@ -17,7 +17,6 @@ from discreet.columns import (
     Categorical,
     Column,
     Date,
-    Derived,
     Integer,
     Logarithmic,
     Month,
@@ -33,6 +32,9 @@ from discreet.columns import (
     Year,
     base_column_from_dict,
     derived_column_from_dict,
+)
+from discreet.columns import (
+    Derived as Derived,
 )
 from discreet.show import Shown, Table, read_document, write_document
 

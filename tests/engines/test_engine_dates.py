@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,10 +86,11 @@ def check(source: Any, cells: list[Day | None], first: str, last: str) -> None:
     tally = exact_totals(data, dp.Quantile("day")).tolist()
     wanted = sorted((day - lower).days for day in clamped)
     assert [code for _, code, count in tally for _ in range(count)] == wanted
-    for name, part in PARTS.items():
-        values = [part(day) for day in clamped]
-        found = exact_totals(data, dp.Histogram(name)).ravel().tolist()
-        assert found == [values.count(label) for label in schema.labels(name)], name
+    for names in (("year", "quarter"), ("month", "weekday")):
+        query = dp.Histogram(*names)
+        counts = Counter(tuple(PARTS[name](day) for name in names) for day in clamped)
+        found = exact_totals(data, query).ravel().tolist()
+        assert found == [counts[label] for label in query.labels(schema)], names
     present = exact_totals(data, dp.Count(where="day is not None")).item()
     assert present == sum(cell is not None for cell in cells)
     assert exact_totals(data, dp.Count(where="day is None")).item() == len(cells) - present
@@ -159,7 +161,7 @@ def test_every_engine_has_the_days_of_the_calendar_between_all_bounds(tmp_path: 
     check_forms(tmp_path, lambda turn: BOUNDS)
 
 
-@pytest.mark.parametrize("bounds", [BOUNDS[at] for at in (0, 5, 6, 8)], ids="/".join)
+@pytest.mark.parametrize("bounds", [BOUNDS[at] for at in (5, 6, 8)], ids="/".join)
 def test_nanoseconds_hold_few_years_and_every_bound_still_works(bounds: tuple[str, str]) -> None:
     edges = [-(2**63) + 1, -(2**63) + 2, 2**63 - 1, 0, -1, 1, 86_400 * 10**9 - 1, -86_400 * 10**9]
     draw = random.Random(1)

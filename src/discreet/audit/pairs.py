@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from discreet.columns import Categorical, Numeric
+from discreet.columns import Categorical, Date, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Repeat
 from discreet.ledger import Ledger
@@ -77,8 +77,8 @@ class Neighbours(Pairs[Table]):
         table: Table = {}
         for index, (name, column) in enumerate(self._schema.base.items()):
             cells = [row[index] for row in rows]
-            is_number = isinstance(column, Numeric)
-            table[name] = np.array(cells, np.float64) if is_number else np.array(cells, object)
+            kind: Any = np.float64 if isinstance(column, Numeric) else object
+            table[name] = np.array(cells, "datetime64[D]" if isinstance(column, Date) else kind)
         if self._unit.id_column is not None:
             ids = [f"common {i}" for i in range(len(common))] + ["the person"] * len(person)
             table[self._unit.id_column] = np.array(ids, object)
@@ -120,13 +120,19 @@ class _Comparable:
 
     def __init__(self, row: Row) -> None:
         self.row = row
-        self._key = tuple("nan" if isinstance(v, float) and math.isnan(v) else v for v in row)
+        self._key = tuple("nan" if _is_missing(v) else v for v in row)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Comparable) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, np.datetime64):
+        return bool(np.isnat(cell))
+    return isinstance(cell, float) and math.isnan(cell)
 
 
 def _same_row(first: Table, second: Table, at: int) -> bool:
@@ -142,6 +148,14 @@ def _same_row(first: Table, second: Table, at: int) -> bool:
 def _extremes(schema: Schema, name: str) -> list[Any]:
     """Cells that stand for anything: ends, middle, far outside, not a number, unknown."""
     column = schema.base[name]
+    if isinstance(column, Date):
+        days = [
+            column.lower,
+            (column.lower + column.upper) // 2,
+            column.upper,
+            column.upper + 10**6,
+        ]
+        return [*(np.datetime64(day, "D") for day in days), np.datetime64("NaT", "D")]
     if isinstance(column, Numeric):
         lower, upper = float(column.lower), float(column.upper)
         return [lower, (lower + upper) / 2, upper, upper + 1e6 * (1 + upper - lower), math.nan]

@@ -115,7 +115,7 @@ class DatePart:
         """What makes days since `first` days since a first of March."""
         return first + _EPOCH_IN_CYCLES
 
-    def least(self, first: int) -> int:
+    def origin(self, first: int) -> int:
         """What the last step gives where the code is 0."""
         return date_of(first).year if self.values is None else 0
 

@@ -108,7 +108,7 @@ class Chunk:
                 columns = {"day": self.code(source) + part.offset(first)}
                 for step in part.steps:
                     columns[step] = STEPS[step](columns)
-                return columns[part.steps[-1]] - part.least(first)
+                return columns[part.steps[-1]] - part.origin(first)
 
     def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
         leaf = np.zeros(self.length, np.int64)

@@ -170,7 +170,7 @@ class CalendarColumn(Column):
         return {"type": self.part, "column": self.column}
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.part, self.column))

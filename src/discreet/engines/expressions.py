@@ -117,7 +117,9 @@ class Columns:
                     mix = mix + remainder((self.of(part) + 1) * mixer, MIX_PRIME)
                 return remainder(remainder(mix, MIX_PRIME), number)
             case Calendar(first=first, part=part):
-                return nw.col(f"{name}{DATE_PARTS[part].steps[-1]}") - DATE_PARTS[part].least(first)
+                return nw.col(f"{name}{DATE_PARTS[part].steps[-1]}") - DATE_PARTS[part].origin(
+                    first
+                )
 
     def _branch(self, tests: tuple[Between | OneOf | None, ...], node: int) -> nw.Expr:
         """The leaf below a node of a tree, as nested conditions."""

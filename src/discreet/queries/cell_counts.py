@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from discreet.coding import Code, CodedQuery, Cuts, Extent, Lookup, PersonLimit, Sensitivity, Term
-from discreet.columns import MAX_CELLS, Bins, Categorical, Integer, Numeric, column_name
+from discreet.columns import MAX_CELLS, Bins, Categorical, Date, Integer, Numeric, column_name
 from discreet.queries.additive import Additive, Floats
 from discreet.schema import Schema, order_codes
 from discreet.unit import REPLACE_ONE, Unit
@@ -62,7 +62,7 @@ class Axis:
             if self.cuts:
                 return Bins(self.column, self.cuts).code(self.column, schema)
             code = column.code(self.column, schema)
-            if isinstance(column, Integer):
+            if isinstance(column, Integer | Date):
                 column.cells(self.column, schema)  # complains if there are too many
                 return code
             return Lookup((Cuts(code, (1,)),), ((0, 0),), (0,))

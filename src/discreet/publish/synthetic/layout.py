@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Base, Categorical, Integer, Numeric
+from discreet.columns import Base, Categorical, Date, Integer, Numeric
 from discreet.queries import Axis
 from discreet.rational import as_integer
 from discreet.schema import Schema
@@ -34,7 +34,7 @@ def default_cuts(column: Numeric, bins: int) -> tuple[float, ...]:
     equal width.
     """
     lower, upper = float(column.lower), float(column.upper)
-    whole = isinstance(column, Integer)
+    whole = isinstance(column, Integer | Date)
     if upper == lower or (whole and upper - lower < bins):
         return ()
     if lower == 0 and upper >= WIDE and bins > 2:
@@ -110,12 +110,21 @@ class Layout:
                 return known[cells]
             return np.concatenate([[None], known.astype(object)])[cells]
         assert isinstance(column, Numeric)
-        if isinstance(column, Integer) and not axis.cuts:
+        numbers = self._numbers(place, column, cells, random)
+        return numbers.astype("datetime64[D]") if isinstance(column, Date) else numbers
+
+    def _numbers(
+        self, place: int, column: Numeric, cells: Integers, random: np.random.Generator
+    ) -> Array:
+        """Numbers drawn evenly inside their cells; of dates, days since 1970-01-01."""
+        axis = self.axes[place]
+        whole = isinstance(column, Integer | Date)
+        if whole and not axis.cuts:
             return np.asarray(column.lower + cells, np.int64)
         edges = np.array([column.lower, *axis.cuts, column.upper], np.float64)
         low, high = edges[cells], edges[cells + 1]
         share = random.random(len(cells))
-        if isinstance(column, Integer):
+        if whole:
             first = np.ceil(low)
             last = np.ceil(high) - 1 + (cells == self.sizes[place] - 1)
             last = np.minimum(np.maximum(last, first), column.upper)
