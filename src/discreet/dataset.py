@@ -40,11 +40,10 @@ class PrivateDataset:
     Parameters
     ----------
     data : frame, array, mapping, path or URL
-        A frame of Polars (eager or lazy), pandas, PyArrow, Dask or PySpark; a DuckDB relation; an Ibis
-        table; a PyArrow data set; a NumPy array, structured or with the schema's columns in order; a
-        mapping of names to arrays; the path of a CSV file (``.csv``, ``.csv.gz``), or of a Parquet file,
-        folder or pattern; or the URL of a table, as in ``"postgresql://host/database?table=people"``
-        or ``"duckdb:///file.db?table=people"``.
+        A frame of Polars (eager or lazy), pandas, PyArrow, Dask or PySpark; a DuckDB relation; an Ibis table;
+        a PyArrow data set; a NumPy array, structured or with the schema's columns in order; a mapping of
+        names to arrays; the path of a CSV file (``.csv``, ``.csv.gz``), of a Parquet file, folder or pattern;
+        the URL of a table: ``"postgresql://host/database?table=people"``, ``"duckdb:///file.db?table=people"``.
     schema : Schema
         The public facts about its columns.
     unit : Unit or relation, optional
@@ -57,13 +56,11 @@ class PrivateDataset:
 
     Privacy
     -------
-    Every answer satisfies the measure it was charged with, for the unit, if the schema is public and
-    nothing else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and must
-    not fail because of a cell. The door stops mistakes, not a hostile analyst in the same process.
-    No cell can make it raise, or change a shape or a message. Proof page: ``docs/proofs/coding.md``.
+    Every answer satisfies the measure it was charged with, for the unit, if the schema is public and nothing
+    else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and not fail because of
+    a cell. The door stops mistakes, not a hostile analyst in the same process. No cell can make it raise, or
+    change a shape or a message. Proof page: ``docs/proofs/coding.md``.
 
-    Notes
-    -----
     Threads may share a data set. DuckDB relations, and tables of an Ibis connection, are read by one thread
     at a time; their connection must not be used elsewhere meanwhile.
     """
@@ -77,8 +74,9 @@ class PrivateDataset:
         ledger: Payer | None = None,
         rows: int | None = None,
     ) -> None:
-        # debuggers show what a failed call held, and a URL may hold a password
-        data = conceal(data)
+        data = conceal(
+            data
+        )  # debuggers show what a failed call held, and a URL may hold a password
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
         if ledger is not None and not isinstance(ledger, Payer):
@@ -347,21 +345,10 @@ class PrivateDataset:
             yield self._behind(GuardedEngine(engine, plan.check, where), plan, rows)
 
     def with_schema(self, schema: Schema) -> PrivateDataset:
-        """The same rows and the same ledger, with columns declared otherwise.
-
-        Parameters
-        ----------
-        schema : Schema
-            Declares columns of these rows, with kinds that fit the same types: other bounds, another
-            scale, fewer columns.
-        """
-        if not isinstance(schema, Schema):
-            raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
-        if unknown := [name for name in schema.base if name not in self.schema.base]:
-            raise ValueError(f"schema: {unknown[0]!r} is not among this data set's columns.")
-        self._engine.check(schema, self.unit)
-        payer, rows = self._payer, self.rows
-        return PrivateDataset(self._engine, schema, unit=self.unit, ledger=payer, rows=rows)
+        """The same rows, unit and payer, with columns declared otherwise."""
+        engine, unit = self._engine, self.unit
+        engine.check(schema, unit)
+        return PrivateDataset(engine, schema, unit=unit, ledger=self._payer, rows=self.rows)
 
     def _behind(self, engine: Engine, payer: PaidPlan, rows: int | None) -> PrivateDataset:
         """The same facts, other rows, another payer."""

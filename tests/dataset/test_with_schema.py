@@ -34,10 +34,8 @@ def test_inside_a_plan_it_is_the_plan_that_pays() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    data = dp.PrivateDataset({**TABLE, "more": np.zeros(3)}, SCHEMA, unit=dp.PUBLIC)
-    with pytest.raises(TypeError, match=r"schema must be a dp\.Schema"):
-        data.with_schema({"x": dp.Real(0, 1)})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'more' is not among"):
+    data = dp.PrivateDataset(TABLE, SCHEMA, unit=dp.PUBLIC)
+    with pytest.raises(TypeError, match="no column 'more'"):
         data.with_schema(dp.Schema(more=dp.Real(0, 1)))
     with pytest.raises(TypeError, match="'s'"):
         data.with_schema(dp.Schema(s=dp.Real(0, 1)))
