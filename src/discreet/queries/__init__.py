@@ -15,6 +15,7 @@ from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.means import Mean
 from discreet.queries.moments import Moments, MomentsValue, Variance
+from discreet.queries.nonnegative import nonnegative_counts
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.quantile import Median, Quantile
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
@@ -65,4 +66,5 @@ __all__ = [
     "Variance",
     "WithColumns",
     "check_budget",
+    "nonnegative_counts",
 ]
