@@ -45,11 +45,10 @@ class PrivateDataset(Asking, Checkable, AsksSql):
     Parameters
     ----------
     data : frame, array, mapping, path or URL
-        A frame of Polars (eager or lazy), pandas, PyArrow, Dask or PySpark; a DuckDB relation; an Ibis
-        table; a PyArrow data set; a NumPy array, structured or with the schema's columns in order; a
-        mapping of names to arrays; the path of a CSV file (``.csv``, ``.csv.gz``), or of a Parquet file,
-        folder or pattern; or the URL of a table, as in ``"postgresql://host/database?table=people"``
-        or ``"duckdb:///file.db?table=people"``.
+        A frame of Polars (eager or lazy), pandas, PyArrow, Dask or PySpark; a DuckDB relation; an Ibis table;
+        a PyArrow data set; a NumPy array, structured or with the schema's columns in order; a mapping of
+        names to arrays; the path of a CSV file (``.csv``, ``.csv.gz``), of a Parquet file, folder or pattern;
+        the URL of a table: ``"postgresql://host/database?table=people"``, ``"duckdb:///file.db?table=people"``.
     schema : Schema
         The public facts about its columns.
     unit : Unit or relation, optional
@@ -62,13 +61,11 @@ class PrivateDataset(Asking, Checkable, AsksSql):
 
     Privacy
     -------
-    Every answer satisfies the measure it was charged with, for the unit, if the schema is public and
-    nothing else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and must
-    not fail because of a cell. The door stops mistakes, not a hostile analyst in the same process.
-    No cell can make it raise, or change a shape or a message. Proof page: ``docs/proofs/coding.md``.
+    Every answer satisfies the measure it was charged with, for the unit, if the schema is public and nothing
+    else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and not fail because of
+    a cell. The door stops mistakes, not a hostile analyst in the same process. No cell can make it raise, or
+    change a shape or a message. Proof page: ``docs/proofs/coding.md``.
 
-    Notes
-    -----
     Threads may share a data set. DuckDB relations, and tables of an Ibis connection, are read by one thread
     at a time; their connection must not be used elsewhere meanwhile.
     """

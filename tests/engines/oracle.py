@@ -279,7 +279,7 @@ def totals(
         for row in left:
             place = groups.index(tuple(row[name] for name in query.by))
             column = schema[query.column]
-            code = log_grid if getattr(column, "scale", None) == "log" else grid
+            code = log_grid if column.is_log else grid
             key = (place, code(column, row.row[query.column], 20))
             seen[key] = seen.get(key, 0) + 1
         return [[*key, seen[key]] for key in sorted(seen)]

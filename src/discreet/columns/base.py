@@ -19,6 +19,7 @@ from discreet.coding import (
     grid_multiplier,
 )
 from discreet.coding.cells import is_unicode
+from discreet.columns.bounds import check_bounds, finite
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -192,7 +193,7 @@ class Real(Numeric):
             if given is None and bound == "fill":
                 continue
             object.__setattr__(self, bound, finite(given, f"dp.Real: {bound}"))
-        _check_bounds("dp.Real", self)
+        check_bounds("dp.Real", self.lower, self.upper, self.fill, self.scale)
         if self.width and not (1e-280 < self.width < 1e280):
             raise ValueError("dp.Real: upper - lower must lie between 1e-280 and 1e280.")
         largest = max(abs(self.lower), abs(self.upper))
@@ -248,7 +249,7 @@ class Integer(Numeric):
                     f"dp.Integer: {bound} must be a whole number of at most 2^53, got {given!r}."
                 )
             object.__setattr__(self, bound, int(value))
-        _check_bounds("dp.Integer", self)
+        check_bounds("dp.Integer", self.lower, self.upper, self.fill, self.scale)
 
     @property
     def filling(self) -> float:
@@ -381,36 +382,6 @@ class Categorical(Column):
 
 def _plain(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
-
-
-def finite(value: Any, name: str) -> float:
-    """A declared bound as a float."""
-    if value is None:
-        raise ValueError(
-            f"{name} must be given: bounds are public facts and are never taken from the data. "
-            "Declare what anyone may know, such as dp.Real(0, 120) for an age."
-        )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite and fit a double.")
-    return number
-
-
-def _check_bounds(kind: str, column: Numeric) -> None:
-    lower, upper, fill, scale = column.lower, column.upper, column.fill, column.scale
-    if lower > upper:
-        raise ValueError(f"{kind}: lower must not exceed upper, got {lower!r} and {upper!r}.")
-    if fill is not None and not lower <= fill <= upper:
-        raise ValueError(f"{kind}: fill must lie between lower and upper.")
-    if scale not in (None, "log", "linear"):
-        raise ValueError(f'{kind}: scale must be "log" or "linear", got {scale!r}.')
-    if scale == "log" and not 1e-100 <= max(abs(lower), abs(upper)) <= 1e100:
-        raise ValueError(f"{kind}: for a log scale the larger bound must lie in 1e-100 ... 1e100.")
 
 
 def column_name(name: Any, kind: str) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
 from discreet.coding.calendar import date_of, day_of
 from discreet.coding.cells import is_unicode
-from discreet.columns.base import Column, Numeric, column_name, finite, numeric_column
+from discreet.columns.base import Column, Numeric, column_name, numeric_column
+from discreet.columns.bounds import finite
 from discreet.columns.dates import Date, as_date
 
 if TYPE_CHECKING:

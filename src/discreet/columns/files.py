@@ -14,10 +14,10 @@ from discreet.columns.trees import Parts, Tree
 _BASE: dict[str, tuple[Any, set[str]]] = {
     "real": (Real, {"lower", "upper", "fill", "scale"}),
     "integer": (Integer, {"lower", "upper", "fill", "scale"}),
-    "logarithmic": (Logarithmic.from_source, {"source"}),
     "categorical": (Categorical, {"values", "unknown"}),
     "text": (Text, set()),
     "date": (Date, {"first", "last", "fill"}),
+    "logarithmic": (Logarithmic.from_source, {"source"}),  # what a pickled model remembers
 }
 _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "bins": (Bins, {"column", "cuts", "labels"}),

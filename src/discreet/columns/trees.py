@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Between, Branches, Code, Grid, OneOf, Part
-from discreet.columns.base import Column, Numeric, column_name, finite
+from discreet.columns.base import Column, Numeric, column_name
+from discreet.columns.bounds import finite
 from discreet.rational import as_integer
 
 if TYPE_CHECKING:

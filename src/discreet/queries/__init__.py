@@ -27,6 +27,7 @@ from discreet.queries.gram import Gram
 from discreet.queries.marginals import Marginals, MarginalsValue
 from discreet.queries.means import Mean
 from discreet.queries.moments import Moments, MomentsValue, Variance
+from discreet.queries.nonnegative import nonnegative_counts
 from discreet.queries.normal_equations import NormalEquations
 from discreet.queries.people import CountPeople, RowsPerPerson
 from discreet.queries.quantile import Median, Quantile
@@ -90,5 +91,6 @@ __all__ = [
     "WithColumns",
     "check_budget",
     "expect_budget",
+    "nonnegative_counts",
     "not_a_query",
 ]

@@ -19,7 +19,8 @@ from discreet.schema import Schema
 class Count(Additive):
     """How many rows there are, in all or in each group.
 
-    Noisy counts may be negative; they are unbiased, and clipping them is up to you.
+    Noisy counts may be negative; they are unbiased. `discreet.queries.nonnegative_counts` makes of them
+    non-negative ones of the same sum.
 
     Privacy
     -------
