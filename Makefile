@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest test-deep bench-deep check check-extras accept mutants bench bench-page docs clean
+.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-federated check check-extras accept mutants bench bench-page docs clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,22 @@ test-deep: $(DEEP)/.ready ## the tests of private deep learning, with PyTorch
 bench-deep: $(DEEP)/.ready ## private training against plain training, each line with its bar
 	@$(DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)
 
+bench-federated: $(DEEP)/.ready ## four hospitals: each alone, federated and pooled
+	@$(DEEP)/bin/python benchmarks/bench_federated.py $(ARGS)
+
+# Flower wants other versions of some libraries, so it has an environment and pins of its own; not part of CI.
+FEDERATED := .venv-federated
+
+$(FEDERATED)/.ready: pyproject.toml constraints-federated.txt
+	@$(PYTHON) -m venv $(FEDERATED)
+	@echo "installing discreet with PyTorch and Flower into $(FEDERATED) ..."
+	@$(FEDERATED)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-federated.txt \
+		-e ".[torch]" flwr hypothesis pandas pytest pytest-timeout
+	@touch $(FEDERATED)/.ready
+
+test-federated: $(FEDERATED)/.ready ## a server and three clients of Flower as processes on this machine (minutes)
+	@$(FEDERATED)/bin/python -m pytest tests/federated $(ARGS)
+
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
 
@@ -93,4 +109,4 @@ docs: $(READY) ## the documentation as a site, in site/ (open site/index.html)
 	@echo "site/index.html"
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) $(OLDEST) $(DEEP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .doctrees site docs/_made
+	rm -rf $(VENV) $(OLDEST) $(DEEP) $(FEDERATED) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .doctrees site docs/_made

@@ -24,6 +24,10 @@ LIGHT = {
 if find_spec("torch") is None:  # `make test-deep` installs it
     deep = (Path(__file__).parent / "deep").glob("*.py")
     collect_ignore = [str(file) for file in deep if file.name not in LIGHT]
+else:
+    collect_ignore = []
+if find_spec("flwr") is None:  # `make test-federated` installs it
+    collect_ignore.append(str(Path(__file__).parent / "federated"))
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -21,10 +21,13 @@ from discreet.queries import Query
 ROOT = Path(__file__).parents[2]
 #: `make test-deep` runs these tests with it.
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+#: `make test-federated` runs these tests with it.
+NEEDS_FLOWER = {"discreet.deep.federated.flower"}
+LEFT_OUT = {"discreet.demo"} | (set() if importlib.util.find_spec("flwr") else NEEDS_FLOWER)
 PACKAGES = [
     module.name
     for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
-    if module.name != "discreet.demo" and (HAS_TORCH or not module.name.startswith("discreet.deep"))
+    if module.name not in LEFT_OUT and (HAS_TORCH or not module.name.startswith("discreet.deep"))
 ]
 
 

@@ -105,6 +105,10 @@ class Federation(ABC):
         """The integer sum of whatever parties sent, which one unit moves by at most `grid.RADIUS`."""
 
     @abstractmethod
+    def read(self, arrays: list[Any]) -> Any:
+        """What a party sent over a network, in the form that `add_up` takes."""
+
+    @abstractmethod
     def _open(self, parties: Sequence[Any], plan: TrainingPlan) -> tuple[Sequence[Any], Ask]:
         """The parties of this process, ready to be asked, and how they are asked."""
 

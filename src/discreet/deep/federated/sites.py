@@ -215,6 +215,9 @@ class FederatedSGD(Federation):
             find_safe_path(self.model, self._loss, kinds, self._block)
         return super().plan(parties)
 
+    def read(self, arrays: list[Any]) -> Any:
+        return arrays[0] if len(arrays) == 1 else None
+
     def _open(self, parties: Sequence[Any], plan: TrainingPlan) -> tuple[Sequence[Any], Ask]:
         sites = [
             Site(

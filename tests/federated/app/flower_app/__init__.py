@@ -1,0 +1,1 @@
+"""A federation of three nodes, for the tests."""
