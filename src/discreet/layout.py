@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from discreet.queries import Gram, Joint, Moments, Quantile
-from discreet.show import decode_value, encode_value
+from discreet.show import Table, decode_value, encode_value
 
-__all__ = ["Asked", "Layout", "lay_out", "name_keys"]
+__all__ = ["Asked", "Layout", "choose_quantity", "lay_out", "name_keys"]
 
 #: Columns of the numbers, which no grouping may be called.
 _TAKEN = ("value", "stderr", "lower", "upper", "quantity", "rank_lower", "rank_upper")
@@ -195,3 +195,22 @@ def _name_place(query: Any, shape: tuple[int, ...], place: tuple[int, ...]) -> s
     if place and all(size == len(names) for size in shape):
         return " × ".join(str(names[at]) for at in place)
     return ", ".join(map(str, place))
+
+
+def choose_quantity(table: Table, keys: list[str], quantity: str | None) -> tuple[Table, list[str]]:
+    """The rows of one quantity, without its column."""
+    if "question" in keys:
+        raise ValueError("several questions don't fit in a picture: choose rows of to_frame().")
+    known = list(dict.fromkeys(table.column("quantity"))) if "quantity" in keys else []
+    if quantity not in known:
+        if not known:
+            raise ValueError("quantity: there is one number for each group; leave quantity out.")
+        choices = ", ".join(map(repr, known))
+        raise ValueError(
+            f"quantity must say which number to draw, as in plot(quantity={known[0]!r}); there are: "
+            f"{choices}."
+        )
+    at = table.columns.index("quantity")
+    rows = [row for row in table.rows if row[at] == quantity]
+    chosen = Table(table.columns, rows, f"{table.caption}, {quantity}", table.note)
+    return chosen, [key for key in keys if key != "quantity"]

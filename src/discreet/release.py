@@ -11,7 +11,7 @@ from discreet import certificates
 from discreet.certificates import DEFAULT_LEVELS
 from discreet.comparison import Comparison, compare_groups
 from discreet.events import Event
-from discreet.layout import lay_out
+from discreet.layout import choose_quantity, lay_out
 from discreet.ledger import NOT_DATA, Entry
 from discreet.ledger.statement import shorten
 from discreet.measures import Measure
@@ -81,11 +81,17 @@ class Release(Shown):
         is_made_up: bool = False,
     ) -> Release:
         """The release of an answer that was paid for."""
-        told = (answer.value, answer.stderr, answer.labels)
-        paid = (prepared.event, prepared.measure, entry)
-        limit = query.tell_limit(query.narrow(unit))
-        said = (is_private, answer.interval, unit, limit, None, answer.sampling, is_made_up)
-        return cls(query, *told, *paid, *said)
+        return cls(
+            query,
+            *(answer.value, answer.stderr, answer.labels),
+            *(prepared.event, prepared.measure, entry),
+            is_private,
+            answer.interval,
+            unit,
+            query.tell_limit(query.narrow(unit)),
+            _sampling=answer.sampling,
+            is_made_up=is_made_up,
+        )
 
     @property
     def mark(self) -> str:
@@ -191,7 +197,7 @@ class Release(Shown):
         table = self.to_table(level)
         keys = list(self._layout().columns)
         if quantity is not None or {"quantity", "question"} & set(keys):
-            table, keys = _choose_quantity(table, keys, quantity)
+            table, keys = choose_quantity(table, keys, quantity)
         return draw_table(table, keys, ax)
 
     def to_json(self, levels: Sequence[float] = DEFAULT_LEVELS) -> str:
@@ -253,27 +259,6 @@ class Release(Shown):
         if len(self.labels) > 40:
             lines.append(f"  ... and {len(self.labels) - 40} more")
         return "\n".join([head, *lines])
-
-
-def _choose_quantity(
-    table: Table, keys: list[str], quantity: str | None
-) -> tuple[Table, list[str]]:
-    """The rows of one quantity, without its column."""
-    if "question" in keys:
-        raise ValueError("several questions don't fit in a picture: choose rows of to_frame().")
-    known = list(dict.fromkeys(table.column("quantity"))) if "quantity" in keys else []
-    if quantity not in known:
-        if not known:
-            raise ValueError("quantity: there is one number for each group; leave quantity out.")
-        choices = ", ".join(map(repr, known))
-        raise ValueError(
-            f"quantity must say which number to draw, as in plot(quantity={known[0]!r}); there are: "
-            f"{choices}."
-        )
-    at = table.columns.index("quantity")
-    rows = [row for row in table.rows if row[at] == quantity]
-    chosen = Table(table.columns, rows, f"{table.caption}, {quantity}", table.note)
-    return chosen, [key for key in keys if key != "quantity"]
 
 
 def _check_level(level: float) -> float:
@@ -349,7 +334,7 @@ class Plan(Shown):
         table = self.to_table()
         keys = [name for name in table.columns if name != "stderr"]
         if quantity is not None or {"quantity", "question"} & set(keys):
-            table, keys = _choose_quantity(table, keys, quantity)
+            table, keys = choose_quantity(table, keys, quantity)
         return draw_table(table, keys, ax, value="stderr")
 
     def to_json(self) -> str:
