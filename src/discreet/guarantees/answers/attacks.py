@@ -16,6 +16,7 @@ from discreet.answers import AnswersPlan, plan_questions
 from discreet.audit.exact import exact, statement
 from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
+from discreet.audit.results import AuditResult
 from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.events import Repeat
@@ -128,6 +129,14 @@ def neighbour_distribution(
     return np.asarray(reduce(np.multiply.outer, found), np.float64).ravel()
 
 
+def _compare_draws(
+    asked: QuantileEstimate, budget: Measure, unit: Unit, pair: tuple[Any, Any], q: Sequence[Levels]
+) -> AuditResult:
+    """What the draws tell about a pair of tables, against the part of the budget that is theirs."""
+    here, there = (neighbour_distribution(asked, budget, rows, unit, q) for rows in pair)
+    return exact(here, there, PureDP(4))
+
+
 @attack("quantile-estimate")
 def quantile_estimate() -> Iterator[Part]:
     asked = QuantileEstimate("y", "1/4", by="c")
@@ -140,9 +149,7 @@ def quantile_estimate() -> Iterator[Part]:
     draws = PureDP(Fraction(10, 9) * 4)  # of which the draws have 4
     for unit in UNITS[:3]:
         found = (
-            exact(
-                *(neighbour_distribution(asked, draws, rows, unit, q) for rows in pair), PureDP(4)
-            )
+            _compare_draws(asked, draws, unit, pair, q)
             for q in tables
             for pair in quantile_pairs(unit)
         )
