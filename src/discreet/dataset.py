@@ -74,9 +74,7 @@ class PrivateDataset:
         ledger: Payer | None = None,
         rows: int | None = None,
     ) -> None:
-        data = conceal(
-            data
-        )  # debuggers show what a failed call held, and a URL may hold a password
+        data = conceal(data)  # debuggers show what a call held, and a URL may hold a password
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
         if ledger is not None and not isinstance(ledger, Payer):
