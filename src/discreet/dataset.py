@@ -79,8 +79,7 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         ledger: Payer | None = None,
         rows: int | None = None,
     ) -> None:
-        # debuggers show what a failed call held, and a URL may hold a password
-        data = conceal(data)
+        data = conceal(data)  # debuggers show what a call held, and a URL may hold a password
         if not isinstance(schema, Schema):
             raise not_a_schema(schema)
         if ledger is not None and not isinstance(ledger, Payer):
