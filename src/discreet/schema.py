@@ -126,8 +126,8 @@ class Schema(Mapping[str, Column], Shown):
                 raise ValueError(f"derive: there is already a column {name!r}.")
             if not isinstance(column, Derived):
                 raise TypeError(
-                    f"derive: {name!r} must be dp.Bins, dp.Month, dp.Nearest or dp.Score, "
-                    f"not {type(column).__name__}."
+                    f"derive: {name!r} must be dp.Bins, dp.Nearest or dp.Score, or a part of a date such "
+                    f"as dp.Month, not {type(column).__name__}."
                 )
             schema._derived = MappingProxyType(dict(derived))
             column.code(name, schema)  # raises when it does not fit the other columns

@@ -222,9 +222,12 @@ class Score(Column):
 
 def _cut(value: Any) -> float:
     """A cut point as a number; of a date its number of days."""
-    if isinstance(value, str | datetime.date):
+    if not isinstance(value, str | datetime.date):
+        return finite(value, "dp.Bins: cuts")
+    try:
         return float(day_of(as_date(value, "dp.Bins: cuts")))
-    return finite(value, "dp.Bins: cuts")
+    except (TypeError, ValueError):
+        raise TypeError("dp.Bins: cuts must be a number, or a day such as '2024-03-01'.") from None
 
 
 def _as_integer(value: Any, name: str) -> int:
