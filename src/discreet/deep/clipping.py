@@ -146,8 +146,8 @@ def isolate(model: Any) -> Any:
         alone = copy.deepcopy(model, shared)
     except (RuntimeError, TypeError) as error:
         raise ValueError(
-            f"model: it can't be copied ({type(error).__name__}), which keeps rows out of it. No attribute may "
-            "hold results of a forward pass; use torch.nn.utils.parametrizations for computed weights."
+            f"model: it can't be copied ({type(error).__name__}), which keeps rows out of it. No attribute "
+            "may hold results of a forward pass; use torch.nn.utils.parametrizations for computed weights."
         ) from None
     pairs = zip(alone.parameters(), model.parameters(), strict=True)
     if any(one is not other for one, other in pairs):
