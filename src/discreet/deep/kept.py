@@ -42,7 +42,7 @@ def check_hooks(where: str, module: Any) -> None:
 
 
 def check_kept(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor) -> None:
-    """Run a network on public rows, and raise if a buffer or an attribute of it, or of the loss, changes.
+    """Run a network on public rows, and raise if anything that it, or the loss, keeps has changed.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def check_kept(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tens
 
     Privacy
     -------
-    What is kept of one batch reaches the next ones, or the released network, without any noise; even a
+    A parameter that is written to in a forward pass has a row's values without noise. What is kept of one
+    batch reaches the next ones, or the released network, without any noise; even a
     count of calls tells how many persons were drawn.
     """
     with torch.no_grad():
@@ -80,6 +81,8 @@ def _facts(of: Any) -> dict[str, Any]:
         held = getattr(of, "__dict__", {})
         return {f"the attribute {name}": _copy(value) for name, value in held.items()}
     found = {f"the buffer {name}": each.detach().clone() for name, each in of.named_buffers()}
+    for name, each in of.named_parameters():
+        found[f"the parameter {name}"] = each.detach().clone()
     for name, module in of.named_modules():
         for key, value in vars(module).items():
             if key not in (*_APART, "_buffers"):
