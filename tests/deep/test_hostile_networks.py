@@ -191,6 +191,34 @@ def test_a_network_that_keeps_what_it_saw_is_refused(model):
     assert "changes" in refusal(model())
 
 
+class Lazy(Wrapped):
+    """Builds a mask once, of which no row is a part."""
+
+    mask = None
+
+    def before(self, x):
+        if self.mask is None:
+            self.mask = torch.ones(x.shape[1])
+        return x * self.mask
+
+
+class Started(Wrapped):
+    """Takes its scale from the first rows it sees."""
+
+    scale = None
+
+    def before(self, x):
+        if self.scale is None:
+            self.scale = x.detach().std()
+        return x / self.scale
+
+
+def test_a_mask_that_is_built_once_is_in_order_and_a_scale_of_the_first_rows_is_not():
+    rows = random_rows([((4,), torch.float32)], ((), torch.long), Lazy())
+    assert find_path(Lazy(), LOSS, rows, 8) == "tape"
+    assert "attribute scale changes" in refusal(Started())
+
+
 class Writing(Wrapped):
     """Keeps a mean of what it saw in a parameter that isn't trained, as codebooks do."""
 
