@@ -219,6 +219,27 @@ def test_a_mask_that_is_built_once_is_in_order_and_a_scale_of_the_first_rows_is_
     assert "attribute scale changes" in refusal(Started())
 
 
+class Reading(nn.Module):
+    """Keeps the words that it saw first."""
+
+    first = None
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(7, 2)
+
+    def forward(self, words):
+        if self.first is None:
+            self.first = words.double().mean()
+        return self.table(words).sum(dim=1)
+
+
+def test_words_that_are_kept_are_noticed():
+    rows = random_rows([((4,), torch.long)], ((), torch.long), Reading())
+    with pytest.raises(ValueError, match="attribute first changes"):
+        find_path(Reading(), LOSS, rows, 8)
+
+
 class Writing(Wrapped):
     """Keeps a mean of what it saw in a parameter that isn't trained, as codebooks do."""
 

@@ -55,10 +55,10 @@ def check_kept(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tens
     Privacy
     -------
     A parameter that is written to in a forward pass has a row's values without noise. What is kept of one
-    batch reaches the next ones, or the released network, without any noise; even a
-    count of calls tells how many persons were drawn.
+    batch reaches the next ones, or the released network, without any noise; even a count of calls tells
+    how many persons were drawn.
     """
-    others = tuple(10 * each + 1 if each.is_floating_point() else each for each in inputs)
+    others = tuple(map(_other_rows, inputs))
     with torch.no_grad():
         for parameter in model.parameters():  # what has converged (spectral norm) must move, too
             parameter.mul_(1 + torch.rand_like(parameter))
@@ -81,6 +81,13 @@ def check_kept(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tens
                 f"{name} changes when it runs in training, which would keep what it saw of the rows without "
                 "noise. Remove what changes it."
             )
+
+
+def _other_rows(values: Tensor) -> Tensor:
+    """Rows of other values: larger ones, or the first row everywhere where they are whole numbers."""
+    if values.is_floating_point():
+        return 10 * values + 1
+    return values[:1].expand_as(values).clone()
 
 
 def _engine(model: Any, loss: Loss) -> Differentiator:
