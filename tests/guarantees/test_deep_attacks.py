@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet import noise
+from discreet import accounting, noise
 from discreet.deep import grid
 from discreet.deep.grid import RADIUS, CodedDense, CodedOuter, CodedRows, sum_clipped
 from discreet.deep.plans import (
@@ -21,6 +22,15 @@ from discreet.deep.plans import (
 )
 from discreet.events import Gaussian, Poisson, Repeat
 from discreet.guarantees.deep.attacks import case, forms
+from discreet.guarantees.deep.attacks_canaries import (
+    CANARIES,
+    CLAIM,
+    one_run,
+    plan_of,
+    sum_of_step,
+    white_box,
+)
+from discreet.measures import ApproxDP
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 HUGE = forms(1e30)["product"]
@@ -89,7 +99,12 @@ def test_rows_that_are_drawn_each_are_not_a_sample_of_persons():
     plan = TrainingPlan(PoissonSampler(Fraction(1, 10)), 1, RADIUS // 3)
     [[one]] = sum_clipped([[CodedDense(np.full((1, 1), 1e9))]], 1.0, "flat", np.ones(1, bool))
     person = ((CodedDense(np.full((1, 1), 1e9)),),)
-    right = case("persons", person, chance=Fraction(1, 10), sigma=Fraction(1, 3))
+    # a tenth of the batches has the person; of three coins each, more than a quarter
+    claim = ApproxDP(Fraction(1, 100), Fraction(12, 100))
+    assert accounting.satisfies(plan.event, claim)
+    right = replace(
+        case("persons", person, chance=Fraction(1, 10), sigma=Fraction(1, 3)), claim=claim
+    )
     assert not right.run(0.99).is_violated
 
     def weak(there, trials):
@@ -99,8 +114,71 @@ def test_rows_that_are_drawn_each_are_not_a_sample_of_persons():
         values = drawn.any(axis=1)[:, None] * one
         return plan.add_noise(values.ravel()).reshape(values.shape) / float(RADIUS)
 
-    attacked = type(right)("rows", weak, (False, True), right.claim, 200_000, dict(right.options))
+    attacked = type(right)("rows", weak, (False, True), claim, 20_000, dict(right.options))
     assert attacked.run(0.99).is_violated
+
+
+# --- canaries in whole trainings ---
+
+
+def test_a_canary_whose_share_of_all_sums_is_seen_shows_much_of_the_claim_and_no_more():
+    found = white_box("as it is", plan_of()).run(0.99)
+    assert not found.is_violated
+    assert 1 <= found.floor <= 4
+
+
+def test_half_the_noise_of_a_training_is_caught(monkeypatch):
+    plan = plan_of()
+    claim = accounting.epsilon_at(plan.event, Fraction(1, 100))
+    assert not white_box("as it is", plan, claim).run(0.99).is_violated
+    drawn = noise.rounded_gaussian
+    monkeypatch.setattr(
+        noise, "rounded_gaussian", lambda sigma, size: drawn(Fraction(sigma) / 2, size)
+    )
+    assert white_box("half", plan, claim).run(0.99).is_violated
+
+
+def test_a_training_without_clipping_is_caught(monkeypatch):
+    plan = plan_of()
+    monkeypatch.setattr(
+        grid, "clip_factors", lambda squares, *_: (np.ones(squares.shape), np.ones(1, bool))
+    )
+    assert white_box("whatever length", plan, scale=4.0).run(0.99).is_violated
+
+
+def test_everybody_once_in_an_epoch_is_not_a_sample_by_coins():
+    """Batches of a fixed size, shuffled: everybody is in one of ten. By coins a third is in none."""
+    plan = TrainingPlan(PoissonSampler(Fraction(1, 10)), 10, RADIUS // 4)
+    claim = ApproxDP(Fraction(1, 100), Fraction(66, 100))
+    right = white_box("coins", plan, claim, 4000)
+    assert not right.run(0.99).is_violated
+
+    def weak(there, trials):
+        told = np.zeros((trials, 10), np.int64)
+        if there:
+            told[np.arange(trials), np.random.default_rng().integers(0, 10, trials)] = RADIUS
+        return plan.add_noise(told.ravel()).reshape(told.shape) / float(RADIUS)
+
+    attacked = type(right)("shuffled", weak, (False, True), claim, 4000, dict(right.options))
+    assert attacked.run(0.99).is_violated
+
+
+def test_canaries_in_one_run_stay_below_the_claim():
+    found = one_run(plan_of())
+    assert not found.refutes(CLAIM)
+    assert 0.1 < found.epsilon < 4
+
+
+def test_one_run_without_clipping_is_refuted():
+    found = one_run(plan_of(), add_up=lambda drawn, count: 9 * sum_of_step(drawn, count))
+    assert found.refutes(CLAIM)
+
+
+def test_one_run_without_samples_is_refuted(monkeypatch):
+    plan = plan_of(ApproxDP(1, Fraction(1, 100_000)), 4, Fraction(1, 100))
+    assert not one_run(plan).refutes(ApproxDP(1, Fraction(1, 100_000)))
+    monkeypatch.setattr(PoissonSampler, "draw", lambda self, persons: np.arange(persons))
+    assert one_run(plan, CANARIES).refutes(ApproxDP(1, Fraction(1, 100_000)))
 
 
 # --- what a plan says ---

@@ -41,8 +41,8 @@ class Differentiator:
 
     Privacy
     -------
-    Rows go through a copy of the network that shares its parameters alone: what else the network keeps of
-    them is lost with the copy. The network and the loss get copies of rows, which they may write to.
+    Rows go through a copy of the network that shares its trained parameters alone: what else the network
+    keeps of them is lost with the copy. The network and the loss get copies of rows, which they may write to.
     """
 
     def __init__(self, model: Any, loss: Loss, path: Path = "tape") -> None:
@@ -135,13 +135,14 @@ class Differentiator:
 
 
 def isolate(model: Any) -> Any:
-    """A copy of a network that has the same parameters, the very objects, and shares nothing else.
+    """A copy of a network that has the same trained parameters, the very objects, and shares nothing else.
 
     Privacy
     -------
-    Whatever the copy keeps of rows, in buffers or attributes, the original never sees.
+    Whatever the copy keeps of rows, in buffers, attributes or frozen parameters, the original never sees.
     """
-    shared: dict[int, Any] = {id(each): each for each in model.parameters()}
+    trained = [each for each in model.parameters() if each.requires_grad]
+    shared: dict[int, Any] = {id(each): each for each in trained}
     try:
         alone = copy.deepcopy(model, shared)
     except (RuntimeError, TypeError) as error:
@@ -149,8 +150,8 @@ def isolate(model: Any) -> Any:
             f"model: it can't be copied ({type(error).__name__}), which keeps rows out of it. No attribute "
             "may hold results of a forward pass; use torch.nn.utils.parametrizations for computed weights."
         ) from None
-    pairs = zip(alone.parameters(), model.parameters(), strict=True)
-    if any(one is not other for one, other in pairs):
+    found = {id(each) for each in alone.parameters()}
+    if any(id(each) not in found for each in trained):
         raise ValueError(
             "model: a copy of it doesn't share its parameters. Give the network itself, not one that "
             "torch.jit made of it."

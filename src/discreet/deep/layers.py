@@ -26,6 +26,12 @@ def _by_person(values: Tensor, persons: int) -> Tensor:
     return values.reshape(persons, len(values) // persons, -1).sum(dim=1)
 
 
+def _alike(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the wider of their types: inside ``torch.autocast`` they differ."""
+    kind = torch.promote_types(one.dtype, other.dtype)
+    return one.to(kind), other.to(kind)
+
+
 def linear_gradients(x: Tensor, weighted: bool, shifted: bool) -> Differentiate:
     """The gradients of a linear map's weight and bias."""
 
@@ -33,7 +39,8 @@ def linear_gradients(x: Tensor, weighted: bool, shifted: bool) -> Differentiate:
         outputs = gradient.reshape(persons, -1, gradient.shape[-1])
         found: list[Contribution] = []
         if weighted:
-            found.append(Outer(x.reshape(persons, -1, x.shape[-1]), outputs))
+            inputs, after = _alike(x, outputs)
+            found.append(Outer(inputs.reshape(persons, -1, x.shape[-1]), after))
         if shifted:
             found.append(Dense(outputs.sum(dim=1)))
         return found
@@ -113,6 +120,7 @@ def _convolution_gradients(
     groups: int,
 ) -> Tensor:
     """Each row's gradient of the kernel: one product of matrices for each of its places."""
+    x, gradient = _alike(x, gradient)
     rows, outputs, inputs = len(x), gradient.shape[1], x.shape[1]
     after = gradient.reshape(rows * groups, outputs // groups, -1)
     extent = gradient.shape[2:]

@@ -9,18 +9,16 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from discreet.deep.clipping import Differentiator, Loss, Path, as_tuple, isolate, width_of
 from discreet.deep.contributions import Tensor
+from discreet.deep.dropout import without_dropout
 from discreet.deep.kept import check_hooks, check_kept
 from discreet.deep.quiet import keep_quiet
 from discreet.deep.tape import Unknown
@@ -53,6 +51,10 @@ def check_model(model: Any) -> None:
     -------
     Such layers let one person change what others add, or store rows without noise.
     """
+    if any(map(nn.parameter.is_lazy, model.parameters())):
+        raise ValueError(
+            "model: it has lazy layers; run it once on made-up rows, so that they get shapes."
+        )
     for name, module in model.named_modules():
         where = f"model: {name or type(module).__name__} is a {type(module).__name__}"
         check_hooks(where, module)
@@ -64,8 +66,12 @@ def check_model(model: Any) -> None:
             raise ValueError(
                 f"{where} that keeps statistics of the rows without noise: use track_running_stats=False."
             )
-        if isinstance(module, nn.Embedding) and (module.max_norm or module.scale_grad_by_freq):
-            raise ValueError(f"{where} that must have max_norm=None and scale_grad_by_freq=False.")
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and (
+            module.max_norm or module.scale_grad_by_freq or module.sparse
+        ):
+            raise ValueError(
+                f"{where} that must have max_norm=None, scale_grad_by_freq=False and sparse=False."
+            )
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ValueError(
             "model must have parameters with requires_grad=True: there is nothing to train."
@@ -140,7 +146,8 @@ def find_path(
             _check_augment(augment, inputs, rows, back)
         _perturb(probe)
         _check_rows_apart(probe, loss, inputs, targets, rows, back)
-        with _without_dropout(probe):
+        with without_dropout(probe):
+            _check_reached(probe, loss, inputs, targets)
             for path in _PATHS:
                 if _is_right(probe, loss, path, inputs, targets):
                     return path
@@ -151,6 +158,30 @@ def find_path(
 
 
 _PATHS: tuple[Path, ...] = ("tape", "vmap")
+
+
+def _check_reached(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor) -> None:
+    """Raise for a parameter that moves the losses though no gradient reaches it: it would never learn."""
+    engine = Differentiator(model, loss)
+    trained = engine.parameters
+    with torch.enable_grad():
+        before = engine.losses(inputs, targets, len(targets))
+        if not before.requires_grad:
+            return
+        total = before.sum()
+        found = torch.autograd.grad(total, list(trained.values()), allow_unused=True)
+    with torch.no_grad():
+        for (name, parameter), gradient in zip(trained.items(), found, strict=True):
+            if gradient is None:
+                kept = parameter.clone()
+                parameter.add_(torch.rand_like(parameter))
+                after = engine.losses(inputs, targets, len(targets))
+                parameter.copy_(kept)
+                if not _near(before, after):
+                    raise ValueError(
+                        f"model: {name} moves the losses, but no gradient reaches it. Use checkpoints with "
+                        "use_reentrant=False, or set requires_grad=False."
+                    )
 
 
 def _perturb(model: Any) -> None:
@@ -315,7 +346,7 @@ def blocks_are_independent(
     weights that are moved at random, and with others who are missing, not finite or huge.
     """
     probe = copy.deepcopy(model).train()
-    with rewind(find_generators(probe, loss)), _without_dropout(probe):
+    with rewind(find_generators(probe, loss)), without_dropout(probe):
         _perturb(probe)
         engine = Differentiator(probe, loss, path)
         ones = torch.ones(persons * rows_each, dtype=next(probe.parameters()).dtype)
@@ -347,42 +378,3 @@ def blocks_are_independent(
         if each is not None
         for a, b in zip(mine, each, strict=True)
     )
-
-
-@contextmanager
-def _without_dropout(model: Any) -> Iterator[None]:
-    """Inside the block, no layer of the network, and no function of dropout, draws at random."""
-    for module in model.modules():
-        if isinstance(module, nn.modules.dropout._DropoutNd):
-            module.p = 0.0
-        if isinstance(module, nn.MultiheadAttention | nn.RNNBase):
-            module.dropout = 0.0
-    with _KeepAll():
-        yield
-
-
-@final
-class _KeepAll(TorchFunctionMode):
-    """Functions of dropout give what they get."""
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Tensor:
-        given = dict(kwargs or {})
-        if func in _DROPOUT:
-            return args[0] if args else given["input"]
-        if func is F.scaled_dot_product_attention:
-            args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
-            given.pop("dropout_p", None)
-        return func(*args, **given)
-
-
-_DROPOUT = {
-    F.dropout,
-    F.dropout1d,
-    F.dropout2d,
-    F.dropout3d,
-    F.alpha_dropout,
-    F.feature_alpha_dropout,
-    torch.dropout,
-}

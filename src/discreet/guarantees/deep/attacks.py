@@ -17,6 +17,7 @@ from discreet import accounting
 from discreet.audit.registry import Case, Part, attack
 from discreet.deep.grid import RADIUS, Coded, CodedDense, CodedOuter, CodedRows, Rule, sum_clipped
 from discreet.deep.plans import PoissonSampler, TrainingPlan
+from discreet.guarantees.deep.attacks_canaries import one_run_result, plan_of, white_box
 from discreet.measures import GaussianDP
 
 Floats = npt.NDArray[np.float64]
@@ -98,3 +99,6 @@ def dp_sgd() -> Iterator[Part]:
     for rule in rules:
         yield case(f"{rule} clipping", forms(1e10)["product"], rule=rule)
     yield case("a sample of half", forms(1e5)["full"], chance=Fraction(1, 2))
+    plan = plan_of()
+    yield white_box("a canary whose share of every noised sum is seen, at ε = 4", plan)
+    yield one_run_result("many canaries in one training, at ε = 4", plan)

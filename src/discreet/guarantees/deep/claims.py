@@ -9,6 +9,7 @@ CODE = (
     "discreet.deep.clipping",
     "discreet.deep.contributions",
     "discreet.deep.dpsgd",
+    "discreet.deep.dropout",
     "discreet.deep.grid",
     "discreet.deep.kept",
     "discreet.deep.layers",
