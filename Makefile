@@ -80,7 +80,7 @@ $(FEDERATED)/.ready: pyproject.toml constraints-federated.txt
 	@touch $(FEDERATED)/.ready
 
 test-federated: $(FEDERATED)/.ready ## a server and three clients of Flower as processes on this machine (minutes)
-	@$(FEDERATED)/bin/python -m pytest -W ignore::DeprecationWarning tests/federated $(ARGS)
+	@$(FEDERATED)/bin/python -m pytest -W ignore::DeprecationWarning tests/deep/federated $(ARGS)
 
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"

@@ -27,7 +27,7 @@ if find_spec("torch") is None:  # `make test-deep` installs it
 else:
     collect_ignore = []
 if find_spec("flwr") is None:  # `make test-federated` installs it
-    collect_ignore.append(str(Path(__file__).parent / "federated"))
+    collect_ignore.append(str(Path(__file__).parent / "deep" / "federated"))
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -12,7 +12,14 @@ TESTS = ROOT / "tests"
 CODE = ROOT / "src" / "discreet"
 
 #: Folders about the whole: laws, attacks and mutants of all that is registered, package, benchmarks.
-CROSS_CUTTING = {"laws", "guests", "meta", "benchmarks", "mutations"}
+CROSS_CUTTING = {
+    "deep/federated/app/flower_app",
+    "laws",
+    "guests",
+    "meta",
+    "benchmarks",
+    "mutations",
+}
 #: Files about all estimators, beside those that are named after a module of `models/`.
 EVERY_ESTIMATOR = {"contract", "edges", "engines", "models", "payment", "sklearn"}
 #: What names paths of tests, beside the pages.
