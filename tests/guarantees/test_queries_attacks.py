@@ -27,9 +27,11 @@ ASKED = list(itertools.product(queries.sums(), UNITS))
 NOISED = [(query, unit) for query, unit in ASKED if query.sensitivity(queries.SCHEMA, unit).l1]
 
 
-def test_only_a_count_of_all_rows_whose_number_is_public_has_no_noise():
+def test_only_counts_of_all_rows_whose_number_is_public_have_no_noise():
+    """Without ids every row is a person, so persons are counted as rows are."""
     assert [(type(q), u.relation) for q, u in ASKED if (q, u) not in NOISED] == [
-        (dp.Count, dp.REPLACE_ONE)
+        (dp.Count, dp.REPLACE_ONE),
+        (dp.CountPeople, dp.REPLACE_ONE),
     ]
 
 
