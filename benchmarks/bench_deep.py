@@ -17,6 +17,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from discreet.deep.chain import Chain
 from discreet.deep.clipping import Differentiator
 from discreet.deep.grid import RADIUS
 from discreet.deep.loop import _NoiseAhead, apply_gradient
@@ -83,14 +84,15 @@ def private_step(
 ) -> Callable[[], None]:
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     x, y = torch.randn(PERSONS, *shape), torch.randint(0, classes, (PERSONS,))
-    plan = TrainingPlan(PoissonSampler(Fraction(BATCH, PERSONS)), 10**6, RADIUS)
+    plan = TrainingPlan(PoissonSampler(Fraction(BATCH, PERSONS)), 10**5, RADIUS)
     door = open_paid(x, y, plan)
+    door.claim(10**5)
     loss = nn.CrossEntropyLoss(reduction="none")
-    batch = BatchSum(Differentiator(model, loss), 1.0, "flat", arithmetic)
+    path = "chain" if Chain.find(model) is not None else "tape"
+    batch = BatchSum(Differentiator(model, loss, path), 1.0, "flat", arithmetic)
     noise = _NoiseAhead(plan).__enter__()
 
     def step() -> None:
-        door.claim(1)
         total = batch.total(door.draw(size))
         apply_gradient(model, optimizer, total + noise.next(len(total)), 1 / RADIUS / BATCH)
 

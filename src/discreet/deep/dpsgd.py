@@ -9,11 +9,12 @@ from os import PathLike
 from typing import Any, final
 
 from discreet.deep import checkpoints
+from discreet.deep.blocks import Blocks, choose_size, fit_size
 from discreet.deep.checkpoints import Checkpoint
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
-from discreet.deep.loop import Blocks, apply_gradient, run_steps
+from discreet.deep.loop import apply_gradient, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, find_path
 from discreet.deep.steps import Arithmetic, BatchSum
@@ -32,8 +33,6 @@ FAST = "clipped sums in float arithmetic, whose rounding over a batch is not bou
 UNTESTED = (
     "a person's gradients were seen to depend, in their last bits, on others of the same block"
 )
-#: Networks with more parameters than this work in small blocks.
-SMALL_NETWORK = 50_000
 
 
 @final
@@ -65,7 +64,10 @@ class PrivateTrainer:
         ``"exact"``, the default, adds up integers, and its guarantee is proved. ``"fast"`` adds up in the
         network's float arithmetic; its event is `Assumed`, for ledgers with ``accept_assumed=True``.
     block : int, optional
-        Persons worked on at a time; less memory with fewer. Always filled up, so that shapes are public.
+        Persons worked on at a time. Always filled up, so that shapes are public.
+    memory : int, optional
+        In place of `block`: the bytes that a block may take, besides the network and the optimizer. The
+        number of persons in it follows from the shapes of a row and of the network.
     augment : callable, optional
         From a block's inputs to randomly changed ones, row by row; each row stands there `augmentations`
         times, and a person's gradients are averaged before they are clipped (De et al. 2022).
@@ -108,6 +110,7 @@ class PrivateTrainer:
         rule: Rule = "flat",
         arithmetic: Arithmetic = "exact",
         block: int | None = None,
+        memory: int | None = None,
         augment: Callable[..., Any] | None = None,
         augmentations: int = 1,
         average: float | None = None,
@@ -124,6 +127,7 @@ class PrivateTrainer:
         )
         self._decay, self._scheduler = average, scheduler
         self._block = None if block is None else as_integer(block, "block", minimum=1)
+        self._memory = None if memory is None else as_integer(memory, "memory", minimum=1)
         self.average_: dict[str, Tensor] = {}
         self.entry_: Entry | None = None
         self.plan_: TrainingPlan | None = None
@@ -147,6 +151,8 @@ class PrivateTrainer:
             raise ValueError("augmentations needs augment, which changes rows at random.")
         if self._block is not None and self._block > MAX_BLOCK:
             raise ValueError(f"block must be at most {MAX_BLOCK}.")
+        if self._block is not None and self._memory is not None:
+            raise ValueError("give block or memory, and not both.")
         if self._decay is not None and not 0 < self._decay < 1:
             raise ValueError("average must be a decay between 0 and 1, such as 0.999.")
         if hasattr(self._scheduler, "best"):
@@ -167,7 +173,7 @@ class PrivateTrainer:
         sampler = PoissonSampler(self._chance(data))
         steps = self._count(sampler)
         sigma = calibrate_noise(sampler, steps, self._measure)
-        return TrainingPlan(sampler, steps, sigma, self._assumption(data))
+        return TrainingPlan(sampler, steps, sigma, self._prepare(data, sampler))
 
     def _public_size(self, data: PrivateTensors | PrivateTable) -> int:
         size = data.public_size if self._size is None else self._size
@@ -190,22 +196,23 @@ class PrivateTrainer:
         assert self._epochs is not None
         return math.ceil(positive(self._epochs, "epochs") / sampler.chance)
 
-    def _expected(self, data: PrivateTensors | PrivateTable, plan: TrainingPlan) -> float:
+    def _expected(self, data: PrivateTensors | PrivateTable, sampler: PoissonSampler) -> float:
         """The public size of a batch."""
         if self._batch is not None:
             return float(self._batch)
-        return float(plan.sampler.chance * self._public_size(data))
+        return float(sampler.chance * self._public_size(data))
 
-    def _size_of_block(self) -> int:
+    def _prepare(self, data: PrivateTensors | PrivateTable, sampler: PoissonSampler) -> str:
+        """Choose the path and the blocks, on random public rows; what then isn't proved, or nothing."""
+        each, rows = rows_each(data.unit) * self._repeats, data.random_rows(self._model)
+        self._path = find_path(self._model, self._loss, rows, 8 * each)
         if self._block is not None:
-            return self._block
-        return 64 if sum(each.numel() for each in self._model.parameters()) <= SMALL_NETWORK else 32
-
-    def _assumption(self, data: PrivateTensors | PrivateTable) -> str:
-        """What the guarantee rests on that isn't proved, found out on random public rows."""
-        size, each = self._size_of_block(), rows_each(data.unit) * self._repeats
-        rows = data.random_rows(self._model)
-        self._path = find_path(self._model, self._loss, rows, size * each)
+            size = self._block
+        elif self._memory is not None:
+            size = fit_size(self._model, self._loss, self._path, rows, each, self._memory)
+        else:
+            size = choose_size(self._model, self._expected(data, sampler))
+        self._blocks = Blocks(size, self._repeats)
         if self._arithmetic == "fast":
             return FAST
         if not blocks_are_independent(self._model, self._loss, self._path, rows, size, each):
@@ -260,7 +267,7 @@ class PrivateTrainer:
         """
         rows, found = open_rows(data), checkpoints.load(checkpoint)
         sampler = PoissonSampler(Fraction(found.chance))
-        plan = TrainingPlan(sampler, found.steps, found.sigma, self._assumption(rows))
+        plan = TrainingPlan(sampler, found.steps, found.sigma, self._prepare(rows, sampler))
         every = as_integer(checkpoint_every, "checkpoint_every", minimum=1)
         if rows.ledger is not None and rows.ledger.find(found.token) is None:
             raise ValueError("checkpoint: the ledger has no training of this name.")
@@ -281,17 +288,18 @@ class PrivateTrainer:
         token: str | None,
     ) -> None:
         self.plan_, self.entry_ = plan, door.entry
-        scale = self._bound / RADIUS / self._expected(data, plan)
+        scale = self._bound / RADIUS / self._expected(data, plan.sampler)
         engine = Differentiator(self._model, self._loss, self._path)
         batch = BatchSum(engine, self._bound, self._rule, self._arithmetic, self._augment)
-        blocks = Blocks(self._size_of_block(), self._repeats)
 
         def save() -> None:
             if checkpoint is not None and token is not None:
                 self._save(checkpoint, plan, token)
 
         self._model.train()
-        run_steps(door, plan, batch, blocks, lambda noised: self._apply(noised, scale), every, save)
+        run_steps(
+            door, plan, batch, self._blocks, lambda noised: self._apply(noised, scale), every, save
+        )
 
     def _apply(self, noised: Integers, scale: float) -> None:
         """One step of the optimizer on a noised gradient."""

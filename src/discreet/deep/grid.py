@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "Rule",
     "clip_factors",
     "sum_clipped",
+    "sum_columns",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -223,6 +225,57 @@ def sum_clipped(
             [part.sum_integers(scale, counted).astype(np.int64) for part in each]
             for each, scale in zip(parts, scales, strict=True)
         ]
+
+
+def sum_columns(
+    inputs: Floats,
+    outputs: Floats,
+    widths: Sequence[tuple[int, int]],
+    bound: float,
+    rule: Rule,
+    present: npt.NDArray[np.bool_],
+) -> list[Integers]:
+    """As `sum_clipped` for a network all of whose gradients are products, with persons as columns.
+
+    Parameters
+    ----------
+    inputs, outputs : float64 arrays with one column for each person
+        The inputs of all layers, and their output gradients, one layer below the other: a person's gradient
+        in a layer is the product of the two columns there. Both are overwritten.
+    widths : sequence of pairs of int
+        How many inputs and outputs each layer has.
+    bound : float
+    rule : {"flat", "automatic"}
+    present : array of bool
+
+    Returns
+    -------
+    list of arrays of shape (outputs, inputs)
+
+    Privacy
+    -------
+    As `sum_clipped`. Norms are added up along columns, element by element, so that a person's norm is the
+    same bits at every place.
+    """
+    wide, narrow = ([pair[at] for pair in widths] for at in (0, 1))
+    ends = [np.cumsum([0, *sizes]) for sizes in (wide, narrow)]
+    with np.errstate(all="ignore"):
+        lengths = np.add.reduceat(np.square(inputs), ends[0][:-1], axis=0)
+        heights = np.add.reduceat(np.square(outputs), ends[1][:-1], axis=0)
+        factors, counted = clip_factors(lengths * heights, bound, rule)
+        # squares that underflow are not precise: such a person adds nothing to the layer
+        vivid = (np.minimum(lengths, heights) > TINY) & (counted & present)
+        spreads = np.where(vivid, INPUT_RADIUS / np.sqrt(np.maximum(lengths, TINY)), 0.0)
+        scales = np.where(vivid, factors * RADIUS / spreads, 0.0)
+        if not counted.all():  # what isn't finite stays so when it is multiplied by zero
+            inputs[:, ~counted] = outputs[:, ~counted] = 0.0
+        # truncating each factor shortens it, so the product is no longer than scale times gradient
+        inputs *= np.repeat(spreads, wide, axis=0)
+        outputs *= np.repeat(scales, narrow, axis=0)
+        np.trunc(inputs, out=inputs)
+        np.trunc(outputs, out=outputs)
+        pairs = zip(pairwise(ends[0]), pairwise(ends[1]), strict=True)
+        return [(outputs[c:d] @ inputs[a:b].T).astype(np.int64) for (a, b), (c, d) in pairs]
 
 
 def _chunks(persons: int, size: int) -> list[slice]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 
 from discreet import progress
+from discreet.deep.blocks import Blocks
 from discreet.deep.plans import Integers, TrainingPlan
 from discreet.deep.steps import BatchSum
 from discreet.deep.tables import TableDoor
@@ -19,16 +19,11 @@ from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
 from discreet.noise.generators import find_generators, renew
 
-__all__ = ["Blocks", "apply_gradient", "run_steps"]
+__all__ = ["apply_gradient", "run_steps"]
 
 
-@final
-@dataclass(frozen=True)
-class Blocks:
-    """How many persons are worked on at a time, and how often each row stands there."""
-
-    size: int
-    repeats: int = 1
+#: Fewer draws than this are made for several steps at once, not handed to another thread.
+FEW_DRAWS = 20_000
 
 
 def run_steps(
@@ -69,12 +64,13 @@ def run_steps(
 
 def apply_gradient(model: Any, optimizer: Any, noised: Integers, scale: float) -> None:
     """One step of an optimizer on a noised sum, times `scale`."""
-    at = 0
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            part = noised[at : at + parameter.numel()].astype(np.float64) * scale
-            at += parameter.numel()
-            parameter.grad = torch.from_numpy(part).reshape(parameter.shape).to(parameter)
+    trained = [each for each in model.parameters() if each.requires_grad]
+    scaled = torch.from_numpy(noised * scale)
+    if len({each.dtype for each in trained}) == 1:
+        scaled = scaled.to(trained[0].dtype)
+    parts = scaled.split([each.numel() for each in trained])
+    for parameter, part in zip(trained, parts, strict=True):
+        parameter.grad = part.view(parameter.shape).to(parameter)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
@@ -87,6 +83,7 @@ class _NoiseAhead:
         self._plan = plan
         self._pool: ThreadPoolExecutor | None = None
         self._waiting: Future[Integers] | None = None
+        self._left: Integers = np.zeros(0, np.int64)
 
     def __enter__(self) -> _NoiseAhead:
         if self._plan.sigma and not entropy.is_fixed():  # a fixed stream is for its own thread
@@ -99,9 +96,18 @@ class _NoiseAhead:
 
     def next(self, size: int) -> Integers:
         """Fresh noise for one step."""
+        if size < FEW_DRAWS:
+            return self._next_few(size)
         if self._pool is None:
             return self._plan.draw_noise(size)
         waiting = self._waiting
         drawn = self._plan.draw_noise(size) if waiting is None else waiting.result()
         self._waiting = self._pool.submit(self._plan.draw_noise, size)
+        return drawn
+
+    def _next_few(self, size: int) -> Integers:
+        """The next of many draws that were made together, which costs less for each."""
+        if len(self._left) < size:
+            self._left = self._plan.draw_noise(size * (FEW_DRAWS // size))
+        drawn, self._left = self._left[:size], self._left[size:]
         return drawn

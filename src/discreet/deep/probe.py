@@ -76,7 +76,7 @@ def random_rows(
 
 
 def find_path(model: Any, loss: Loss, rows: Rows, block: int) -> Path:
-    """Choose how to differentiate a network: the tape, or vmap; raise if rows are mixed.
+    """Choose how to differentiate a network: a chain, the tape, or vmap; raise if rows are mixed.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def find_path(model: Any, loss: Loss, rows: Rows, block: int) -> Path:
     )
 
 
-_PATHS: tuple[Path, ...] = ("tape", "vmap")
+_PATHS: tuple[Path, ...] = ("chain", "tape", "vmap")
 
 
 def _check_buffers(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor) -> None:

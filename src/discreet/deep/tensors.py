@@ -212,14 +212,17 @@ class TensorDoor:
             yield self._block(drawn[start : start + size], size, repeats)
 
     def _block(self, persons: npt.NDArray[np.intp], size: int, repeats: int) -> Block:
-        each = self._places.shape[1]
+        each, present = self._places.shape[1], np.arange(size) < len(persons)
         places = np.full((size, each), -1, np.int64)
         places[: len(persons)] = self._places[persons]
+        if each == repeats == 1:
+            inputs, targets = self._source.take(places[:, 0])
+            return Block(inputs, targets, present.astype(np.float64), present)
         # a row that is missing is filled by the person's first one, at weight 0
         filled = np.where(places < 0, places[:, :1], places)
         inputs, targets = self._source.take(np.repeat(filled.ravel(), repeats))
         weights = np.repeat(places.ravel() >= 0, repeats) / repeats
-        return Block(inputs, targets, weights, np.arange(size) < len(persons))
+        return Block(inputs, targets, weights, present)
 
 
 def open_paid(
@@ -265,12 +268,17 @@ class _Source:
 
     def take(self, places: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], Tensor]:
         """The rows at these places; zeros at -1."""
-        there = torch.from_numpy(places >= 0)
-        at = torch.from_numpy(places)[there]
+        missing = np.flatnonzero(places < 0)
+        if not len(self._targets):
+            missing, places = np.arange(len(places)), np.full(len(places), -1)
+        at = torch.from_numpy(np.maximum(places, 0))
 
         def fill(values: Tensor) -> Tensor:
-            found = values.new_zeros(len(places), *values.shape[1:])
-            found[there] = values[at]
+            if len(missing) == len(places):
+                return values.new_zeros(len(places), *values.shape[1:])
+            found = values.index_select(0, at)
+            if len(missing):
+                found[missing] = 0
             return found
 
         return tuple(map(fill, self._inputs)), fill(self._targets)

@@ -5,6 +5,8 @@ from discreet.guarantees.base import FITTED, Claim
 CODE = (
     "discreet.deep",
     "discreet.deep.attention",
+    "discreet.deep.blocks",
+    "discreet.deep.chain",
     "discreet.deep.checkpoints",
     "discreet.deep.clipping",
     "discreet.deep.contributions",
@@ -38,6 +40,7 @@ CLAIMS = (
         proof="deep.md",
         functions=(
             "discreet.deep.grid.sum_clipped",
+            "discreet.deep.grid.sum_columns",
             "discreet.deep.grid.clip_factors",
             "discreet.deep.grid.CodedDense.sum_integers",
             "discreet.deep.grid.CodedOuter.sum_integers",
@@ -50,6 +53,7 @@ CLAIMS = (
             "discreet.deep.tensors.PrivateTensors.prepaid",
             "discreet.deep.tensors.TensorDoor.claim",
             "discreet.deep.tensors.TensorDoor.draw",
+            "discreet.deep.tables.TableDoor.carry_out",
             "discreet.deep.dpsgd.PrivateTrainer.fit",
             "discreet.deep.dpsgd.PrivateTrainer.resume",
         ),
