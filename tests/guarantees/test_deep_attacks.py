@@ -184,7 +184,8 @@ def test_no_column_of_a_chain_is_longer_than_the_radius(inputs, outputs, bound, 
     """Two layers, of 4 and 3 inputs and 3 and 2 outputs; each of two persons, with the other absent."""
     for place in range(2):
         there = np.arange(2) == place
-        sums = sum_columns(inputs.copy(), outputs.copy(), [(4, 3), (3, 2)], bound, rule, there)
+        given = np.concatenate([inputs, outputs])
+        sums = sum_columns(given, [(4, 3), (3, 2)], bound, rule, there)
         assert [each.shape for each in sums] == [(3, 4), (2, 3)]
         assert sum(int(v) ** 2 for each in sums for v in each.ravel()) <= RADIUS**2
 
@@ -196,7 +197,7 @@ def test_columns_of_a_chain_are_the_products_of_its_layers():
     inputs[3, 8] = np.nan
     present = np.arange(persons) < 37
     for rule, bound in (("flat", 0.7), ("automatic", 0.7), ("flat", 50.0)):
-        sums = sum_columns(inputs.copy(), outputs.copy(), widths, bound, rule, present)
+        sums = sum_columns(np.concatenate([inputs, outputs]), widths, bound, rule, present)
         parts = [
             [CodedOuter(inputs[:7].T, outputs[:5].T)], [CodedOuter(inputs[7:].T, outputs[5:].T)]
         ]  # fmt: skip
@@ -208,20 +209,18 @@ def test_columns_of_a_chain_are_the_products_of_its_layers():
 
 def test_a_column_is_the_same_integers_at_every_place_and_with_any_others():
     draw = np.random.default_rng(4)
-    inputs, outputs = (draw.standard_normal((rows, 33)) * 1e3 for rows in (9, 5))
-    moved = [np.roll(each, 7, axis=1) for each in (inputs, outputs)]
+    given = draw.standard_normal((14, 33)) * 1e3
+    moved = np.roll(given, 7, axis=1)
     alone = np.arange(33) == 2
-    [one] = sum_columns(inputs.copy(), outputs.copy(), [(9, 5)], 1.0, "flat", alone)
-    [other] = sum_columns(*moved, [(9, 5)], 1.0, "flat", np.roll(alone, 7))
+    [one] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", alone)
+    [other] = sum_columns(moved, [(9, 5)], 1.0, "flat", np.roll(alone, 7))
     assert np.array_equal(one, other)
     everyone = np.ones(33, bool)
     parts = [
-        sum_columns(
-            inputs[:, at].copy(), outputs[:, at].copy(), [(9, 5)], 1.0, "flat", everyone[at]
-        )
+        sum_columns(given[:, at].copy(), [(9, 5)], 1.0, "flat", everyone[at])
         for at in (slice(0, 16), slice(16, 33))
     ]
-    [whole] = sum_columns(inputs.copy(), outputs.copy(), [(9, 5)], 1.0, "flat", everyone)
+    [whole] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", everyone)
     assert np.array_equal(whole, parts[0][0] + parts[1][0])
 
 

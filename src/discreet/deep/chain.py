@@ -38,6 +38,7 @@ class Chain:
     def __init__(self, layers: list[Any], flat: bool) -> None:
         self._flat = flat
         self.linear = [each for each in layers if type(each) is nn.Linear]
+        self._biases = [each.bias for each in self.linear]
         self._steps = [
             (each.weight, each.bias, None)
             if type(each) is nn.Linear
@@ -64,7 +65,7 @@ class Chain:
         return cls(layers, flat)
 
     def columns(
-        self, inputs: tuple[Tensor, ...], losses: Callable[[Tensor], Tensor]
+        self, inputs: tuple[Tensor, ...], losses: Callable[[Tensor], Tensor], weights: Tensor
     ) -> list[tuple[Tensor, Tensor]]:
         """The input of each linear layer and the gradient of its output, persons as columns.
 
@@ -73,7 +74,9 @@ class Chain:
         inputs : tuple of tensor
             One tensor, rows in the first dimension.
         losses : callable
-            From outputs, rows in the first dimension, to one weighted loss for each.
+            From outputs, rows in the first dimension, to one loss for each.
+        weights : tensor
+            What each loss is multiplied by.
         """
         [x] = inputs
         if x.dim() != 2 and not self._flat:
@@ -91,7 +94,7 @@ class Chain:
                 values.append(value)
         outputs = value.t().contiguous().requires_grad_()
         with torch.enable_grad():
-            [slope] = torch.autograd.grad(losses(outputs).sum(), outputs)
+            [slope] = torch.autograd.grad(losses(outputs), outputs, weights)
         found = []
         with torch.no_grad():
             gradient = slope.t().contiguous()
@@ -107,28 +110,26 @@ class Chain:
                 gradient = weight.t() @ gradient
         return found[::-1]
 
-    def stack(self, columns: list[tuple[Tensor, Tensor]]) -> tuple[Any, Any, list[tuple[int, int]]]:
-        """Inputs and output gradients one layer below the other, as float64; and how many each layer has.
+    def stack(
+        self, columns: list[tuple[Tensor, Tensor]]
+    ) -> tuple[npt.NDArray[np.float64], list[tuple[int, int]]]:
+        """All inputs and below them all output gradients, as float64; and how many each layer has.
 
         A bias is the weight of one more input, which is always 1.
         """
         ones = torch.ones_like(columns[0][0][:1])
-        inputs, widths = [], []
-        for layer, (before, after) in zip(self.linear, columns, strict=True):
-            inputs += [before] if layer.bias is None else [before, ones]
-            widths.append((len(before) + (layer.bias is not None), len(after)))
-        outputs = torch.cat([after for _, after in columns])
-        # copies, since they are overwritten
-        before, after = (
-            each.numpy().astype(np.float64, copy=True) for each in (torch.cat(inputs), outputs)
-        )
-        return before, after, widths
+        parts, widths = [], []
+        for bias, (before, after) in zip(self._biases, columns, strict=True):
+            parts += [before] if bias is None else [before, ones]
+            widths.append((len(before) + (bias is not None), len(after)))
+        parts += [after for _, after in columns]
+        return torch.cat(parts).numpy().astype(np.float64), widths
 
     def flatten(self, totals: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
         """What layers have, a bias in the last column, in the order of the network's parameters."""
         flat: list[npt.NDArray[np.int64]] = []
-        for layer, total in zip(self.linear, totals, strict=True):
-            flat += [total.ravel()] if layer.bias is None else [total[:, :-1].ravel(), total[:, -1]]
+        for bias, total in zip(self._biases, totals, strict=True):
+            flat += [total.ravel()] if bias is None else [total[:, :-1].ravel(), total[:, -1]]
         return np.concatenate(flat)
 
 

@@ -88,9 +88,9 @@ class Differentiator:
             raise Unknown("the network is not a chain of linear layers")
 
         def losses(outputs: Tensor) -> Tensor:
-            return check_losses(self.loss(outputs, targets), len(weights)) * weights
+            return check_losses(self.loss(outputs, targets), len(weights))
 
-        return self.chain.columns(given, losses)
+        return self.chain.columns(given, losses, weights)
 
     def _by_chain(
         self, inputs: Any, targets: Tensor, weights: Tensor, persons: int

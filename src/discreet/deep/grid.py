@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -228,8 +228,7 @@ def sum_clipped(
 
 
 def sum_columns(
-    inputs: Floats,
-    outputs: Floats,
+    columns: Floats,
     widths: Sequence[tuple[int, int]],
     bound: float,
     rule: Rule,
@@ -239,9 +238,9 @@ def sum_columns(
 
     Parameters
     ----------
-    inputs, outputs : float64 arrays with one column for each person
-        The inputs of all layers, and their output gradients, one layer below the other: a person's gradient
-        in a layer is the product of the two columns there. Both are overwritten.
+    columns : float64 array with one column for each person
+        The inputs of all layers, one layer below the other, and below them their output gradients: a
+        person's gradient in a layer is the product of the two parts. It is overwritten.
     widths : sequence of pairs of int
         How many inputs and outputs each layer has.
     bound : float
@@ -257,25 +256,25 @@ def sum_columns(
     As `sum_clipped`. Norms are added up along columns, element by element, so that a person's norm is the
     same bits at every place.
     """
-    wide, narrow = ([pair[at] for pair in widths] for at in (0, 1))
-    ends = [np.cumsum([0, *sizes]) for sizes in (wide, narrow)]
+    layers = len(widths)
+    sizes = [pair[at] for at in (0, 1) for pair in widths]
+    ends = [0, *accumulate(sizes)]
     with np.errstate(all="ignore"):
-        lengths = np.add.reduceat(np.square(inputs), ends[0][:-1], axis=0)
-        heights = np.add.reduceat(np.square(outputs), ends[1][:-1], axis=0)
+        squares = np.add.reduceat(np.square(columns), ends[:-1], axis=0)
+        lengths, heights = squares[:layers], squares[layers:]
         factors, counted = clip_factors(lengths * heights, bound, rule)
         # squares that underflow are not precise: such a person adds nothing to the layer
         vivid = (np.minimum(lengths, heights) > TINY) & (counted & present)
         spreads = np.where(vivid, INPUT_RADIUS / np.sqrt(np.maximum(lengths, TINY)), 0.0)
         scales = np.where(vivid, factors * RADIUS / spreads, 0.0)
         if not counted.all():  # what isn't finite stays so when it is multiplied by zero
-            inputs[:, ~counted] = outputs[:, ~counted] = 0.0
+            columns[:, ~counted] = 0.0
         # truncating each factor shortens it, so the product is no longer than scale times gradient
-        inputs *= np.repeat(spreads, wide, axis=0)
-        outputs *= np.repeat(scales, narrow, axis=0)
-        np.trunc(inputs, out=inputs)
-        np.trunc(outputs, out=outputs)
-        pairs = zip(pairwise(ends[0]), pairwise(ends[1]), strict=True)
-        return [(outputs[c:d] @ inputs[a:b].T).astype(np.int64) for (a, b), (c, d) in pairs]
+        columns *= np.repeat(np.concatenate([spreads, scales]), sizes, axis=0)
+        np.trunc(columns, out=columns)
+        parts = [columns[a:b] for a, b in pairwise(ends)]
+        pairs = zip(parts[:layers], parts[layers:], strict=True)
+        return [(outputs @ inputs.T).astype(np.int64) for inputs, outputs in pairs]
 
 
 def _chunks(persons: int, size: int) -> list[slice]:

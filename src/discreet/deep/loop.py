@@ -70,7 +70,8 @@ def apply_gradient(model: Any, optimizer: Any, noised: Integers, scale: float) -
         scaled = scaled.to(trained[0].dtype)
     parts = scaled.split([each.numel() for each in trained])
     for parameter, part in zip(trained, parts, strict=True):
-        parameter.grad = part.view(parameter.shape).to(parameter)
+        grad = part.view(parameter.shape)
+        parameter.grad = grad if grad.dtype == parameter.dtype else grad.to(parameter.dtype)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 

@@ -100,8 +100,8 @@ class BatchSum:
     def _in_columns(self, inputs: Any, block: Block, weights: Tensor) -> Integers:
         columns = self.engine.columns(inputs, block.targets, weights)
         assert self.engine.chain is not None
-        before, after, widths = self.engine.chain.stack(columns)
-        totals = sum_columns(before, after, widths, self.bound, self.rule, block.present)
+        stacked, widths = self.engine.chain.stack(columns)
+        totals = sum_columns(stacked, widths, self.bound, self.rule, block.present)
         return self.engine.chain.flatten(totals)
 
     def _augmented(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

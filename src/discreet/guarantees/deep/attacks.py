@@ -51,9 +51,9 @@ def forms(scale: float) -> dict[str, Parts]:
 
 def columns(scale: float, rule: Rule = "flat", bound: float = 1.0) -> Integers:
     """The integers of a person in a network of two linear layers, beside a place that nobody has."""
-    inputs, outputs = np.full((WIDE + NARROW, 2), scale), np.full((NARROW + WIDE, 2), -1.0)
+    given = np.repeat([scale, -1.0], WIDE + NARROW)[:, None] * np.ones(2)
     widths = [(WIDE, NARROW), (NARROW, WIDE)]
-    sums = sum_columns(inputs, outputs, widths, bound, rule, np.array([True, False]))
+    sums = sum_columns(given, widths, bound, rule, np.array([True, False]))
     return np.concatenate([each.ravel() for each in sums])
 
 
