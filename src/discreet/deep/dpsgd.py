@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from typing import Any, final
@@ -17,6 +18,7 @@ from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALL
 from discreet.deep.loop import apply_gradient, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, find_path
+from discreet.deep.processes import Together
 from discreet.deep.steps import Arithmetic, BatchSum
 from discreet.deep.tables import Data, PrivateTable, TableDoor, open_rows
 from discreet.deep.tensors import PrivateTensors, TensorDoor
@@ -76,6 +78,9 @@ class PrivateTrainer:
         The decay of an exponential moving average of the weights, kept in ``average_``.
     scheduler : torch.optim.lr_scheduler, optional
         Stepped after each step; it must not need a metric.
+    distributed : bool
+        Train together with the other processes of ``torch.distributed``, each of which has persons of its own
+        in a `PrivateTensors` and the same ledger. Chance, batch and `public_size` are those of all together.
 
     Attributes
     ----------
@@ -89,7 +94,9 @@ class PrivateTrainer:
     -------
     (ε, δ)-DP for the data's unit, all weights of all steps together: Poisson samples, integer sums that one
     person moves by at most a known norm, rounded Gaussian noise. Batches are divided by their *expected*
-    size; empty ones work. No loss, metric or batch size is shown. How long a step takes isn't protected.
+    size; empty ones work. Of several processes each must have *all* rows of its persons; the first one pays
+    and draws the noise, once, and sums that aren't noised yet pass between them. No loss, metric or batch
+    size is shown. How long a step takes isn't protected.
     Proof page: ``docs/proofs/deep.md``.
     """
 
@@ -115,6 +122,7 @@ class PrivateTrainer:
         augmentations: int = 1,
         average: float | None = None,
         scheduler: Any = None,
+        distributed: bool = False,
     ) -> None:
         self._model, self._loss, self._optimizer = model, loss, optimizer
         self._measure = ApproxDP(epsilon, delta)
@@ -126,6 +134,7 @@ class PrivateTrainer:
             as_integer(augmentations, "augmentations", minimum=1),
         )
         self._decay, self._scheduler = average, scheduler
+        self._together = Together() if distributed else None
         self._block = None if block is None else as_integer(block, "block", minimum=1)
         self._memory = None if memory is None else as_integer(memory, "memory", minimum=1)
         self.average_: dict[str, Tensor] = {}
@@ -239,6 +248,8 @@ class PrivateTrainer:
         """
         rows = open_rows(data)
         plan = self._plan(rows)
+        if self._together is not None:
+            return self._fit_together(self._together, rows, plan, checkpoint)
         token = None if checkpoint is None else new_token()
         every = (
             plan.steps
@@ -247,6 +258,28 @@ class PrivateTrainer:
         )
         with rows.prepaid(plan, self._measure, token=token) as door:
             self._run(rows, plan, door, checkpoint, every, token)
+        return self
+
+    def _fit_together(
+        self,
+        together: Together,
+        data: PrivateTensors | PrivateTable,
+        plan: TrainingPlan,
+        checkpoint: Any,
+    ) -> PrivateTrainer:
+        """The same in several processes: the first one charges, and the others wait for that."""
+        if checkpoint is not None or not isinstance(data, PrivateTensors):
+            raise ValueError(
+                "distributed: several processes train on dp.deep.PrivateTensors, without checkpoints."
+            )
+        shapes = tuple((name, tuple(each.shape)) for name, each in self._model.named_parameters())
+        facts = (str(plan.sampler.chance), plan.steps, plan.sigma, str(data.unit), self._blocks)
+        more = (self._bound, self._rule, self._arithmetic, self._expected(data, plan.sampler))
+        said = together.agree((*facts, *more, shapes), plan.assumption)
+        plan = replace(plan, assumption=said)
+        together.share_weights(self._model)
+        with data.prepaid_together(plan, self._measure, together) as door:
+            self._run(data, plan, door, None, plan.steps, None)
         return self
 
     def resume(
@@ -265,6 +298,8 @@ class PrivateTrainer:
             It is written anew at once; a copy of it can't be taken up again.
         checkpoint_every : int
         """
+        if self._together is not None:
+            raise ValueError("distributed: several processes train without checkpoints.")
         rows, found = open_rows(data), checkpoints.load(checkpoint)
         sampler = PoissonSampler(Fraction(found.chance))
         plan = TrainingPlan(sampler, found.steps, found.sigma, self._prepare(rows, sampler))
@@ -298,7 +333,14 @@ class PrivateTrainer:
 
         self._model.train()
         run_steps(
-            door, plan, batch, self._blocks, lambda noised: self._apply(noised, scale), every, save
+            door,
+            plan,
+            batch,
+            self._blocks,
+            lambda noised: self._apply(noised, scale),
+            every,
+            save,
+            self._together,
         )
 
     def _apply(self, noised: Integers, scale: float) -> None:

@@ -13,6 +13,7 @@ import torch
 from discreet import progress
 from discreet.deep.blocks import Blocks
 from discreet.deep.plans import Integers, TrainingPlan
+from discreet.deep.processes import Together
 from discreet.deep.steps import BatchSum
 from discreet.deep.tables import TableDoor
 from discreet.deep.tensors import TensorDoor
@@ -34,13 +35,15 @@ def run_steps(
     apply: Callable[[Integers], None],
     every: int,
     after: Callable[[], None] = lambda: None,
+    together: Together | None = None,
 ) -> None:
     """Make all steps that are left of a plan: claim `every` so many, draw, add up, add noise, apply.
 
     Privacy
     -------
-    `apply` gets noised sums alone. Generators that a network may use are seeded from the toolkit's entropy
-    meanwhile, and put back afterwards. The bar shows how many steps were made, which is public.
+    `apply` gets noised sums alone; of several processes the first one draws the noise, once. Generators that
+    a network may use are seeded from the toolkit's entropy meanwhile, and put back afterwards. The bar shows
+    how many steps were made, and how long the others will take, both of which are public or not protected.
     """
     made = done = door.begun
     # dropout and augmentation draw by place in a block: who knew their seed would see others move up
@@ -51,8 +54,13 @@ def run_steps(
         nonlocal made
         for _ in range(count):
             total = batch.total(rows.draw(blocks.size, blocks.repeats))
-            apply(total + noise.next(len(total)))
+            apply(release(total))
             made += 1
+
+    def release(total: Integers) -> Integers:
+        if together is None:
+            return np.asarray(total + noise.next(len(total)))
+        return together.release(total, noise.next(len(total)) if together.is_first else None)
 
     with secret, bar, _NoiseAhead(plan) as noise:
         while done < plan.steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -17,7 +17,9 @@ from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
 from discreet.deep.plans import TrainingPlan, check_unit, rows_each
 from discreet.deep.probe import Rows, random_rows
+from discreet.deep.processes import Together
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
+from discreet.ledger.chain import new_token
 from discreet.measures import Measure
 from discreet.noise import entropy
 from discreet.rational import as_integer
@@ -144,6 +146,40 @@ class PrivateTensors:
             yield TensorDoor(self._source, self._places, plan, paid)
         finally:
             paid.close()
+
+    @contextmanager
+    def prepaid_together(
+        self, plan: TrainingPlan, measure: Measure | None, together: Together
+    ) -> Iterator[TensorDoor]:
+        """As `prepaid`, in one of several processes with rows of their own: one charge for all of them.
+
+        Privacy
+        -------
+        The first process charges. The others find that charge in the ledger by its name, or, in another
+        ledger, charge it there; if the first one is refused, all are.
+        """
+        token, door, failed = together.tell(new_token()), None, None
+        with ExitStack() as stack:
+            if together.is_first:
+                try:
+                    door = stack.enter_context(self.prepaid(plan, measure, token=token))
+                except Exception as error:
+                    failed = error
+            refused = together.tell(None if failed is None else type(failed).__name__)
+            if failed is not None:
+                raise failed
+            if refused is not None:
+                raise RuntimeError(
+                    f"distributed: the first process was refused ({refused}): see there."
+                )
+            if door is None:
+                entry = self._payer.charge(
+                    plan.event, measure, note="private training", token=token
+                )
+                paid = PaidPlan(plan.event, entry, self._payer.book)
+                stack.callback(paid.close)
+                door = TensorDoor(self._source, self._places, plan, paid)
+            yield door
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(shape) for shape, _ in self._source.inputs)

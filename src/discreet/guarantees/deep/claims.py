@@ -17,6 +17,7 @@ CODE = (
     "discreet.deep.networks",
     "discreet.deep.plans",
     "discreet.deep.probe",
+    "discreet.deep.processes",
     "discreet.deep.recurrent",
     "discreet.deep.steps",
     "discreet.deep.tables",
