@@ -12,6 +12,7 @@ from typing import Any, final
 from discreet.deep import checkpoints
 from discreet.deep.blocks import Blocks, choose_size, fit_size
 from discreet.deep.checkpoints import Checkpoint
+from discreet.deep.choice import Choice
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
@@ -89,6 +90,8 @@ class PrivateTrainer:
         What the ledger has of it.
     average_ : dict
         The averaged weights by name, where `average` is given.
+    scores_ : list of pairs
+        Steps and scores, where `fit` was given `validate`.
 
     Privacy
     -------
@@ -138,6 +141,7 @@ class PrivateTrainer:
         self._block = None if block is None else as_integer(block, "block", minimum=1)
         self._memory = None if memory is None else as_integer(memory, "memory", minimum=1)
         self.average_: dict[str, Tensor] = {}
+        self.scores_: list[tuple[int, float]] = []
         self.entry_: Entry | None = None
         self.plan_: TrainingPlan | None = None
         self._check()
@@ -234,6 +238,9 @@ class PrivateTrainer:
         *,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_every: int = 100,
+        validate: Callable[[Any], float] | None = None,
+        validate_every: int = 10,
+        patience: int | None = None,
     ) -> PrivateTrainer:
         """Train, after the whole plan was charged.
 
@@ -245,8 +252,19 @@ class PrivateTrainer:
             Where to write what was learned, every `checkpoint_every` steps. Those steps are claimed in the
             ledger together, before the first of them: a crash loses them.
         checkpoint_every : int
+        validate : callable, optional
+            From the network to a score, the higher the better, asked every `validate_every` steps: the best
+            weights are kept. It must use public rows, or pay for what it asks of private ones.
+        validate_every : int
+        patience : int, optional
+            Stop after so many scores in a row that miss the best one. Steps that aren't made stay paid for.
         """
         rows = open_rows(data)
+        choice = (
+            None if validate is None else Choice(self._model, validate, validate_every, patience)
+        )
+        if choice is not None and (checkpoint is not None or self._together is not None):
+            raise ValueError("validate: give it without checkpoint, and to one process alone.")
         plan = self._plan(rows)
         if self._together is not None:
             return self._fit_together(self._together, rows, plan, checkpoint)
@@ -257,7 +275,7 @@ class PrivateTrainer:
             else as_integer(checkpoint_every, "checkpoint_every", minimum=1)
         )
         with rows.prepaid(plan, self._measure, token=token) as door:
-            self._run(rows, plan, door, checkpoint, every, token)
+            self._run(rows, plan, door, checkpoint, every, token, choice)
         return self
 
     def _fit_together(
@@ -321,6 +339,7 @@ class PrivateTrainer:
         checkpoint: str | PathLike[str] | None,
         every: int,
         token: str | None,
+        choice: Choice | None = None,
     ) -> None:
         self.plan_, self.entry_ = plan, door.entry
         scale = self._bound / RADIUS / self._expected(data, plan.sampler)
@@ -341,7 +360,11 @@ class PrivateTrainer:
             every,
             save,
             self._together,
+            *([] if choice is None else [choice.look]),
         )
+        if choice is not None:
+            choice.keep_best()
+            self.scores_ = choice.scores
 
     def _apply(self, noised: Integers, scale: float) -> None:
         """One step of the optimizer on a noised gradient."""

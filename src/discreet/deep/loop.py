@@ -36,8 +36,11 @@ def run_steps(
     every: int,
     after: Callable[[], None] = lambda: None,
     together: Together | None = None,
+    stop: Callable[[int], bool] = lambda made: False,
 ) -> None:
     """Make all steps that are left of a plan: claim `every` so many, draw, add up, add noise, apply.
+
+    `stop` is asked after each step; steps that are then not made stay paid for.
 
     Privacy
     -------
@@ -46,16 +49,20 @@ def run_steps(
     how many steps were made, and how long the others will take, both of which are public or not protected.
     """
     made = done = door.begun
+    over = False
     # dropout and augmentation draw by place in a block: who knew their seed would see others move up
     secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss))
     bar = progress.show("training", lambda: made / plan.steps)
 
     def several(count: int, rows: TensorDoor) -> None:
-        nonlocal made
+        nonlocal made, over
         for _ in range(count):
             total = batch.total(rows.draw(blocks.size, blocks.repeats))
             apply(release(total))
             made += 1
+            over = stop(made)
+            if over:
+                return
 
     def release(total: Integers) -> Integers:
         if together is None:
@@ -63,7 +70,7 @@ def run_steps(
         return together.release(total, noise.next(len(total)) if together.is_first else None)
 
     with secret, bar, _NoiseAhead(plan) as noise:
-        while done < plan.steps:
+        while done < plan.steps and not over:
             count = min(every, plan.steps - done)
             door.carry_out(count, partial(several, count))
             done += count

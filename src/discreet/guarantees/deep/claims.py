@@ -8,6 +8,7 @@ CODE = (
     "discreet.deep.blocks",
     "discreet.deep.chain",
     "discreet.deep.checkpoints",
+    "discreet.deep.choice",
     "discreet.deep.clipping",
     "discreet.deep.contributions",
     "discreet.deep.dpsgd",
