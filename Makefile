@@ -63,8 +63,19 @@ $(DEEP)/.ready: pyproject.toml constraints.txt $(READY)
 test-deep: $(DEEP)/.ready ## the tests of private deep learning, with PyTorch
 	@$(DEEP)/bin/python -m pytest -n 2 -m "not slow" tests/deep tests/meta/test_package.py $(ARGS)
 
-bench-deep: $(DEEP)/.ready ## private training against plain training, each line with its bar
-	@$(DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)
+# Opacus, to compare with; without it the benchmark leaves those ratios out.
+PEERS_DEEP := .venv-peers-deep
+
+$(PEERS_DEEP)/.ready: pyproject.toml constraints.txt $(READY)
+	@$(PYTHON) -m venv $(PEERS_DEEP)
+	@echo "installing discreet with PyTorch and Opacus into $(PEERS_DEEP) ..."
+	@$(PEERS_DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torch]"
+	@$(PEERS_DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		opacus==1.6.0 || echo "Opacus can't be installed here."
+	@touch $(PEERS_DEEP)/.ready
+
+bench-deep: $(PEERS_DEEP)/.ready ## private training against plain training and Opacus, each line with its bar
+	@$(PEERS_DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)
 
 bench-federated: $(DEEP)/.ready ## four hospitals: each alone, federated and pooled
 	@$(DEEP)/bin/python benchmarks/bench_federated.py $(ARGS)
@@ -109,4 +120,4 @@ docs: $(READY) ## the documentation as a site, in site/ (open site/index.html)
 	@echo "site/index.html"
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) $(OLDEST) $(DEEP) $(FEDERATED) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .doctrees site docs/_made
+	rm -rf $(VENV) $(OLDEST) $(DEEP) $(PEERS_DEEP) $(FEDERATED) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .doctrees site docs/_made

@@ -1,4 +1,4 @@
-"""A bar on the terminal for streams that take a while. It shows what share was read, nothing else."""
+"""A bar on the terminal for what takes a while: what share was done, and how long the rest may take."""
 
 from __future__ import annotations
 
@@ -51,8 +51,14 @@ def _draw(title: str, share: Callable[[], float], over: threading.Event) -> None
             break
         full = round(part * WIDTH)
         bar = "#" * full + "-" * (WIDTH - full)
-        _write(f"\r{title} [{bar}] {part:4.0%} {time.monotonic() - begin:5.0f} s")
+        passed = time.monotonic() - begin
+        _write(f"\r{title} [{bar}] {part:4.0%} {passed:5.0f} s{_expect(part, passed)}")
     _write("\r\033[K" if sys.stderr.isatty() else "\n")
+
+
+def _expect(part: float, passed: float) -> str:
+    """How long the rest will take if it goes on like this; nothing before a hundredth was done."""
+    return f", about {passed * (1 - part) / part:.0f} s left" if part >= 0.01 else ""
 
 
 def _write(text: str) -> None:

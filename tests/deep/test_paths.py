@@ -80,6 +80,15 @@ def test_no_path_tells_more_than_its_event(name, path, arithmetic):
     assert found.floor > 0.6 * found.claimed
 
 
+def test_a_chain_tells_no_more_than_its_event():
+    found = attacked("product", "chain", "exact")
+    assert not found.is_violated
+    assert found.floor > 0.6 * found.claimed
+    assert attacked("product", "chain", "exact", factor=2.0).is_violated
+    length = np.linalg.norm(total("product", "chain", "exact", True).astype(float))
+    assert 0.999 * RADIUS < length <= RADIUS
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_norm_that_is_half_forgotten_is_caught(name):
     assert attacked(name, "tape", "exact", factor=2.0).is_violated

@@ -13,7 +13,14 @@ from hypothesis.extra.numpy import arrays
 
 from discreet import accounting, noise
 from discreet.deep import grid
-from discreet.deep.grid import RADIUS, CodedDense, CodedOuter, CodedRows, sum_clipped
+from discreet.deep.grid import (
+    RADIUS,
+    CodedDense,
+    CodedOuter,
+    CodedRows,
+    sum_clipped,
+    sum_columns,
+)
 from discreet.deep.plans import (
     PoissonSampler,
     TrainingPlan,
@@ -243,6 +250,56 @@ def test_no_person_is_longer_than_the_radius(dense, left, right, few, bound, rul
         [CodedRows(np.array([[1, 3]]), few, 4), CodedDense(dense[:, :2])],
     ]
     assert norm_of(parts, bound, rule) <= RADIUS**2
+
+
+@given(
+    arrays(np.float64, (7, 2), elements=WIDE),
+    arrays(np.float64, (5, 2), elements=WIDE),
+    st.sampled_from([1e-30, 1e-3, 1.0, 1e30]),
+    st.sampled_from(["flat", "automatic"]),
+)
+def test_no_column_of_a_chain_is_longer_than_the_radius(inputs, outputs, bound, rule):
+    """Two layers, of 4 and 3 inputs and 3 and 2 outputs; each of two persons, with the other absent."""
+    for place in range(2):
+        there = np.arange(2) == place
+        given = np.concatenate([inputs, outputs])
+        sums = sum_columns(given, [(4, 3), (3, 2)], bound, rule, there)
+        assert [each.shape for each in sums] == [(3, 4), (2, 3)]
+        assert sum(int(v) ** 2 for each in sums for v in each.ravel()) <= RADIUS**2
+
+
+def test_columns_of_a_chain_are_the_products_of_its_layers():
+    draw = np.random.default_rng(3)
+    widths, persons = [(7, 5), (5, 2)], 40
+    inputs, outputs = draw.standard_normal((12, persons)), draw.standard_normal((7, persons))
+    inputs[3, 8] = np.nan
+    present = np.arange(persons) < 37
+    for rule, bound in (("flat", 0.7), ("automatic", 0.7), ("flat", 50.0)):
+        sums = sum_columns(np.concatenate([inputs, outputs]), widths, bound, rule, present)
+        parts = [
+            [CodedOuter(inputs[:7].T, outputs[:5].T)], [CodedOuter(inputs[7:].T, outputs[5:].T)]
+        ]  # fmt: skip
+        slow = sum_clipped(parts, bound, rule, present)
+        for one, [other] in zip(sums, slow, strict=True):
+            assert np.abs(one.ravel() - other).max() <= 2e-5 * RADIUS
+            assert np.abs(other).max() > 0.01 * RADIUS
+
+
+def test_a_column_is_the_same_integers_at_every_place_and_with_any_others():
+    draw = np.random.default_rng(4)
+    given = draw.standard_normal((14, 33)) * 1e3
+    moved = np.roll(given, 7, axis=1)
+    alone = np.arange(33) == 2
+    [one] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", alone)
+    [other] = sum_columns(moved, [(9, 5)], 1.0, "flat", np.roll(alone, 7))
+    assert np.array_equal(one, other)
+    everyone = np.ones(33, bool)
+    parts = [
+        sum_columns(given[:, at].copy(), [(9, 5)], 1.0, "flat", everyone[at])
+        for at in (slice(0, 16), slice(16, 33))
+    ]
+    [whole] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", everyone)
+    assert np.array_equal(whole, parts[0][0] + parts[1][0])
 
 
 @pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])

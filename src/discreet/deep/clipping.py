@@ -1,8 +1,9 @@
 """Every person's clipped gradient, summed, in one backward pass.
 
-Three ways lead to the same gradients: the *tape* (`discreet.deep.tape`) for layers that it knows, `vmap` for
-all other networks that treat rows one by one, and one person at a time, which is slow and obvious. The probe
-(`discreet.deep.probe`) finds out on random public inputs which of them a network allows.
+Four ways lead to the same gradients: the *chain* (`discreet.deep.chain`) for linear layers one after the
+other, the *tape* (`discreet.deep.tape`) for layers that it knows, `vmap` for all other networks that treat
+rows one by one, and one person at a time, which is slow and obvious. The probe (`discreet.deep.probe`) finds
+out on random public inputs which of them a network allows.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from discreet.deep.contributions import Contribution, Dense, Tensor
+from discreet.deep.chain import Chain
+from discreet.deep.contributions import Contribution, Dense, Outer, Tensor
 from discreet.deep.grid import STABILISER, Rule
-from discreet.deep.tape import Slot, Tape
+from discreet.deep.tape import Slot, Tape, Unknown
 
 __all__ = ["Differentiator", "Path", "clip_gradients", "isolate", "per_person_gradients"]
 
 #: How gradients are found.
-Path = Literal["tape", "vmap", "single"]
+Path = Literal["chain", "tape", "vmap", "single"]
 Loss = Callable[[Any, Any], Any]
 Part = tuple[Slot, Contribution]
 
@@ -37,7 +39,7 @@ class Differentiator:
         Its parameters with ``requires_grad`` are trained.
     loss : callable
         From outputs and targets to one loss for each row.
-    path : {"tape", "vmap", "single"}
+    path : {"chain", "tape", "vmap", "single"}
 
     Privacy
     -------
@@ -47,11 +49,11 @@ class Differentiator:
 
     def __init__(self, model: Any, loss: Loss, path: Path = "tape") -> None:
         self.model, self.loss, self.path = isolate(model), loss, path
-
-    @property
-    def parameters(self) -> dict[str, Tensor]:
-        """The trained parameters by name; a shared one once."""
-        return {name: each for name, each in self.model.named_parameters() if each.requires_grad}
+        self.chain = Chain.find(self.model) if path == "chain" else None
+        #: The trained parameters by name; a shared one once.
+        self.parameters: dict[str, Tensor] = {
+            name: each for name, each in self.model.named_parameters() if each.requires_grad
+        }
 
     def parts(
         self, inputs: Any, targets: Tensor, weights: Tensor, persons: int
@@ -67,13 +69,54 @@ class Differentiator:
             One number for each row: 0 where there is none.
         persons : int
         """
-        paths = {"tape": self._by_tape, "vmap": self._by_vmap, "single": self._one_by_one}
+        paths = {
+            "chain": self._by_chain,
+            "tape": self._by_tape,
+            "vmap": self._by_vmap,
+            "single": self._one_by_one,
+        }
         return paths[self.path](inputs, targets, weights, persons)
 
     def losses(self, inputs: Any, targets: Tensor, rows: int) -> Tensor:
         """One loss for each row, or an error that says what is wrong with the loss."""
         given = tuple(each.clone() for each in as_tuple(inputs))
         return check_losses(self.loss(self.model(*given), targets.clone()), rows)
+
+    def columns(self, inputs: Any, targets: Tensor, weights: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """The inputs and output gradients of a chain's layers, rows as columns.
+
+        Raises
+        ------
+        Unknown
+            When the network is no chain.
+        """
+        given = tuple(each.clone() for each in as_tuple(inputs))
+        if self.chain is None or len(given) != 1:
+            raise Unknown("the network is not a chain of linear layers")
+
+        def losses(outputs: Tensor) -> Tensor:
+            return check_losses(self.loss(outputs, targets.clone()), len(weights))
+
+        return self.chain.columns(given, losses, weights)
+
+    def _by_chain(
+        self, inputs: Any, targets: Tensor, weights: Tensor, persons: int
+    ) -> dict[str, list[Part]]:
+        columns = self.columns(inputs, targets, weights)
+        assert self.chain is not None
+        names = {id(each): name for name, each in self.parameters.items()}
+        found: dict[str, list[Part]] = {}
+        for layer, (before, after) in zip(self.chain.linear, columns, strict=True):
+            x, g = (
+                each.t().contiguous().reshape(persons, -1, len(each)) for each in (before, after)
+            )
+            parts: list[tuple[Any, Contribution]] = [(layer.weight, Outer(x, g))]
+            if layer.bias is not None:
+                parts.append((layer.bias, Dense(g.sum(dim=1))))
+            for parameter, part in parts:
+                name = names[id(parameter)]
+                found[name] = [(_whole(name, parameter), part)]
+        return found
 
     def _by_tape(
         self, inputs: Any, targets: Tensor, weights: Tensor, persons: int

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from typing import Any, final
 
 from discreet.deep import checkpoints
+from discreet.deep.blocks import Blocks, choose_size, fit_size
 from discreet.deep.checkpoints import Checkpoint
+from discreet.deep.choice import Choice
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
-from discreet.deep.loop import Blocks, apply_gradient, run_steps
+from discreet.deep.loop import apply_gradient, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, check_floats, find_path
+from discreet.deep.processes import Together
 from discreet.deep.steps import Arithmetic, BatchSum
 from discreet.deep.tables import Data, PrivateTable, TableDoor, open_rows
 from discreet.deep.tensors import PrivateTensors, TensorDoor
@@ -32,8 +36,6 @@ FAST = "clipped sums in float arithmetic, whose rounding over a batch is not bou
 UNTESTED = (
     "a person's gradients were seen to depend, in their last bits, on others of the same block"
 )
-#: Networks with more parameters than this work in small blocks.
-SMALL_NETWORK = 50_000
 
 
 @final
@@ -65,7 +67,10 @@ class PrivateTrainer:
         ``"exact"``, the default, adds up integers, and its guarantee is proved. ``"fast"`` adds up in the
         network's float arithmetic; its event is `Assumed`, for ledgers with ``accept_assumed=True``.
     block : int, optional
-        Persons worked on at a time; less memory with fewer. Always filled up, so that shapes are public.
+        Persons worked on at a time. Always filled up, so that shapes are public.
+    memory : int, optional
+        In place of `block`: the bytes that a block may take, besides the network and the optimizer. The
+        number of persons in it follows from the shapes of a row and of the network.
     augment : callable, optional
         From a block's inputs to randomly changed ones, row by row; each row stands there `augmentations`
         times, and a person's gradients are averaged before they are clipped (De et al. 2022).
@@ -74,6 +79,9 @@ class PrivateTrainer:
         The decay of an exponential moving average of the weights, kept in ``average_``.
     scheduler : torch.optim.lr_scheduler, optional
         Stepped after each step; it must not need a metric.
+    distributed : bool
+        Train together with the other processes of ``torch.distributed``, each of which has persons of its own
+        in a `PrivateTensors` and the same ledger. Chance, batch and `public_size` are those of all together.
 
     Attributes
     ----------
@@ -82,12 +90,16 @@ class PrivateTrainer:
         What the ledger has of it.
     average_ : dict
         The averaged weights by name, where `average` is given.
+    scores_ : list of pairs
+        Steps and scores, where `fit` was given `validate`.
 
     Privacy
     -------
     (ε, δ)-DP for the data's unit, all weights of all steps together: Poisson samples, integer sums that one
     person moves by at most a known norm, rounded Gaussian noise. Batches are divided by their *expected*
-    size; empty ones work. No loss, metric or batch size is shown. How long a step takes isn't protected.
+    size; empty ones work. Of several processes each must have *all* rows of its persons; the first one pays
+    and draws the noise, once, and sums that aren't noised yet pass between them. No loss, metric or batch
+    size is shown. How long a step takes isn't protected.
     Proof page: ``docs/proofs/deep.md``.
     """
 
@@ -108,10 +120,12 @@ class PrivateTrainer:
         rule: Rule = "flat",
         arithmetic: Arithmetic = "exact",
         block: int | None = None,
+        memory: int | None = None,
         augment: Callable[..., Any] | None = None,
         augmentations: int = 1,
         average: float | None = None,
         scheduler: Any = None,
+        distributed: bool = False,
     ) -> None:
         self._model, self._loss, self._optimizer = model, loss, optimizer
         self._measure = ApproxDP(epsilon, delta)
@@ -123,8 +137,11 @@ class PrivateTrainer:
             as_integer(augmentations, "augmentations", minimum=1),
         )
         self._decay, self._scheduler = average, scheduler
+        self._together = Together() if distributed else None
         self._block = None if block is None else as_integer(block, "block", minimum=1)
+        self._memory = None if memory is None else as_integer(memory, "memory", minimum=1)
         self.average_: dict[str, Tensor] = {}
+        self.scores_: list[tuple[int, float]] = []
         self.entry_: Entry | None = None
         self.plan_: TrainingPlan | None = None
         self._check()
@@ -149,6 +166,8 @@ class PrivateTrainer:
             raise ValueError("augmentations needs augment, which changes rows at random.")
         if self._block is not None and self._block > MAX_BLOCK:
             raise ValueError(f"block must be at most {MAX_BLOCK}.")
+        if self._block is not None and self._memory is not None:
+            raise ValueError("give block or memory, and not both.")
         if self._decay is not None and not 0 < self._decay < 1:
             raise ValueError("average must be a decay between 0 and 1, such as 0.999.")
         if hasattr(self._scheduler, "best"):
@@ -169,7 +188,7 @@ class PrivateTrainer:
         sampler = PoissonSampler(self._chance(data))
         steps = self._count(sampler)
         sigma = calibrate_noise(sampler, steps, self._measure)
-        return TrainingPlan(sampler, steps, sigma, self._assumption(data))
+        return TrainingPlan(sampler, steps, sigma, self._prepare(data, sampler))
 
     def _public_size(self, data: PrivateTensors | PrivateTable) -> int:
         size = data.public_size if self._size is None else self._size
@@ -192,22 +211,23 @@ class PrivateTrainer:
         assert self._epochs is not None
         return math.ceil(positive(self._epochs, "epochs") / sampler.chance)
 
-    def _expected(self, data: PrivateTensors | PrivateTable, plan: TrainingPlan) -> float:
+    def _expected(self, data: PrivateTensors | PrivateTable, sampler: PoissonSampler) -> float:
         """The public size of a batch."""
         if self._batch is not None:
             return float(self._batch)
-        return float(plan.sampler.chance * self._public_size(data))
+        return float(sampler.chance * self._public_size(data))
 
-    def _size_of_block(self) -> int:
+    def _prepare(self, data: PrivateTensors | PrivateTable, sampler: PoissonSampler) -> str:
+        """Choose the path and the blocks, on random public rows; what then isn't proved, or nothing."""
+        each, rows = rows_each(data.unit) * self._repeats, data.random_rows(self._model)
+        self._path = find_path(self._model, self._loss, rows, 8 * each, self._augment)
         if self._block is not None:
-            return self._block
-        return 64 if sum(each.numel() for each in self._model.parameters()) <= SMALL_NETWORK else 32
-
-    def _assumption(self, data: PrivateTensors | PrivateTable) -> str:
-        """What the guarantee rests on that isn't proved, found out on random public rows."""
-        size, each = self._size_of_block(), rows_each(data.unit) * self._repeats
-        rows = data.random_rows(self._model)
-        self._path = find_path(self._model, self._loss, rows, size * each, self._augment)
+            size = self._block
+        elif self._memory is not None:
+            size = fit_size(self._model, self._loss, self._path, rows, each, self._memory)
+        else:
+            size = choose_size(self._model, self._expected(data, sampler))
+        self._blocks = Blocks(size, self._repeats)
         if self._arithmetic == "fast":
             return FAST
         if not blocks_are_independent(self._model, self._loss, self._path, rows, size, each):
@@ -220,6 +240,9 @@ class PrivateTrainer:
         *,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_every: int = 100,
+        validate: Callable[[Any], float] | None = None,
+        validate_every: int = 10,
+        patience: int | None = None,
     ) -> PrivateTrainer:
         """Train, after the whole plan was charged.
 
@@ -231,9 +254,22 @@ class PrivateTrainer:
             Where to write what was learned, every `checkpoint_every` steps. Those steps are claimed in the
             ledger together, before the first of them: a crash loses them.
         checkpoint_every : int
+        validate : callable, optional
+            From the network to a score, the higher the better, asked every `validate_every` steps: the best
+            weights are kept. It must use public rows, or pay for what it asks of private ones.
+        validate_every : int
+        patience : int, optional
+            Stop after so many scores in a row that miss the best one. Steps that aren't made stay paid for.
         """
         rows = open_rows(data)
+        choice = (
+            None if validate is None else Choice(self._model, validate, validate_every, patience)
+        )
+        if choice is not None and (checkpoint is not None or self._together is not None):
+            raise ValueError("validate: give it without checkpoint, and to one process alone.")
         plan = self._plan(rows)
+        if self._together is not None:
+            return self._fit_together(self._together, rows, plan, checkpoint)
         token = None if checkpoint is None else new_token()
         every = (
             plan.steps
@@ -241,7 +277,29 @@ class PrivateTrainer:
             else as_integer(checkpoint_every, "checkpoint_every", minimum=1)
         )
         with rows.prepaid(plan, self._measure, token=token) as door:
-            self._run(rows, plan, door, checkpoint, every, token)
+            self._run(rows, plan, door, checkpoint, every, token, choice)
+        return self
+
+    def _fit_together(
+        self,
+        together: Together,
+        data: PrivateTensors | PrivateTable,
+        plan: TrainingPlan,
+        checkpoint: Any,
+    ) -> PrivateTrainer:
+        """The same in several processes: the first one charges, and the others wait for that."""
+        if checkpoint is not None or not isinstance(data, PrivateTensors):
+            raise ValueError(
+                "distributed: several processes train on dp.deep.PrivateTensors, without checkpoints."
+            )
+        shapes = tuple((name, tuple(each.shape)) for name, each in self._model.named_parameters())
+        facts = (str(plan.sampler.chance), plan.steps, plan.sigma, str(data.unit), self._blocks)
+        more = (self._bound, self._rule, self._arithmetic, self._expected(data, plan.sampler))
+        said = together.agree((*facts, *more, shapes), plan.assumption)
+        plan = replace(plan, assumption=said)
+        together.share_weights(self._model)
+        with data.prepaid_together(plan, self._measure, together) as door:
+            self._run(data, plan, door, None, plan.steps, None)
         return self
 
     def resume(
@@ -260,9 +318,11 @@ class PrivateTrainer:
             It is written anew at once; a copy of it can't be taken up again.
         checkpoint_every : int
         """
+        if self._together is not None:
+            raise ValueError("distributed: several processes train without checkpoints.")
         rows, found = open_rows(data), checkpoints.load(checkpoint)
         sampler = PoissonSampler(Fraction(found.chance))
-        plan = TrainingPlan(sampler, found.steps, found.sigma, self._assumption(rows))
+        plan = TrainingPlan(sampler, found.steps, found.sigma, self._prepare(rows, sampler))
         every = as_integer(checkpoint_every, "checkpoint_every", minimum=1)
         if rows.ledger is not None and rows.ledger.find(found.token) is None:
             raise ValueError("checkpoint: the ledger has no training of this name.")
@@ -281,19 +341,32 @@ class PrivateTrainer:
         checkpoint: str | PathLike[str] | None,
         every: int,
         token: str | None,
+        choice: Choice | None = None,
     ) -> None:
         self.plan_, self.entry_ = plan, door.entry
-        scale = self._bound / RADIUS / self._expected(data, plan)
+        scale = self._bound / RADIUS / self._expected(data, plan.sampler)
         self._model.train()
         engine = Differentiator(self._model, self._loss, self._path)
         batch = BatchSum(engine, self._bound, self._rule, self._arithmetic, self._augment)
-        blocks = Blocks(self._size_of_block(), self._repeats)
 
         def save() -> None:
             if checkpoint is not None and token is not None:
                 self._save(checkpoint, plan, token)
 
-        run_steps(door, plan, batch, blocks, lambda noised: self._apply(noised, scale), every, save)
+        run_steps(
+            door,
+            plan,
+            batch,
+            self._blocks,
+            lambda noised: self._apply(noised, scale),
+            every,
+            save,
+            self._together,
+            *([] if choice is None else [choice.look]),
+        )
+        if choice is not None:
+            choice.keep_best()
+            self.scores_ = choice.scores
 
     def _apply(self, noised: Integers, scale: float) -> None:
         """One step of the optimizer on a noised gradient."""

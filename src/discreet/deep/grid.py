@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "Rule",
     "clip_factors",
     "sum_clipped",
+    "sum_columns",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -223,6 +225,56 @@ def sum_clipped(
             [part.sum_integers(scale, counted).astype(np.int64) for part in each]
             for each, scale in zip(parts, scales, strict=True)
         ]
+
+
+def sum_columns(
+    columns: Floats,
+    widths: Sequence[tuple[int, int]],
+    bound: float,
+    rule: Rule,
+    present: npt.NDArray[np.bool_],
+) -> list[Integers]:
+    """As `sum_clipped` for a network all of whose gradients are products, with persons as columns.
+
+    Parameters
+    ----------
+    columns : float64 array with one column for each person
+        The inputs of all layers, one layer below the other, and below them their output gradients: a
+        person's gradient in a layer is the product of the two parts. It is overwritten.
+    widths : sequence of pairs of int
+        How many inputs and outputs each layer has.
+    bound : float
+    rule : {"flat", "automatic"}
+    present : array of bool
+
+    Returns
+    -------
+    list of arrays of shape (outputs, inputs)
+
+    Privacy
+    -------
+    As `sum_clipped`. Norms are added up along columns, element by element, so that a person's norm is the
+    same bits at every place.
+    """
+    layers = len(widths)
+    sizes = [pair[at] for at in (0, 1) for pair in widths]
+    ends = [0, *accumulate(sizes)]
+    with np.errstate(all="ignore"):
+        squares = np.add.reduceat(np.square(columns), ends[:-1], axis=0)
+        lengths, heights = squares[:layers], squares[layers:]
+        factors, counted = clip_factors(lengths * heights, bound, rule)
+        # squares that underflow are not precise: such a person adds nothing to the layer
+        vivid = (np.minimum(lengths, heights) > TINY) & (counted & present)
+        spreads = np.where(vivid, INPUT_RADIUS / np.sqrt(np.maximum(lengths, TINY)), 0.0)
+        scales = np.where(vivid, factors * RADIUS / spreads, 0.0)
+        if not counted.all():  # what isn't finite stays so when it is multiplied by zero
+            columns[:, ~counted] = 0.0
+        # truncating each factor shortens it, so the product is no longer than scale times gradient
+        columns *= np.repeat(np.concatenate([spreads, scales]), sizes, axis=0)
+        np.trunc(columns, out=columns)
+        parts = [columns[a:b] for a, b in pairwise(ends)]
+        pairs = zip(parts[:layers], parts[layers:], strict=True)
+        return [(outputs @ inputs.T).astype(np.int64) for inputs, outputs in pairs]
 
 
 def _chunks(persons: int, size: int) -> list[slice]:

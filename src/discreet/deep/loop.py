@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
@@ -12,7 +11,9 @@ import numpy as np
 import torch
 
 from discreet import progress
+from discreet.deep.blocks import Blocks
 from discreet.deep.plans import Integers, TrainingPlan
+from discreet.deep.processes import Together
 from discreet.deep.quiet import keep_quiet
 from discreet.deep.steps import BatchSum
 from discreet.deep.tables import TableDoor
@@ -20,16 +21,11 @@ from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
 from discreet.noise.generators import find_generators, renew
 
-__all__ = ["Blocks", "apply_gradient", "run_steps"]
+__all__ = ["apply_gradient", "run_steps"]
 
 
-@final
-@dataclass(frozen=True)
-class Blocks:
-    """How many persons are worked on at a time, and how often each row stands there."""
-
-    size: int
-    repeats: int = 1
+#: Fewer draws than this are made for several steps at once, not handed to another thread.
+FEW_DRAWS = 20_000
 
 
 def run_steps(
@@ -40,30 +36,44 @@ def run_steps(
     apply: Callable[[Integers], None],
     every: int,
     after: Callable[[], None] = lambda: None,
+    together: Together | None = None,
+    stop: Callable[[int], bool] = lambda made: False,
 ) -> None:
     """Make all steps that are left of a plan: claim `every` so many, draw, add up, add noise, apply.
 
+    `stop` is asked after each step; steps that are then not made stay paid for.
+
     Privacy
     -------
-    `apply` gets noised sums alone. Warnings, logs and what Python prints while rows are worked on get lost.
-    Generators that a network may use are seeded from the toolkit's entropy
-    meanwhile, and put back afterwards. The bar shows how many steps were made, which is public.
+    `apply` gets noised sums alone; of several processes the first one draws the noise, once. Warnings, logs
+    and what Python prints while rows are worked on get lost. Generators that a network may use are seeded
+    from the toolkit's entropy meanwhile, and put back afterwards. The bar shows how many steps were made, and
+    how long the others will take, both of which are public or not protected.
     """
     made = done = door.begun
+    over = False
     # dropout and augmentation draw by place in a block: who knew their seed would see others move up
     secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss))
     bar = progress.show("training", lambda: made / plan.steps)
 
     def several(count: int, rows: TensorDoor) -> None:
-        nonlocal made
+        nonlocal made, over
         for _ in range(count):
             with keep_quiet():  # warnings, logs and prints of a network may tell of rows
                 total = batch.total(rows.draw(blocks.size, blocks.repeats))
-            apply(total + noise.next(len(total)))
+            apply(release(total))
             made += 1
+            over = stop(made)
+            if over:
+                return
+
+    def release(total: Integers) -> Integers:
+        if together is None:
+            return np.asarray(total + noise.next(len(total)))
+        return together.release(total, noise.next(len(total)) if together.is_first else None)
 
     with secret, bar, _NoiseAhead(plan) as noise:
-        while done < plan.steps:
+        while done < plan.steps and not over:
             count = min(every, plan.steps - done)
             door.carry_out(count, partial(several, count))
             done += count
@@ -72,12 +82,14 @@ def run_steps(
 
 def apply_gradient(model: Any, optimizer: Any, noised: Integers, scale: float) -> None:
     """One step of an optimizer on a noised sum, times `scale`."""
-    at = 0
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            part = noised[at : at + parameter.numel()].astype(np.float64) * scale
-            at += parameter.numel()
-            parameter.grad = torch.from_numpy(part).reshape(parameter.shape).to(parameter)
+    trained = [each for each in model.parameters() if each.requires_grad]
+    scaled = torch.from_numpy(noised * scale)
+    if len({each.dtype for each in trained}) == 1:
+        scaled = scaled.to(trained[0].dtype)
+    parts = scaled.split([each.numel() for each in trained])
+    for parameter, part in zip(trained, parts, strict=True):
+        grad = part.view(parameter.shape)
+        parameter.grad = grad if grad.dtype == parameter.dtype else grad.to(parameter.dtype)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
@@ -90,6 +102,7 @@ class _NoiseAhead:
         self._plan = plan
         self._pool: ThreadPoolExecutor | None = None
         self._waiting: Future[Integers] | None = None
+        self._left: Integers = np.zeros(0, np.int64)
 
     def __enter__(self) -> _NoiseAhead:
         if self._plan.sigma and not entropy.is_fixed():  # a fixed stream is for its own thread
@@ -102,9 +115,18 @@ class _NoiseAhead:
 
     def next(self, size: int) -> Integers:
         """Fresh noise for one step."""
+        if size < FEW_DRAWS:
+            return self._next_few(size)
         if self._pool is None:
             return self._plan.draw_noise(size)
         waiting = self._waiting
         drawn = self._plan.draw_noise(size) if waiting is None else waiting.result()
         self._waiting = self._pool.submit(self._plan.draw_noise, size)
+        return drawn
+
+    def _next_few(self, size: int) -> Integers:
+        """The next of many draws that were made together, which costs less for each."""
+        if len(self._left) < size:
+            self._left = self._plan.draw_noise(size * (FEW_DRAWS // size))
+        drawn, self._left = self._left[:size], self._left[size:]
         return drawn

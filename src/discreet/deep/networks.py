@@ -15,11 +15,12 @@ from torch import nn
 
 from discreet.columns import Base, Numeric
 from discreet.dataset import PrivateDataset
+from discreet.deep.blocks import Blocks, choose_size
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.dpsgd import UNTESTED
 from discreet.deep.grid import LARGEST_BOUND, RADIUS, SMALLEST_BOUND
-from discreet.deep.loop import Blocks, apply_gradient, run_steps
+from discreet.deep.loop import apply_gradient, run_steps
 from discreet.deep.plans import (
     PoissonSampler,
     TrainingPlan,
@@ -44,8 +45,6 @@ Integers = npt.NDArray[np.int64]
 
 #: Layers by name: that of the wavelet paper's tables.
 PRESETS: dict[str, tuple[int, ...]] = {"wavelet": (16, 18, 20, 24)}
-#: Persons in a block.
-BLOCK = 128
 #: What stands for the unknown number of rows where none is declared.
 DEFAULT_ROWS = 10_000
 
@@ -69,11 +68,16 @@ class Training:
     learning_rate: float
     expected: float
 
+    @property
+    def block(self) -> int:
+        """Persons in a block."""
+        return choose_size(self.network, self.expected)
+
     def run(self, data: PrivateDataset) -> Any:
         """The trained network, from rows whose door was paid for the plan."""
         door = TableDoor(data, self.plan, self.encoding, self.names, self.declared)
         self.network.train()
-        engine = Differentiator(self.network, self.loss)
+        engine = Differentiator(self.network, self.loss, "chain")
         batch = BatchSum(engine, self.bound, "flat", "exact")
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, self.plan.steps)
@@ -83,7 +87,7 @@ class Training:
             apply_gradient(self.network, optimizer, noised, scale)
             schedule.step()
 
-        run_steps(door, self.plan, batch, Blocks(BLOCK), apply, self.plan.steps)
+        run_steps(door, self.plan, batch, Blocks(self.block), apply, self.plan.steps)
         return self.network
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -215,7 +219,9 @@ def _check_facts(facts: Facts) -> None:
 def _is_independent(step: Training, unit: Unit) -> bool:
     """The premise of exact sums, tested on random public rows."""
     rows = random_rows(*shapes(step.encoding, step.declared[-1]), step.network)
-    return blocks_are_independent(step.network, step.loss, "tape", rows, BLOCK, rows_each(unit))
+    return blocks_are_independent(
+        step.network, step.loss, "chain", rows, step.block, rows_each(unit)
+    )
 
 
 @final

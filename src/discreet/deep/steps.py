@@ -12,7 +12,7 @@ import torch
 
 from discreet.deep.clipping import Differentiator, Part, as_tuple, sum_in_floats, width_of
 from discreet.deep.contributions import Tensor
-from discreet.deep.grid import RADIUS, Rule, sum_clipped
+from discreet.deep.grid import RADIUS, Rule, sum_clipped, sum_columns
 from discreet.deep.tensors import Block
 
 __all__ = ["Arithmetic", "BatchSum"]
@@ -54,10 +54,15 @@ class BatchSum:
     def total(self, blocks: Iterable[Block]) -> Integers:
         """The sum over blocks; zeros for no block."""
         parameters = self.engine.parameters
-        total = np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
+        total = None
         for block in blocks:
-            total += self._block(block, parameters)
-        return total
+            found = self._block(block, parameters)
+            total = found if total is None else total + found
+        return self._zeros(parameters) if total is None else total
+
+    @staticmethod
+    def _zeros(parameters: dict[str, Tensor]) -> Integers:
+        return np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
 
     def _block(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
         try:
@@ -66,7 +71,7 @@ class BatchSum:
             raise
         except BaseException:
             # a value that the network refuses, such as a class out of range: each person by themselves
-            alone = np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
+            alone = self._zeros(parameters)
             for place in np.flatnonzero(block.present):
                 try:
                     alone += self._sum(block.keep(int(place)), parameters)
@@ -80,6 +85,8 @@ class BatchSum:
         inputs = block.inputs if self.augment is None else self._augmented(block.inputs)
         kind = next(iter(parameters.values())).dtype
         weights = torch.from_numpy(block.weights).to(kind)
+        if self._is_chain and len(weights) == len(block.present):
+            return self._in_columns(inputs, block, weights)
         found = self.engine.parts(inputs, block.targets, weights, len(block.present))
         with torch.no_grad():
             if self.arithmetic == "fast":
@@ -87,6 +94,19 @@ class BatchSum:
                 if np.isfinite(total).all():
                     return np.rint(total).astype(np.int64)
             return self._in_integers(found, block, parameters)
+
+    @property
+    def _is_chain(self) -> bool:
+        """Whether all gradients are products, to be clipped together."""
+        chosen = self.arithmetic == "exact" and self.rule != "per-layer"
+        return chosen and self.engine.chain is not None
+
+    def _in_columns(self, inputs: Any, block: Block, weights: Tensor) -> Integers:
+        columns = self.engine.columns(inputs, block.targets, weights)
+        assert self.engine.chain is not None
+        stacked, widths = self.engine.chain.stack(columns)
+        totals = sum_columns(stacked, widths, self.bound, self.rule, block.present)
+        return self.engine.chain.flatten(totals)
 
     def _augmented(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         assert self.augment is not None
@@ -106,7 +126,7 @@ class BatchSum:
     ) -> Integers:
         coded = [[part.coded() for _, part in found[name]] for name in parameters]
         sums = sum_clipped(coded, self.bound, self.rule, block.present)
-        total, at = np.zeros(sum(each.numel() for each in parameters.values()), np.int64), 0
+        total, at = self._zeros(parameters), 0
         for (name, parameter), parts in zip(parameters.items(), sums, strict=True):
             width = width_of(parameter)
             for (slot, _), integers in zip(found[name], parts, strict=True):

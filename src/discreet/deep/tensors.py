@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -17,7 +17,9 @@ from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
 from discreet.deep.plans import TrainingPlan, check_unit, rows_each
 from discreet.deep.probe import Rows, random_rows
+from discreet.deep.processes import Together
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
+from discreet.ledger.chain import new_token
 from discreet.measures import Measure
 from discreet.noise import entropy
 from discreet.rational import as_integer
@@ -145,6 +147,40 @@ class PrivateTensors:
         finally:
             paid.close()
 
+    @contextmanager
+    def prepaid_together(
+        self, plan: TrainingPlan, measure: Measure | None, together: Together
+    ) -> Iterator[TensorDoor]:
+        """As `prepaid`, in one of several processes with rows of their own: one charge for all of them.
+
+        Privacy
+        -------
+        The first process charges. The others find that charge in the ledger by its name, or, in another
+        ledger, charge it there; if the first one is refused, all are.
+        """
+        token, door, failed = together.tell(new_token()), None, None
+        with ExitStack() as stack:
+            if together.is_first:
+                try:
+                    door = stack.enter_context(self.prepaid(plan, measure, token=token))
+                except Exception as error:
+                    failed = error
+            refused = together.tell(None if failed is None else type(failed).__name__)
+            if failed is not None:
+                raise failed
+            if refused is not None:
+                raise RuntimeError(
+                    f"distributed: the first process was refused ({refused}): see there."
+                )
+            if door is None:
+                entry = self._payer.charge(
+                    plan.event, measure, note="private training", token=token
+                )
+                paid = PaidPlan(plan.event, entry, self._payer.book)
+                stack.callback(paid.close)
+                door = TensorDoor(self._source, self._places, plan, paid)
+            yield door
+
     def __repr__(self) -> str:
         shapes = ", ".join(str(shape) for shape, _ in self._source.inputs)
         return f"PrivateTensors(rows of shape {shapes},\n  unit: {self.unit})"
@@ -212,14 +248,17 @@ class TensorDoor:
             yield self._block(drawn[start : start + size], size, repeats)
 
     def _block(self, persons: npt.NDArray[np.intp], size: int, repeats: int) -> Block:
-        each = self._places.shape[1]
+        each, present = self._places.shape[1], np.arange(size) < len(persons)
         places = np.full((size, each), -1, np.int64)
         places[: len(persons)] = self._places[persons]
+        if each == repeats == 1:
+            inputs, targets = self._source.take(places[:, 0])
+            return Block(inputs, targets, present.astype(np.float64), present)
         # a row that is missing is filled by the person's first one, at weight 0
         filled = np.where(places < 0, places[:, :1], places)
         inputs, targets = self._source.take(np.repeat(filled.ravel(), repeats))
         weights = np.repeat(places.ravel() >= 0, repeats) / repeats
-        return Block(inputs, targets, weights, np.arange(size) < len(persons))
+        return Block(inputs, targets, weights, present)
 
 
 def open_paid(
@@ -265,12 +304,17 @@ class _Source:
 
     def take(self, places: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], Tensor]:
         """The rows at these places; zeros at -1."""
-        there = torch.from_numpy(places >= 0)
-        at = torch.from_numpy(places)[there]
+        missing = np.flatnonzero(places < 0)
+        if not len(self._targets):
+            missing, places = np.arange(len(places)), np.full(len(places), -1)
+        at = torch.from_numpy(np.maximum(places, 0))
 
         def fill(values: Tensor) -> Tensor:
-            found = values.new_zeros(len(places), *values.shape[1:])
-            found[there] = values[at]
+            if len(missing) == len(places):
+                return values.new_zeros(len(places), *values.shape[1:])
+            found = values.index_select(0, at)
+            if len(missing):
+                found[missing] = 0
             return found
 
         return tuple(map(fill, self._inputs)), fill(self._targets)

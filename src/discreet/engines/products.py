@@ -55,12 +55,12 @@ class Products:
         """How many rows are handled at once."""
         return max(MIN_TILE_ROWS, min(MAX_TILE_ROWS, TILE_CELLS // (1 + len(self.codes))))
 
-    def sum_rows(self, batches: Iterable[Integers], most: int) -> Integers:
-        """The sums over rows of codes, in the order of `codes`, of shape (1, terms); `most` at a time."""
+    def sum_rows(self, batches: Iterable[Integers], size: int) -> Integers:
+        """The sums over rows of codes, in the order of `codes`, of shape (1, terms); `size` at a time."""
         result = np.zeros((1, len(self._weights)), np.int64)
         for rows in batches:
-            for start in range(0, len(rows), most):
-                chunk = rows[start : start + most].T
+            for start in range(0, len(rows), size):
+                chunk = rows[start : start + size].T
 
                 def fill(matrix: Floats, part: slice, chunk: Integers = chunk) -> None:
                     matrix[1:] = chunk[:, part]

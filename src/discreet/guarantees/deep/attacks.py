@@ -15,12 +15,22 @@ import numpy.typing as npt
 
 from discreet import accounting
 from discreet.audit.registry import Case, Part, attack
-from discreet.deep.grid import RADIUS, Coded, CodedDense, CodedOuter, CodedRows, Rule, sum_clipped
+from discreet.deep.grid import (
+    RADIUS,
+    Coded,
+    CodedDense,
+    CodedOuter,
+    CodedRows,
+    Rule,
+    sum_clipped,
+    sum_columns,
+)
 from discreet.deep.plans import PoissonSampler, TrainingPlan
 from discreet.guarantees.deep.attacks_canaries import one_run_result, plan_of, white_box
 from discreet.measures import GaussianDP
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Parts = tuple[tuple[Coded, ...], ...]
 
 #: The size of what is attacked: two parameters, of 6 and of 2 numbers.
@@ -40,14 +50,24 @@ def forms(scale: float) -> dict[str, Parts]:
     }
 
 
-def total(parts: Parts, rule: Rule, bound: float) -> npt.NDArray[np.int64]:
+def columns(scale: float, rule: Rule = "flat", bound: float = 1.0) -> Integers:
+    """The integers of a person in a network of two linear layers, beside a place that nobody has."""
+    given = np.repeat([scale, -1.0], WIDE + NARROW)[:, None] * np.ones(2)
+    widths = [(WIDE, NARROW), (NARROW, WIDE)]
+    sums = sum_columns(given, widths, bound, rule, np.array([True, False]))
+    return np.concatenate([each.ravel() for each in sums])
+
+
+def total(parts: Parts | Integers, rule: Rule, bound: float) -> Integers:
     """The person's integers, of all parameters."""
+    if isinstance(parts, np.ndarray):
+        return parts
     sums = sum_clipped(parts, bound, rule, np.ones(1, bool))
     return np.concatenate([part for each in sums for part in each])
 
 
 def step(
-    plan: TrainingPlan, parts: Parts, rule: Rule = "flat", bound: float = 1.0
+    plan: TrainingPlan, parts: Parts | Integers, rule: Rule = "flat", bound: float = 1.0
 ) -> Callable[..., Floats]:
     """One step on a table with this person or without; many runs at once."""
     alone = total(parts, rule, bound)
@@ -62,7 +82,9 @@ def step(
     return mechanism
 
 
-def along(parts: Parts, rule: Rule = "flat", bound: float = 1.0) -> Callable[[Floats], Floats]:
+def along(
+    parts: Parts | Integers, rule: Rule = "flat", bound: float = 1.0
+) -> Callable[[Floats], Floats]:
     """What an attacker looks at who knows the gradient: the part of a step along it."""
     direction = total(parts, rule, bound) / RADIUS
     length = max(float(np.linalg.norm(direction)), 1e-9)
@@ -71,7 +93,7 @@ def along(parts: Parts, rule: Rule = "flat", bound: float = 1.0) -> Callable[[Fl
 
 def case(
     title: str,
-    parts: Parts,
+    parts: Parts | Integers,
     *,
     chance: Fraction = Fraction(1),
     sigma: Fraction = Fraction(1, 2),
@@ -98,6 +120,8 @@ def dp_sgd() -> Iterator[Part]:
     rules: tuple[Rule, ...] = ("per-layer", "automatic")
     for rule in rules:
         yield case(f"{rule} clipping", forms(1e10)["product"], rule=rule)
+    for rule in (*rules[1:], "flat"):
+        yield case(f"{rule} clipping of a chain", columns(1e10, rule), rule=rule)
     yield case("a sample of half", forms(1e5)["full"], chance=Fraction(1, 2))
     plan = plan_of()
     yield white_box("a canary whose share of every noised sum is seen, at ε = 4", plan)
