@@ -64,8 +64,20 @@ class Places(nn.Module):
         return self.inner(x[:, None, :].expand(-1, 3, -1)).sum(dim=1)
 
 
+class Product(nn.Module):
+    """A linear layer in a module of its own, which is no chain."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(CANARIES, 1, bias=False)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
 NETWORKS = {
-    "product": (lambda: nn.Linear(CANARIES, 1, bias=False), "tape"),
+    "chain": (lambda: nn.Linear(CANARIES, 1, bias=False), "chain"),
+    "product": (Product, "tape"),
     "places": (Places, "tape"),
     "rows": (Words, "tape"),
     "raw": (Raw, "vmap"),

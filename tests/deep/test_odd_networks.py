@@ -237,4 +237,5 @@ def test_an_empty_parameter_is_no_obstacle():
     public(one, x, y)
     public(other, x, y)
     kept = dict(other.named_parameters())
-    assert all(torch.equal(each, kept[name]) for name, each in one.named_parameters())
+    for name, each in one.named_parameters():  # one is a chain, the other goes by the tape
+        torch.testing.assert_close(each, kept[name], rtol=0, atol=1e-6)

@@ -57,7 +57,8 @@ class Chain:
         linear = [each for each in layers if type(each) is nn.Linear]
         known = all(type(each) is nn.Linear or type(each) in ACTIVATIONS for each in layers)
         trained = [each for layer in linear for each in layer.parameters()]
-        if not known or not linear or len(set(map(id, trained))) < len(trained):
+        owned = {id(each) for each in model.parameters()}  # a container may have some of its own
+        if not known or not linear or len(owned) < len(trained) or owned - set(map(id, trained)):
             return None
         kinds = {(each.dtype, each.device.type, each.requires_grad) for each in trained}
         if kinds not in [{(kind, "cpu", True)} for kind in (torch.float32, torch.float64)]:

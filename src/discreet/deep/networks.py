@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -207,8 +208,9 @@ class Perceptron(BoundedEstimator):
     def _scores(self, X: Any) -> Floats:
         rows = self._rows(X)
         inputs = Encoding(rows.columns).inputs(rows.codes())
+        network = copy.deepcopy(self.network_).double()  # a row's score doesn't hang on other rows
         with torch.no_grad():
-            return np.asarray(self.network_(inputs).double().numpy())
+            return np.asarray(network(inputs.double()).numpy())
 
 
 def _check_facts(facts: Facts) -> None:
