@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, final
 
 from discreet.coding import base_columns
-from discreet.columns import Categorical, Integer, Real
+from discreet.columns import Categorical, Date, Integer, Logarithmic, Real
 from discreet.events import Compose, Event
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Budget, Check, Query, check_budget
@@ -219,11 +219,14 @@ def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit:
             f"about {count} rows have no id in `{unit.id_column}`: they are left out of every answer. Give "
             "each person an id, or protect rows (a unit without id_column)."
         )
-    column = schema.base[name]
+    declared = schema.base[name]
+    column = declared.source if isinstance(declared, Logarithmic) else declared
     if state == "unknown":
         return f"{about} `{name}` matches no declared category: {_tell_category(column, share)}"
     if state == "not a number":
         return f"{about} `{name}` is missing or not a number: {_tell_number(column, share)}"
+    if isinstance(column, Date):
+        return f"{about} `{name}` {_tell_date(column, state, share)}"
     assert isinstance(column, Real | Integer)
     bound = column.upper if state == "above" else column.lower
     side = "upper" if state == "above" else "lower"
@@ -256,6 +259,21 @@ def _tell_number(column: object, share: float) -> str:
     if share < RULE_SHARE:
         return f"{done} Declare another fill=, if that is not what you mean."
     return f"decimal commas, units, or another separator? {done.capitalize()} Write numbers as in 1234.5."
+
+
+def _tell_date(column: Date, state: str, share: float) -> str:
+    if state == "not a date":
+        day = column.to_date(column.filling)
+        cause = "another form of dates? " if share >= RULE_SHARE else ""
+        return (
+            f"is missing or not a date: {cause}Such cells count as {day}, the fill. In files write dates as "
+            "in 2024-03-01, or ask where a date is not None."
+        )
+    end = f"its first day {column.first}" if state == "before" else f"its last day {column.last}"
+    return (
+        f"lies {state} {end}, and counts as that day. Declare first and last so that they hold what anyone "
+        "may expect."
+    )
 
 
 def _percent(share: float) -> str:
@@ -300,7 +318,7 @@ class Checkable:
     def check(self: Any, budget: Budget, *columns: str) -> CheckReport:
         """Tell which columns don't match what was declared, in words, privately.
 
-        How many cells are missing or no number, lie below or above the bounds, or match no declared
+        How many cells are missing, no number or no date, lie outside the bounds, or match no declared
         category; how many persons have more rows than count; how many rows have no id.
 
         Parameters
@@ -308,7 +326,7 @@ class Checkable:
         budget : Measure or Mechanism
             As in `release`; ``dp.PureDP(0.1)`` is enough for some thousand rows and a few columns.
         *columns : str
-            The columns to check; by default all that are declared with bounds or categories.
+            The columns to check; by default all that are declared with bounds or categories, or as dates.
 
         Privacy
         -------
