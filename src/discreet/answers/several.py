@@ -26,6 +26,8 @@ __all__ = ["Answers", "AnswersPlan", "Question", "plan_questions"]
 
 #: How often shares are corrected for noise on whole numbers, whose error is no exact power of a share.
 ROUNDS = 3
+#: The largest ε or ρ of one answer at which its error is looked at to find its share.
+MAX_TRIED = Fraction(1)
 #: How the parts of a budget add up, in words.
 SUMS = {
     "pure": "epsilons add up",
@@ -215,10 +217,12 @@ class _Planner:
         """The weighted squared error that a route leads to, and the plan."""
         shares = [route.total / len(self._asked)] * len(self._asked)
         for _ in range(ROUNDS):
-            prepared = self._prepare(route, shares)
+            # beyond MAX_TRIED noise on whole numbers is almost always 0, which says nothing about shares
+            tried = [min(share, MAX_TRIED) for share in shares]
+            prepared = self._prepare(route, tried)
             alone = [
                 0.0 if _is_free(each) else error**2 * float(share / route.total) ** route.power
-                for each, error, share in zip(prepared, self._errors(prepared), shares, strict=True)
+                for each, error, share in zip(prepared, self._errors(prepared), tried, strict=True)
             ]
             shares = best_shares(route, alone, self._weights)
 
@@ -239,23 +243,26 @@ class _Planner:
     def without_noise(self, measure: Measure) -> AnswersPlan:
         """The plan for public rows."""
         prepared = [
-            query.prepare(measure, self._schema, self._unit, self._rows)
+            query.prepare(measure, self._schema, query.narrow(self._unit), self._rows)
             for query in self._asked.values()
         ]
         k = len(prepared)
         return self._finish(prepared, [measure] * k, [1 / k] * k, [0.0] * k, measure, "public")
 
     def _prepare(self, route: Route, shares: list[Fraction]) -> list[Prepared]:
+        budgets = [route.part(share or route.total) for share in shares]
         return [
-            query.prepare(route.part(share or route.total), self._schema, self._unit, self._rows)
-            for query, share in zip(self._asked.values(), shares, strict=True)
+            query.prepare(budget, self._schema, query.narrow(self._unit), self._rows)
+            for query, budget in zip(self._asked.values(), budgets, strict=True)
         ]
 
     def _errors(self, prepared: list[Prepared]) -> list[float]:
         return [
             0.0
             if _is_free(each)
-            else relative_error(query, each, self._schema, self._unit, self._guess, guess)
+            else relative_error(
+                query, each, self._schema, query.narrow(self._unit), self._guess, guess
+            )
             for query, each, guess in zip(
                 self._asked.values(), prepared, self._guesses, strict=True
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.events import Event
 from discreet.measures import Measure
 from discreet.release import Plan, Release
 from discreet.sql.statements import Row, Statement
@@ -83,10 +84,13 @@ class SqlPlan:
         One for each query, with its share of the charge.
     measure : Measure
         What would be charged for all of them, once.
+    event : Event
+        What would run in all.
     """
 
     plans: tuple[Plan, ...]
     measure: Measure
+    event: Event
 
     def __repr__(self) -> str:
         lines = [["query", "share", "standard error"]]
