@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from typing import Any, final
 
 from discreet.coding import base_columns
 from discreet.columns import Categorical, Date, Integer, Logarithmic, Real
 from discreet.events import Compose, Event
+from discreet.ledger import NOT_DATA
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Budget, Check, Query, check_budget
 from discreet.rational import rational
 from discreet.schema import Schema
+from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = [
@@ -64,7 +65,7 @@ class CheckRow:
 
 @final
 @dataclass(frozen=True, repr=False)
-class CheckReport:
+class CheckReport(Shown):
     """What a table is like, compared with what was declared about it.
 
     Attributes
@@ -78,6 +79,8 @@ class CheckReport:
     entry : the ledger's entry; None on public rows
     is_private : bool
         False on rows declared public, and when noise was drawn from a fixed seed.
+    is_made_up : bool
+        Whether the rows were made up for a rehearsal.
 
     Privacy
     -------
@@ -92,6 +95,7 @@ class CheckReport:
     measure: Measure
     entry: Any
     is_private: bool
+    is_made_up: bool = False
 
     @property
     def is_suspicious(self) -> bool:
@@ -104,6 +108,12 @@ class CheckReport:
         for row in self.rows:
             found.setdefault(row.column, {})[row.state] = row.count
         return found
+
+    def to_table(self, level: float = LEVEL) -> Table:
+        """The noised counts as a table; `level` is the report's own, in which all of them hold."""
+        rows = [(row.column, row.state, row.count, row.share, row.suspicious) for row in self.rows]
+        titles = ("column", "state", "count", "share", "suspicious")
+        return Table(titles, rows, self._head(), "\n".join(self._words()))
 
     def _table(self) -> list[tuple[str, str, str, str, str]]:
         return [
@@ -118,7 +128,9 @@ class CheckReport:
         ]
 
     def _head(self) -> str:
-        mark = "" if self.is_private else "  [NOT PRIVATE]"
+        mark = (
+            f"  [{NOT_DATA}]" if self.is_made_up else "" if self.is_private else "  [NOT PRIVATE]"
+        )
         return (
             f"Check  {self.measure!r}{mark}  all counts ± {self.half_width:.4g} with probability "
             f"{self.level:g}"
@@ -141,18 +153,6 @@ class CheckReport:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        titles = "".join(f"<th>{escape(title)}</th>" for title in _TITLES)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in self._table()
-        )
-        words = "".join(f"<li>{escape(text)}</li>" for text in self._words())
-        return (
-            f"<p>{escape(self._head())}</p><table><thead><tr>{titles}</tr></thead>"
-            f"<tbody>{body}</tbody></table><ul>{words}</ul>"
-        )
-
 
 _TITLES = ("column", "state", "count", "share", "")
 
@@ -164,7 +164,7 @@ def report_check(
     level: float,
     schema: Schema,
     unit: Unit,
-    paid: tuple[Event, Measure, Any, bool],
+    paid: tuple[Event, Measure, Any, bool, bool],
 ) -> CheckReport:
     """Say what the noised counts of a check mean.
 
@@ -176,7 +176,7 @@ def report_check(
         How far all counts together may be from those without noise.
     schema, unit : the public facts
     paid : tuple
-        Event, measure, entry, and whether the counts are private.
+        Event, measure, entry, whether the counts are private, and whether the rows were made up.
     """
     named = dict(zip(labels, counts, strict=True))
     columns = list(dict.fromkeys(name for name, _ in labels if name))
@@ -336,7 +336,7 @@ class Checkable:
         found = self.release(Check(*columns), check_budget(budget))
         one = 1 - (1 - LEVEL) / len(found.labels)  # all at once, by a union bound
         width = float(found.value[0] - found.noise_interval(one).lower[0])
-        paid = (found.event, found.measure, found.entry, found.is_private)
+        paid = (found.event, found.measure, found.entry, found.is_private, found.is_made_up)
         counts = found.value.tolist()
         return report_check(found.labels, counts, width, LEVEL, self.schema, self.unit, paid)
 

@@ -11,6 +11,7 @@ import discreet as dp
 from discreet.answers.rehearsal import make_up_rows
 from discreet.columns import Base, Logarithmic
 from discreet.models.naive_bayes import GaussianNB
+from discreet.show import Shown
 
 SCHEMA = dp.Schema(
     age=dp.Integer(17, 90), cost=dp.Real(0, 100), town=dp.Categorical("Bonn", "Ulm"), key=dp.Text()
@@ -41,8 +42,11 @@ def test_a_rehearsal_is_free_and_marked_everywhere():
     assert abs(answers["n"].value - 3000) < 100
     assert real.ledger.spent().epsilon == 0
     shown = [again, again.release(dp.Count(), dp.PureDP(1)), answers, again.ledger.statement()]
-    shown += [again.describe(dp.PureDP(1)), again.rehearse()]
+    shown += [again.describe(dp.PureDP(1)), again.rehearse(), again.check(dp.PureDP("1/10"))]
     assert all(MARK in str(each) for each in shown)
+    results = [each for each in shown if isinstance(each, Shown)]
+    assert len(results) == 5
+    assert all(MARK in each._repr_html_() for each in results)
     assert MARK in repr(again)
     assert all(MARK not in str(each) for each in (real, real.release(dp.Count(), dp.PureDP(1))))
 

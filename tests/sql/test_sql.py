@@ -262,16 +262,16 @@ def test_having_order_and_limit_see_noised_answers() -> None:
 
 def test_results_are_tables() -> None:
     found = exactly("SELECT ward, COUNT(*) AS n, STDDEV(cost) AS s FROM v GROUP BY ward")
-    assert found.to_frame("polars").shape == (3, 3)
+    assert found.to_frame(backend="polars").shape == (3, 3)
     assert list(found.to_frame().columns) == ["ward", "n", "s"]
-    assert found.to_frame("pyarrow").num_rows == 3
-    assert isinstance(found.to_frame("polars"), pl.DataFrame)
+    assert found.to_frame(backend="pyarrow").num_rows == 3
+    assert isinstance(found.to_frame(backend="polars"), pl.DataFrame)
     assert repr(found).splitlines()[0].split() == ["ward", "n", "s"]
     assert "PureDP(epsilon=100000)" in repr(found)
     with pytest.raises(ValueError, match="backend must be one of"):
-        found.to_frame("excel")
-    with pytest.raises(ValueError, match="alias"):
-        exactly("SELECT COUNT(*) AS n, COUNT(cost) AS n FROM v").to_frame()
+        found.to_frame(backend="excel")
+    twice = exactly("SELECT COUNT(*) AS n, COUNT(cost) AS n FROM v")
+    assert list(twice.to_frame().columns) == ["n", "n (2)"]
 
 
 def test_public_rows_cost_nothing() -> None:
