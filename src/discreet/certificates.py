@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from discreet.check_report import CheckReport
 from discreet.events import event_from_dict
 from discreet.layout import Asked, Layout, lay_out
 from discreet.ledger import Entry
@@ -91,6 +92,7 @@ def write_release(release: Any, levels: Sequence[float]) -> str:
         "labels": encode_value(release.labels),
         "intervals": _write_intervals(release, levels),
         "population": _write_population(release, levels),
+        "checked": None if release.checked is None else release.checked.to_plain(),
         "note": release.note,
         "certificate": _certify(release),
     }
@@ -128,6 +130,7 @@ def read_release(text: object) -> dict[str, Any]:
             "unit": None if unit is None else Unit.from_dict(unit),
             "note": str(body["note"]),
             "_sampling": _read_population(body["population"]),
+            "checked": None if body["checked"] is None else CheckReport.from_plain(body["checked"]),
         }
 
 

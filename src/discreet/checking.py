@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
+from discreet.check_report import LEVEL, CheckReport, CheckRow, format_share
 from discreet.coding import base_columns
 from discreet.columns import Categorical, Date, Integer, Logarithmic, Real
 from discreet.events import Compose, Event
-from discreet.ledger import NOT_DATA
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Budget, Check, Query, check_budget
 from discreet.rational import rational
 from discreet.schema import Schema
-from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = [
@@ -33,128 +32,8 @@ __all__ = [
 DEFAULT_SHARE = Fraction(1, 10)
 #: A state is suspicious if it holds more than this share of the cells, beyond the noise.
 MAX_SHARE = 0.05
-#: All counts of a check are within the stated distance with this probability.
-LEVEL = 0.99
 #: From this share on it is the rule, not an exception: the declaration itself must be wrong.
 RULE_SHARE = 0.5
-
-
-@final
-@dataclass(frozen=True)
-class CheckRow:
-    """One count of a check.
-
-    Attributes
-    ----------
-    column : str
-        Empty for counts of persons and of rows without id.
-    state : str
-    count : int
-        The noised count.
-    share : float or None
-        The count as a share of the column's rows, or of the persons; None where that says nothing.
-    suspicious : bool
-    """
-
-    column: str
-    state: str
-    count: int
-    share: float | None
-    suspicious: bool
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class CheckReport(Shown):
-    """What a table is like, compared with what was declared about it.
-
-    Attributes
-    ----------
-    rows : tuple of CheckRow
-    warnings : tuple of str
-        What is suspicious beyond the noise, and what to do about it; empty where nothing is.
-    half_width, level : float
-        All counts together are within `half_width` of those without noise, with probability `level`.
-    event, measure : what ran, and what was charged for it
-    entry : the ledger's entry; None on public rows
-    is_private : bool
-        False on rows declared public, and when noise was drawn from a fixed seed.
-    is_made_up : bool
-        Whether the rows were made up for a rehearsal.
-
-    Privacy
-    -------
-    A function of the noised counts alone. Proof page: ``docs/proofs/check.md``.
-    """
-
-    rows: tuple[CheckRow, ...]
-    warnings: tuple[str, ...]
-    half_width: float
-    level: float
-    event: Event
-    measure: Measure
-    entry: Any
-    is_private: bool
-    is_made_up: bool = False
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Whether anything stands out of the noise."""
-        return bool(self.warnings)
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """The noised counts, by column and state; those of persons and of rows without id by ``""``."""
-        found: dict[str, dict[str, int]] = {}
-        for row in self.rows:
-            found.setdefault(row.column, {})[row.state] = row.count
-        return found
-
-    def to_table(self, level: float = LEVEL) -> Table:
-        """The noised counts as a table; `level` is the report's own, in which all of them hold."""
-        rows = [(row.column, row.state, row.count, row.share, row.suspicious) for row in self.rows]
-        titles = ("column", "state", "count", "share", "suspicious")
-        return Table(titles, rows, self._head(), "\n".join(self._words()))
-
-    def _table(self) -> list[tuple[str, str, str, str, str]]:
-        return [
-            (
-                row.column,
-                row.state,
-                str(row.count),
-                "" if row.share is None else _percent(row.share),
-                "suspicious" if row.suspicious else "",
-            )
-            for row in self.rows
-        ]
-
-    def _head(self) -> str:
-        mark = (
-            f"  [{NOT_DATA}]" if self.is_made_up else "" if self.is_private else "  [NOT PRIVATE]"
-        )
-        return (
-            f"Check  {self.measure!r}{mark}  all counts ± {self.half_width:.4g} with probability "
-            f"{self.level:g}"
-        )
-
-    def _words(self) -> tuple[str, ...]:
-        return self.warnings or ("Nothing stands out of the noise.",)
-
-    def __str__(self) -> str:
-        lines = [_TITLES, *self._table()]
-        widths = [max(len(line[at]) for line in lines) for at in range(len(_TITLES))]
-        shown = [
-            "  ".join(
-                cell.rjust(width) if at in (2, 3) else cell.ljust(width)
-                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self._head(), *(f"  {line}" for line in shown), *self._words()])
-
-    __repr__ = __str__
-
-
-_TITLES = ("column", "state", "count", "share", "")
 
 
 def report_check(
@@ -208,7 +87,7 @@ def _whole(state: str, named: dict[tuple[str, str], int], rows: float) -> float:
 
 def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit: Unit) -> str:
     """One suspicious count in words, with what it does to answers and what to do."""
-    about = f"about {_percent(share)} of"
+    about = f"about {format_share(share)} of"
     if state == "persons over the limit":
         return (
             f"{about} the persons have more than {unit.max_rows} rows: of each only {unit.max_rows} count. "
@@ -274,10 +153,6 @@ def _tell_date(column: Date, state: str, share: float) -> str:
         f"lies {state} {end}, and counts as that day. Declare first and last so that they hold what anyone "
         "may expect."
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * min(max(share, 0.0), 1.0):.0f} %"
 
 
 def split_budget(budget: Budget, check: bool | float | Fraction) -> tuple[Measure, Measure]:

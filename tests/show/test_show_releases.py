@@ -183,6 +183,17 @@ def test_intervals_for_the_population_come_back(name, releases):
         assert back.compare("A", "=C") == release.compare("A", "=C")
 
 
+def test_what_a_check_along_with_an_answer_found_comes_back(data):
+    release = data.release(dp.Mean("cost", by="ward"), BUDGET, check=True)
+    for back in (dp.Release.from_json(release.to_json()), pickle.loads(pickle.dumps(release))):
+        assert back.checked == release.checked
+        assert str(back) == str(release)
+        assert back.to_json() == release.to_json()
+    changed = json.loads(release.to_json())
+    changed["checked"]["is_made_up"] = "no"
+    assert "changed or cut" in why_refused(dp.Release, json.dumps(changed))
+
+
 def test_a_release_without_an_interval_for_the_population_has_none_when_it_comes_back(releases):
     for release in (releases["bars"], dp.Release.from_json(releases["bars"].to_json())):
         with pytest.raises(ValueError, match="didn't buy"):
