@@ -42,8 +42,6 @@ QUERIES = {
     "bounds": dp.Bounds("free"),
     "joint": Joint(dp.Count(), dp.Sum("age", by="ward")),
     "variance": dp.Variance("age", by="band"),
-    "estimate": dp.Estimate(dp.Mean("cost", by="ward")),
-    "middle": dp.Estimate(dp.Median("age")),
 }
 
 
@@ -163,41 +161,6 @@ def test_a_release_that_was_read_knows_the_levels_that_were_written(releases):
         back.noise_interval(0.8)
     with pytest.raises(ValueError, match="between 0 and 1"):
         release.to_json(levels=[95])
-
-
-@pytest.mark.parametrize("name", ["estimate", "middle"])
-def test_intervals_for_the_population_come_back(name, releases):
-    release = releases[name]
-    back = pickle.loads(pickle.dumps(release))
-    for level in (0.5, 0.95):  # a quantile is drawn for levels up to 0.95
-        found, wanted = back.interval(level), release.interval(level)
-        assert np.array_equal(found.lower, wanted.lower)
-        assert np.array_equal(found.upper, wanted.upper)
-        assert found[2:] == wanted[2:]
-    with pytest.raises(ValueError, match="level must be one that was written down"):
-        back.interval(0.42)
-    chosen = dp.Release.from_json(release.to_json([0.42]))
-    assert chosen.interval(0.42).level == 0.42
-    assert pickle.loads(pickle.dumps(chosen)).to_json() == chosen.to_json()
-    if name == "estimate":
-        assert back.compare("A", "=C") == release.compare("A", "=C")
-
-
-def test_what_a_check_along_with_an_answer_found_comes_back(data):
-    release = data.release(dp.Mean("cost", by="ward"), BUDGET, check=True)
-    for back in (dp.Release.from_json(release.to_json()), pickle.loads(pickle.dumps(release))):
-        assert back.checked == release.checked
-        assert str(back) == str(release)
-        assert back.to_json() == release.to_json()
-    changed = json.loads(release.to_json())
-    changed["checked"]["is_made_up"] = "no"
-    assert "changed or cut" in why_refused(dp.Release, json.dumps(changed))
-
-
-def test_a_release_without_an_interval_for_the_population_has_none_when_it_comes_back(releases):
-    for release in (releases["bars"], dp.Release.from_json(releases["bars"].to_json())):
-        with pytest.raises(ValueError, match="didn't buy"):
-            release.interval()
 
 
 def test_not_private_is_marked_in_every_form():

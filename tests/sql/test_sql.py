@@ -142,44 +142,6 @@ def test_every_measure_is_split_into_shares_that_fit(measure: Any) -> None:
     assert plan.plans[0].stderr < data.plan(dp.Count(), dp.PureDP("1/20")).stderr
 
 
-def test_what_needs_more_of_the_budget_gets_more() -> None:
-    text = "SELECT AVG(age), VARIANCE(age) FROM v"
-    mean, variance = open_data().plan_sql(text, dp.PureDP(1), rows=400).plans
-    assert variance.measure.epsilon != mean.measure.epsilon
-    errors = [part.expected_error(400) / size for part, size in ((mean, 100), (variance, 2500))]
-    equal = [
-        open_data().plan(part.asked, dp.PureDP("1/2")).expected_error(400) / size
-        for part, size in ((mean, 100), (variance, 2500))
-    ]
-    assert sum(np.square(errors)) < sum(np.square(equal))
-
-
-@pytest.mark.parametrize("name", ["id", "ID", "v.id", '"id"'])
-def test_count_distinct_of_ids_counts_persons(name: str) -> None:
-    unit = dp.Unit(id_column="id", max_rows=20)
-    data, ids = open_data(unit=unit), table()["id"]
-    text = f"SELECT ward, COUNT(DISTINCT {name}) AS n FROM v GROUP BY ward"
-    found = data.sql(text, dp.PureDP(10**5))
-    wards = table()["ward"]
-    assert dict(found.rows) == {w: len(set(ids[wards == w].tolist())) for w in ("A", "B", "C")}
-    smokers = data.sql(
-        f"SELECT COUNT(DISTINCT {name}) FILTER (WHERE smoker = TRUE), COUNT(*) FROM v WHERE ward = 'A'",
-        dp.PureDP(10**5),
-    )
-    here = (wards == "A") & table()["smoker"]
-    assert smokers.rows[0] == (len(set(ids[here].tolist())), int((wards == "A").sum()))
-    assert repr(data.plan_sql(text, dp.PureDP(1)).plans[0].asked).startswith("CountPeople(")
-
-
-@pytest.mark.parametrize("what", ["ward", '"ID"', "w.id", "id, ward", "id + 1", "*"])
-def test_count_distinct_of_anything_else_is_refused(what: str) -> None:
-    data = open_data(unit=dp.Unit(id_column="id", max_rows=3))
-    with pytest.raises(SqlError):
-        data.sql(f"SELECT COUNT(DISTINCT {what}) FROM v", dp.PureDP(1))
-    with pytest.raises(SqlError, match="by the id column of the unit alone"):
-        open_data().sql("SELECT COUNT(DISTINCT id) FROM v", dp.PureDP(1))
-
-
 def exactly(text: str) -> Any:
     """The rows of a statement without noise that matters."""
     return open_data().sql(text, dp.PureDP(10**5))
