@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from discreet.check_report import CheckReport
 from discreet.events import event_from_dict
 from discreet.layout import Asked, Layout, lay_out
 from discreet.ledger import Entry
 from discreet.measures import measure_from_dict
-from discreet.queries import BoundsValue, MarginalsValue, MomentsValue, NoiseInterval
+from discreet.queries import (
+    BoundsValue,
+    Interval,
+    MarginalsValue,
+    MomentsValue,
+    NoiseInterval,
+    Sampling,
+)
 from discreet.show import decode_value, encode_value, read_document, write_document
 from discreet.unit import Unit
 
@@ -40,15 +48,16 @@ _RECORDS: dict[str, Callable[..., Any]] = {
 class StoredIntervals:
     """The intervals of a release that was read back, at the levels that were written down."""
 
-    intervals: tuple[NoiseInterval, ...]
+    intervals: tuple[Any, ...]
+    kind: str = "noise interval"
 
-    def __call__(self, level: float) -> NoiseInterval:
+    def __call__(self, level: float) -> Any:
         """The interval at a level."""
         for interval in self.intervals:
             if interval.level == level:
                 return interval
         if not self.intervals:
-            raise ValueError("this release has no noise interval.")
+            raise ValueError(f"this release has no {self.kind}.")
         known = ", ".join(f"{interval.level:g}" for interval in self.intervals)
         raise ValueError(
             f"level must be one that was written down: {known}. Give to_json(levels=[{level:g}]) for others "
@@ -82,6 +91,8 @@ def write_release(release: Any, levels: Sequence[float]) -> str:
         "stderr": encode_value(release.stderr),
         "labels": encode_value(release.labels),
         "intervals": _write_intervals(release, levels),
+        "population": _write_population(release, levels),
+        "checked": None if release.checked is None else release.checked.to_plain(),
         "note": release.note,
         "certificate": _certify(release),
     }
@@ -118,6 +129,8 @@ def read_release(text: object) -> dict[str, Any]:
             "_interval": StoredIntervals(tuple(intervals)),
             "unit": None if unit is None else Unit.from_dict(unit),
             "note": str(body["note"]),
+            "_sampling": _read_population(body["population"]),
+            "checked": None if body["checked"] is None else CheckReport.from_plain(body["checked"]),
         }
 
 
@@ -151,26 +164,57 @@ def read_plan(text: object) -> dict[str, Any]:
 
 
 def _write_intervals(release: Any, levels: Sequence[float]) -> list[dict[str, Any]]:
-    """Intervals at each level; those that were written down before stay, and there are no others."""
-    found = []
-    stored = release._interval if isinstance(release._interval, StoredIntervals) else None
-    chosen = [one.level for one in stored.intervals] if stored is not None else list(levels)
-    for level in chosen:
+    """Noise intervals at each level."""
+    return [
+        {**ends, "unit": interval.unit}
+        for interval, ends in _iter_intervals(release._interval, release.noise_interval, levels)
+    ]
+
+
+def _write_population(release: Any, levels: Sequence[float]) -> dict[str, Any] | None:
+    """Intervals for the population at each level, where the query bought them."""
+    if release._sampling is None:
+        return None
+    source = release._sampling.interval
+    found = [
+        {**ends, "about": interval.about}
+        for interval, ends in _iter_intervals(source, release.interval, levels)
+    ]
+    return {"is_disjoint": release._sampling.is_disjoint, "intervals": found}
+
+
+def _iter_intervals(
+    source: Any, find: Callable[[float], Any], levels: Sequence[float]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Intervals at each level, and their ends as plain data; those that were written down before stay."""
+    stored = source if isinstance(source, StoredIntervals) else None
+    for level in [one.level for one in stored.intervals] if stored is not None else levels:
         try:
-            interval = release.noise_interval(level)
+            interval = find(level)
         except ValueError:
             if not 0 < level < 1:
                 raise
             continue  # a choice has none
-        found.append(
-            {
-                "level": float(level),
-                "lower": encode_value(interval.lower),
-                "upper": encode_value(interval.upper),
-                "unit": interval.unit,
-            }
+        ends = {"lower": encode_value(interval.lower), "upper": encode_value(interval.upper)}
+        yield interval, {"level": float(level), **ends}
+
+
+def _read_population(body: Any) -> Sampling | None:
+    if body is None:
+        return None
+    if not isinstance(body["is_disjoint"], bool):
+        raise TypeError("is_disjoint")
+    intervals = [
+        Interval(
+            decode_value(one["lower"], _RECORDS),
+            decode_value(one["upper"], _RECORDS),
+            float(one["level"]),
+            str(one["about"]),
         )
-    return found
+        for one in body["intervals"]
+    ]
+    stored = StoredIntervals(tuple(intervals), "interval for the population")
+    return Sampling(stored, body["is_disjoint"])
 
 
 def _certify(release: Any) -> Mapping[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from html import escape
-from typing import Any, final
+from typing import Any
 
+from discreet.check_report import LEVEL, CheckReport, CheckRow, format_share
 from discreet.coding import base_columns
-from discreet.columns import Categorical, Integer, Real
+from discreet.columns import Categorical, Date, Integer, Logarithmic, Real
 from discreet.events import Compose, Event
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Budget, Check, Query, check_budget
@@ -32,129 +32,8 @@ __all__ = [
 DEFAULT_SHARE = Fraction(1, 10)
 #: A state is suspicious if it holds more than this share of the cells, beyond the noise.
 MAX_SHARE = 0.05
-#: All counts of a check are within the stated distance with this probability.
-LEVEL = 0.99
 #: From this share on it is the rule, not an exception: the declaration itself must be wrong.
 RULE_SHARE = 0.5
-
-
-@final
-@dataclass(frozen=True)
-class CheckRow:
-    """One count of a check.
-
-    Attributes
-    ----------
-    column : str
-        Empty for counts of persons and of rows without id.
-    state : str
-    count : int
-        The noised count.
-    share : float or None
-        The count as a share of the column's rows, or of the persons; None where that says nothing.
-    suspicious : bool
-    """
-
-    column: str
-    state: str
-    count: int
-    share: float | None
-    suspicious: bool
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class CheckReport:
-    """What a table is like, compared with what was declared about it.
-
-    Attributes
-    ----------
-    rows : tuple of CheckRow
-    warnings : tuple of str
-        What is suspicious beyond the noise, and what to do about it; empty where nothing is.
-    half_width, level : float
-        All counts together are within `half_width` of those without noise, with probability `level`.
-    event, measure : what ran, and what was charged for it
-    entry : the ledger's entry; None on public rows
-    is_private : bool
-        False on rows declared public, and when noise was drawn from a fixed seed.
-
-    Privacy
-    -------
-    A function of the noised counts alone. Proof page: ``docs/proofs/check.md``.
-    """
-
-    rows: tuple[CheckRow, ...]
-    warnings: tuple[str, ...]
-    half_width: float
-    level: float
-    event: Event
-    measure: Measure
-    entry: Any
-    is_private: bool
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Whether anything stands out of the noise."""
-        return bool(self.warnings)
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """The noised counts, by column and state; those of persons and of rows without id by ``""``."""
-        found: dict[str, dict[str, int]] = {}
-        for row in self.rows:
-            found.setdefault(row.column, {})[row.state] = row.count
-        return found
-
-    def _table(self) -> list[tuple[str, str, str, str, str]]:
-        return [
-            (
-                row.column,
-                row.state,
-                str(row.count),
-                "" if row.share is None else _percent(row.share),
-                "suspicious" if row.suspicious else "",
-            )
-            for row in self.rows
-        ]
-
-    def _head(self) -> str:
-        mark = "" if self.is_private else "  [NOT PRIVATE]"
-        return (
-            f"Check  {self.measure!r}{mark}  all counts ± {self.half_width:.4g} with probability "
-            f"{self.level:g}"
-        )
-
-    def _words(self) -> tuple[str, ...]:
-        return self.warnings or ("Nothing stands out of the noise.",)
-
-    def __str__(self) -> str:
-        lines = [_TITLES, *self._table()]
-        widths = [max(len(line[at]) for line in lines) for at in range(len(_TITLES))]
-        shown = [
-            "  ".join(
-                cell.rjust(width) if at in (2, 3) else cell.ljust(width)
-                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self._head(), *(f"  {line}" for line in shown), *self._words()])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        titles = "".join(f"<th>{escape(title)}</th>" for title in _TITLES)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in self._table()
-        )
-        words = "".join(f"<li>{escape(text)}</li>" for text in self._words())
-        return (
-            f"<p>{escape(self._head())}</p><table><thead><tr>{titles}</tr></thead>"
-            f"<tbody>{body}</tbody></table><ul>{words}</ul>"
-        )
-
-
-_TITLES = ("column", "state", "count", "share", "")
 
 
 def report_check(
@@ -164,7 +43,7 @@ def report_check(
     level: float,
     schema: Schema,
     unit: Unit,
-    paid: tuple[Event, Measure, Any, bool],
+    paid: tuple[Event, Measure, Any, bool, bool],
 ) -> CheckReport:
     """Say what the noised counts of a check mean.
 
@@ -176,7 +55,7 @@ def report_check(
         How far all counts together may be from those without noise.
     schema, unit : the public facts
     paid : tuple
-        Event, measure, entry, and whether the counts are private.
+        Event, measure, entry, whether the counts are private, and whether the rows were made up.
     """
     named = dict(zip(labels, counts, strict=True))
     columns = list(dict.fromkeys(name for name, _ in labels if name))
@@ -208,7 +87,7 @@ def _whole(state: str, named: dict[tuple[str, str], int], rows: float) -> float:
 
 def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit: Unit) -> str:
     """One suspicious count in words, with what it does to answers and what to do."""
-    about = f"about {_percent(share)} of"
+    about = f"about {format_share(share)} of"
     if state == "persons over the limit":
         return (
             f"{about} the persons have more than {unit.max_rows} rows: of each only {unit.max_rows} count. "
@@ -219,11 +98,14 @@ def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit:
             f"about {count} rows have no id in `{unit.id_column}`: they are left out of every answer. Give "
             "each person an id, or protect rows (a unit without id_column)."
         )
-    column = schema.base[name]
+    declared = schema.base[name]
+    column = declared.source if isinstance(declared, Logarithmic) else declared
     if state == "unknown":
         return f"{about} `{name}` matches no declared category: {_tell_category(column, share)}"
     if state == "not a number":
         return f"{about} `{name}` is missing or not a number: {_tell_number(column, share)}"
+    if isinstance(column, Date):
+        return f"{about} `{name}` {_tell_date(column, state, share)}"
     assert isinstance(column, Real | Integer)
     bound = column.upper if state == "above" else column.lower
     side = "upper" if state == "above" else "lower"
@@ -258,8 +140,19 @@ def _tell_number(column: object, share: float) -> str:
     return f"decimal commas, units, or another separator? {done.capitalize()} Write numbers as in 1234.5."
 
 
-def _percent(share: float) -> str:
-    return f"{100 * min(max(share, 0.0), 1.0):.0f} %"
+def _tell_date(column: Date, state: str, share: float) -> str:
+    if state == "not a date":
+        day = column.to_date(column.filling)
+        cause = "another form of dates? " if share >= RULE_SHARE else ""
+        return (
+            f"is missing or not a date: {cause}Such cells count as {day}, the fill. In files write dates as "
+            "in 2024-03-01, or ask where a date is not None."
+        )
+    end = f"its first day {column.first}" if state == "before" else f"its last day {column.last}"
+    return (
+        f"lies {state} {end}, and counts as that day. Declare first and last so that they hold what anyone "
+        "may expect."
+    )
 
 
 def split_budget(budget: Budget, check: bool | float | Fraction) -> tuple[Measure, Measure]:
@@ -300,7 +193,7 @@ class Checkable:
     def check(self: Any, budget: Budget, *columns: str) -> CheckReport:
         """Tell which columns don't match what was declared, in words, privately.
 
-        How many cells are missing or no number, lie below or above the bounds, or match no declared
+        How many cells are missing, no number or no date, lie outside the bounds, or match no declared
         category; how many persons have more rows than count; how many rows have no id.
 
         Parameters
@@ -308,7 +201,7 @@ class Checkable:
         budget : Measure or Mechanism
             As in `release`; ``dp.PureDP(0.1)`` is enough for some thousand rows and a few columns.
         *columns : str
-            The columns to check; by default all that are declared with bounds or categories.
+            The columns to check; by default all that are declared with bounds or categories, or as dates.
 
         Privacy
         -------
@@ -318,7 +211,7 @@ class Checkable:
         found = self.release(Check(*columns), check_budget(budget))
         one = 1 - (1 - LEVEL) / len(found.labels)  # all at once, by a union bound
         width = float(found.value[0] - found.noise_interval(one).lower[0])
-        paid = (found.event, found.measure, found.entry, found.is_private)
+        paid = (found.event, found.measure, found.entry, found.is_private, found.is_made_up)
         counts = found.value.tolist()
         return report_check(found.labels, counts, width, LEVEL, self.schema, self.unit, paid)
 

@@ -18,6 +18,7 @@ from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
 from discreet.ledger import NOT_DATA, Book, Entry, Nobody, PaidPlan, Payer, Progress
 from discreet.ledger.units import agree_on_unit
+from discreet.matching import check_same_kinds
 from discreet.measures import Measure
 from discreet.mechanisms import BestOf
 from discreet.noise import entropy
@@ -353,12 +354,15 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         ----------
         schema : Schema
             Declares columns of these rows, with kinds that fit the same types: other bounds, another
-            scale, fewer columns.
+            scale, fewer columns; or derives more, as ``data.schema.derive(...)`` does.
+
+        Privacy
+        -------
+        Declarations are public, and whatever is asked is charged where the rows' other answers are.
         """
         if not isinstance(schema, Schema):
             raise TypeError(f"schema must be a dp.Schema, not {type(schema).__name__}.")
-        if unknown := [name for name in schema.base if name not in self.schema.base]:
-            raise ValueError(f"schema: {unknown[0]!r} is not among this data set's columns.")
+        check_same_kinds(self.schema, schema)
         self._engine.check(schema, self.unit)
         return self._behind(self._engine, self._payer, self.rows, schema)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet.columns import Categorical, Date, Text
+from discreet.columns import Base, Categorical, Date, Text
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -61,6 +61,26 @@ def _missing_column(
         f"{hint} Declare columns by the names that they have there, or rename them. Other names are not "
         "shown: if there is no line of names, they are a person's cells."
     )
+
+
+def cell_kind(column: Base) -> str:
+    """What cells of a declared column are read as where they have no type: text, date or number."""
+    if isinstance(column, Date):
+        return "date"
+    if isinstance(column, Text):
+        return "text"
+    has_text = isinstance(column, Categorical) and isinstance(column.values[0], str)
+    return "text" if has_text else "number"
+
+
+def check_same_kinds(known: Schema, schema: Schema) -> None:
+    """Refuse a declaration of a column that is read as something else already."""
+    for name, column in schema.base.items():
+        if name in known.base and cell_kind(column) != (kind := cell_kind(known.base[name])):
+            raise ColumnMismatch(
+                f"schema: column {name!r} is read as {kind} already: open the rows anew to declare it as "
+                f"{cell_kind(column)}."
+            )
 
 
 def check_kind(name: str, kind: str, dtype: Any, schema: Schema) -> None:

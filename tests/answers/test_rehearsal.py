@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.answers.rehearsal import make_up_rows
+from discreet.columns import Base, Logarithmic
 from discreet.models.naive_bayes import GaussianNB
+from discreet.show import Shown
 
 SCHEMA = dp.Schema(
     age=dp.Integer(17, 90), cost=dp.Real(0, 100), town=dp.Categorical("Bonn", "Ulm"), key=dp.Text()
@@ -37,8 +42,11 @@ def test_a_rehearsal_is_free_and_marked_everywhere():
     assert abs(answers["n"].value - 3000) < 100
     assert real.ledger.spent().epsilon == 0
     shown = [again, again.release(dp.Count(), dp.PureDP(1)), answers, again.ledger.statement()]
-    shown += [again.describe(dp.PureDP(1)), again.rehearse()]
+    shown += [again.describe(dp.PureDP(1)), again.rehearse(), again.check(dp.PureDP("1/10"))]
     assert all(MARK in str(each) for each in shown)
+    results = [each for each in shown if isinstance(each, Shown)]
+    assert len(results) == 5
+    assert all(MARK in each._repr_html_() for each in results)
     assert MARK in repr(again)
     assert all(MARK not in str(each) for each in (real, real.release(dp.Count(), dp.PureDP(1))))
 
@@ -57,6 +65,34 @@ def test_made_up_rows_follow_from_the_schema_alone():
     assert ages[1] > 85
     keys = data().rehearse().release(dp.KeyCounts("key", delta="1/1000000"), dp.PureDP(1))
     assert "Anna" not in str(keys)
+
+
+def test_days_are_made_up_between_the_first_and_the_last():
+    schema = dp.Schema(day=dp.Date("2024-01-30", "2024-02-02")).derive(month=dp.Month("day"))
+    table = {"day": np.array(["2024-02-01"] * 3, "datetime64[D]")}
+    real = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(100)))
+    again = real.rehearse(rows=4000)
+    days = again.release(dp.Count(by="day"), dp.PureDP(10)).to_dict()
+    assert list(days) == ["2024-01-30", "2024-01-31", "2024-02-01", "2024-02-02"]
+    assert all(900 < count < 1100 for count in days.values())
+    months = again.release(dp.Count(by="month"), dp.PureDP(10)).to_dict()
+    assert months[1] + months[2] == pytest.approx(4000, abs=30)
+
+
+def test_every_kind_of_column_can_be_made_up():
+    columns = {
+        "whole": dp.Integer(0, 3),
+        "real": dp.Real(0, 3),
+        "scaled": Logarithmic(dp.Real(1000, 1e6)),
+        "any": dp.Real(),
+        "day": dp.Date("2024-01-30", "2024-02-02"),
+        "kind": dp.Categorical("a", "b"),
+        "text": dp.Text(),
+    }
+    assert {type(column) for column in columns.values()} == set(get_args(Base))
+    made = make_up_rows(dp.Schema(columns), dp.Unit(dp.ADD_REMOVE), 9)
+    assert {name: len(cells) for name, cells in made.items()} == dict.fromkeys(columns, 9)
+    assert min(made["scaled"]) >= 1000
 
 
 @pytest.mark.parametrize(

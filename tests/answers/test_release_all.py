@@ -181,3 +181,23 @@ def test_bad_questions_are_named_and_charge_nothing(arguments, says):
     with pytest.raises((TypeError, ValueError, KeyError), match=says):
         table.release_all(*arguments)
     assert table.ledger.spent().epsilon == 0
+
+
+def test_questions_with_a_limit_of_their_own_and_about_persons_are_planned_as_they_are_asked():
+    unit = dp.Unit(dp.ADD_REMOVE, id_column="who", max_rows=8)
+    table = {"x": np.arange(200.0) % 7, "who": np.arange(200) // 5}
+    ledger = dp.Ledger(limit=dp.PureDP(200), unit=unit)
+    data = dp.PrivateDataset(table, dp.Schema(x=dp.Real(0, 7)), ledger=ledger)
+    asked = {
+        "one": dp.Count().per_person(1),
+        "all": dp.Count(),
+        "mean": dp.Mean("x").per_person(2),
+        "people": dp.CountPeople(),
+    }
+    found = data.release_all(asked, dp.PureDP(200))
+    assert found["one"].value == pytest.approx(40, abs=8)
+    assert found["all"].value == pytest.approx(200, abs=30)
+    assert found["people"].value == pytest.approx(40, abs=8)
+    shares = {question.name: question.share for question in found.plan.questions}
+    assert shares["all"] > shares["one"]
+    assert shares["one"] == shares["people"]

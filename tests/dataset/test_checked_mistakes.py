@@ -20,6 +20,7 @@ SCHEMA = dp.Schema(
     cost=dp.Real(0, 5000),
     age=dp.Integer(0, 120),
 )
+DAY = dp.Schema(day=dp.Date("2024-01-01", "2024-12-31"))
 
 
 def visits(**changed):
@@ -86,6 +87,36 @@ def test_bounds_that_cut_off_are_named():
     low = dp.Schema({**SCHEMA.base, "age": dp.Integer(60, 120)})
     (text,) = words(open_data(visits(), low))
     assert "of `age` lies below its lower bound 60" in text
+
+
+def test_dates_outside_their_days_and_in_another_form_are_named(tmp_path):
+    schema = dp.Schema(
+        birth=dp.Date("2000-01-01", "2020-12-31"), visit=dp.Date("2024-01-01", "2024-12-31")
+    )
+    columns = {
+        "birth": ["1950-06-01"] * 2000 + ["2021-01-01"] * 1000 + ["2010-05-05"] * 7000,
+        "visit": ["03/01/2024"] * ROWS,
+    }
+    found = open_data(write(tmp_path / "visits.csv", columns), schema).check(dp.PureDP(1))
+    before, after, form = found.warnings
+    assert "20 % of `birth` lies before its first day 2000-01-01, and counts as that day" in before
+    assert "10 % of `birth` lies after its last day 2020-12-31" in after
+    assert "`visit` is missing or not a date: another form of dates? Such cells count" in form
+    assert "2024-07-01, the fill" in form
+    assert found.to_dict()["birth"]["within"] == pytest.approx(7000, abs=150)
+    assert words(open_data({"day": np.full(ROWS, "2024-03-01", "M8[D]")}, DAY)) == ()
+    empty = open_data({"day": np.full(ROWS, "NaT", "M8[D]")}, DAY)
+    assert "`day` is missing or not a date" in words(empty)[0]
+
+
+def test_features_that_a_model_sees_on_a_logarithmic_scale_are_checked_too():
+    amounts = np.random.default_rng(0).uniform(2e6, 3e6, ROWS)
+    table = {"amount": amounts, "y": np.where(amounts > 2.5e6, "no", "yes")}
+    schema = dp.Schema(amount=dp.Real(1, 1e6, scale="log"), y=dp.Categorical("no", "yes"))
+    model = LogisticRegression(epsilon=2)
+    with pytest.warns(UserWarning, match="of `amount` lies above its upper bound 1e\\+06"):
+        model.fit(open_data(table, schema, limit=2), target="y", check=True)
+    assert "amount" in model.checked_.to_dict()
 
 
 def test_classes_in_another_case_are_named():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.testing import exact_totals
 
 TABLE = {"x": np.array([1.0, 2.0, 3.0]), "s": np.array(["a", "b", "a"])}
 SCHEMA = dp.Schema(x=dp.Real(0, 10), s=dp.Categorical("a", "b"))
@@ -39,3 +42,18 @@ def test_what_does_not_fit_is_refused() -> None:
         data.with_schema(dp.Schema(more=dp.Real(0, 1)))
     with pytest.raises(TypeError, match="'s'"):
         data.with_schema(dp.Schema(s=dp.Real(0, 1)))
+    with pytest.raises(TypeError, match="must be a dp"):
+        data.with_schema({"x": dp.Real(0, 1)})  # type: ignore[arg-type]
+
+
+def test_a_file_is_read_as_it_was_declared_first(tmp_path: Path) -> None:
+    """Cells of a file have no type: another view must not change what the first one reads."""
+    path = tmp_path / "rows.csv"
+    path.write_text("x,s\n1,a\n2,b\n3,a\n")
+    data = dp.PrivateDataset(path, SCHEMA, unit=dp.PUBLIC)
+    for other in (dp.Categorical("1", "2"), dp.Text(), dp.Date("2024-01-01", "2024-12-31")):
+        with pytest.raises(TypeError, match="column 'x' is read as number already"):
+            data.with_schema(dp.Schema(x=other))
+    fewer = data.with_schema(dp.Schema(x=dp.Categorical(1, 2)))
+    assert exact_totals(fewer, dp.Count(by="x")).ravel().tolist() == [1, 1]
+    assert exact_totals(data, dp.Count(by="s", where="x >= 2")).ravel().tolist() == [1, 1]

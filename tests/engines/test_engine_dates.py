@@ -19,7 +19,9 @@ import pytest
 import tables
 
 import discreet as dp
+from discreet.engines import open_engine
 from discreet.matching import ColumnMismatch
+from discreet.queries import Check
 from discreet.testing import exact_totals
 
 Day = datetime.date
@@ -97,6 +99,30 @@ def check(source: Any, cells: list[Day | None], first: str, last: str) -> None:
     middle = clamp(None, lower, upper)
     since = exact_totals(data, dp.Count(where=f"day >= '{middle}' and month <= 9")).item()
     assert since == sum(day >= middle and day.month <= 9 for day in clamped)
+    check_states(source, cells, first, last)
+
+
+def state_of(day: Day | None, first: Day, last: Day) -> str:
+    if day is None:
+        return "not a date"
+    return "before" if day < first else "after" if day > last else "within"
+
+
+def count_states(source: Any, schema: dp.Schema, unit: dp.Unit) -> list[int]:
+    """The counts of a check before noise."""
+    query, engine = Check(), open_engine(source, schema, unit)
+    parts = [engine.totals(part) for part in query.parts(schema, unit)]
+    found: list[int] = query.vector(parts, schema).tolist()
+    return found
+
+
+def check_states(source: Any, cells: list[Day | None], first: str, last: str) -> None:
+    """Compare the counts of a check with Python's own comparisons."""
+    schema = dp.Schema(day=dp.Date(first, last))
+    ends = Day.fromisoformat(first), Day.fromisoformat(last)
+    counts = Counter(("day", state_of(cell, *ends)) for cell in cells)
+    found = count_states(source, schema, dp.Unit(dp.PUBLIC))
+    assert found == [counts[label] for label in Check().labels(schema)]
 
 
 def iter_forms(cells: list[Day | None], folder: Path) -> Iterator[tuple[str, Any]]:
@@ -291,18 +317,21 @@ def test_rows_of_a_person_are_kept_in_one_order_everywhere(tmp_path: Path) -> No
     texts = ["" if cell is None else cell.isoformat() for cell in cells]
     path.write_text("day,id\n" + "".join(f"{t},{p}\n" for t, p in zip(texts, people, strict=True)))
     schema = schema_of("2019-02-11", "2024-12-31")
+    sources = (
+        {"day": np.array(cells, "datetime64[D]"), "id": np.array(people)},
+        arrow, pl.from_arrow(arrow), arrow.to_pandas(types_mapper=pd.ArrowDtype),
+        duckdb.connect().from_arrow(arrow), path,
+    )  # fmt: skip
+    unit = dp.Unit(dp.PUBLIC, "id", 2)
     found = [
         exact_totals(
-            dp.PrivateDataset(source, schema, unit=dp.Unit(dp.PUBLIC, "id", 2)),
-            dp.Histogram("year", "month"),
+            dp.PrivateDataset(source, schema, unit=unit), dp.Histogram("year", "month")
         ).tolist()
-        for source in (
-            {"day": np.array(cells, "datetime64[D]"), "id": np.array(people)},
-            arrow, pl.from_arrow(arrow), arrow.to_pandas(types_mapper=pd.ArrowDtype),
-            duckdb.connect().from_arrow(arrow), path,
-        )
-    ]  # fmt: skip
+        for source in sources
+    ]
     assert all(other == found[0] for other in found)
+    states = [count_states(source, schema, unit) for source in sources]
+    assert all(other == states[0] for other in states)
 
 
 def test_postgresql_has_the_same_days(postgres_server: Any) -> None:

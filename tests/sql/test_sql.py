@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import discreet as dp
+from discreet.accounting import satisfies
 from discreet.ledger import BudgetExceeded
 from discreet.sql import SqlError
-from discreet.sql.door import split_measure
 from discreet.testing import exact_totals, fixed_noise
 from payment import check_own_words
 
@@ -55,59 +55,57 @@ def open_data(limit: Any = None, **options: Any) -> dp.PrivateDataset:
 
 
 ADULT = "age is not None and age >= 18"
-HALF, THIRD = dp.PureDP("1/2"), dp.PureDP("1/3")
-#: A statement, the queries that it stands for, and their shares.
-SAME: dict[str, tuple[list[Any], Any]] = {
-    "SELECT COUNT(*) FROM visits": ([dp.Count()], dp.PureDP(1)),
-    "select count(*) from visits;": ([dp.Count()], dp.PureDP(1)),
-    "SELECT COUNT(1) AS n FROM visits": ([dp.Count()], dp.PureDP(1)),
-    "SELECT COUNT(cost) FROM v": ([dp.Count(where="cost is not None")], dp.PureDP(1)),
-    "SELECT SUM(v.cost) FROM visits AS v": ([dp.Sum("cost", where="cost is not None")], dp.PureDP(1)),
-    "SELECT ward, AVG(cost) FROM visits WHERE age >= 18 GROUP BY ward": (
-        [dp.Mean("cost", by="ward", where=f"({ADULT}) and cost is not None")], dp.PureDP(1),
-    ),
-    "SELECT VARIANCE(cost), STDDEV(cost) FROM v": (
-        [dp.Variance("cost", where="cost is not None")] * 2, HALF,
-    ),
+#: A statement, and the queries that it stands for.
+SAME: dict[str, list[Any]] = {
+    "SELECT COUNT(*) FROM visits": [dp.Count()],
+    "select count(*) from visits;": [dp.Count()],
+    "SELECT COUNT(1) AS n FROM visits": [dp.Count()],
+    "SELECT COUNT(cost) FROM v": [dp.Count(where="cost is not None")],
+    "SELECT SUM(v.cost) FROM visits AS v": [dp.Sum("cost", where="cost is not None")],
+    "SELECT ward, AVG(cost) FROM visits WHERE age >= 18 GROUP BY ward": [
+        dp.Mean("cost", by="ward", where=f"({ADULT}) and cost is not None"),
+    ],
+    "SELECT VARIANCE(cost), STDDEV(cost) FROM v": [
+        dp.Variance("cost", where="cost is not None"),
+    ] * 2,
     "SELECT MEDIAN(age), PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age), "
-    "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age DESC) FROM v": (
-        [dp.Quantile("age", p, where="age is not None") for p in (0.5, 0.9, 1 - 0.9)], THIRD,
-    ),
-    "SELECT ward, smoker, COUNT(*) FROM v GROUP BY ward, smoker": (
-        [dp.Count(by=["ward", "smoker"])], dp.PureDP(1),
-    ),
-    "SELECT COUNT(*) FILTER (WHERE smoker = TRUE) FROM v": (
-        [dp.Count(where=dp.col("smoker") == True)], dp.PureDP(1),  # noqa: E712
-    ),
-    "SELECT SUM(CASE WHEN ward IN ('A', 'B') THEN 1 ELSE 0 END) FROM v": (
-        [dp.Count(where="ward in ['A', 'B']")], dp.PureDP(1),
-    ),
-    "SELECT COUNT(*) FROM v WHERE NOT (age < 18 OR age > 65)": (
-        [dp.Count(where="(age is not None and age >= 18) and (age is not None and age <= 65)")], dp.PureDP(1),
-    ),
-    "SELECT COUNT(*) FROM v WHERE age BETWEEN 18 AND 65 AND 100 > cost": (
-        [dp.Count(where="(age is not None and (age >= 18 and age <= 65)) "
-                        "and (cost is not None and cost < 100)")], dp.PureDP(1),
-    ),
-    "SELECT COUNT(*) FROM v WHERE cost IS NULL": ([dp.Count(where="cost is None")], dp.PureDP(1)),
-    "SELECT COUNT(*) FROM v WHERE day >= DATE '2024-03-01' AND NOT day = CAST('2024-05-01' AS DATE)": (
-        [dp.Count(where="(day is not None and day >= '2024-03-01') "
-                        "and (day is not None and day != '2024-05-01')")], dp.PureDP(1),
-    ),
-    'SELECT COUNT(*) FROM "any name; DROP TABLE x" WHERE WARD = \'A\'': (
-        [dp.Count(where="ward == 'A'")], dp.PureDP(1),
-    ),
+    "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age DESC) FROM v": [
+        dp.Quantile("age", p, where="age is not None") for p in (0.5, 0.9, 1 - 0.9)
+    ],
+    "SELECT ward, smoker, COUNT(*) FROM v GROUP BY ward, smoker": [
+        dp.Count(by=["ward", "smoker"]),
+    ],
+    "SELECT COUNT(*) FILTER (WHERE smoker = TRUE) FROM v": [
+        dp.Count(where=dp.col("smoker") == True),  # noqa: E712
+    ],
+    "SELECT SUM(CASE WHEN ward IN ('A', 'B') THEN 1 ELSE 0 END) FROM v": [
+        dp.Count(where="ward in ['A', 'B']"),
+    ],
+    "SELECT COUNT(*) FROM v WHERE NOT (age < 18 OR age > 65)": [
+        dp.Count(where="(age is not None and age >= 18) and (age is not None and age <= 65)"),
+    ],
+    "SELECT COUNT(*) FROM v WHERE age BETWEEN 18 AND 65 AND 100 > cost": [
+        dp.Count(where="(age is not None and (age >= 18 and age <= 65)) "
+                        "and (cost is not None and cost < 100)"),
+    ],
+    "SELECT COUNT(*) FROM v WHERE cost IS NULL": [dp.Count(where="cost is None")],
+    "SELECT COUNT(*) FROM v WHERE day >= DATE '2024-03-01' AND NOT day = CAST('2024-05-01' AS DATE)": [
+        dp.Count(where="(day is not None and day >= '2024-03-01') "
+                        "and (day is not None and day != '2024-05-01')"),
+    ],
+    'SELECT COUNT(*) FROM "any name; DROP TABLE x" WHERE WARD = \'A\'': [
+        dp.Count(where="ward == 'A'"),
+    ],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", list(SAME))
 def test_a_statement_gives_what_its_queries_give(text: str) -> None:
-    queries, share = SAME[text]
+    queries = {str(at): query for at, query in enumerate(SAME[text])}
     with fixed_noise(7):
         found = open_data().sql(text, dp.PureDP(1))
     with fixed_noise(7):
-        data = open_data()
-        wanted = [data.release(query, share).value for query in queries]
+        wanted = [each.value for each in open_data().release_all(queries, dp.PureDP(1)).values()]
     got = [release.value for release in found.releases]
     for one, other in zip(got, wanted, strict=True):
         assert np.array_equal(one, other)
@@ -121,7 +119,7 @@ def test_a_statement_is_charged_once_and_before_anything_is_read() -> None:
     plan = data.plan_sql(text, dp.PureDP(1), rows=400)
     assert data.ledger is not None
     assert len(list(data.ledger.entries())) == 1
-    assert sum(part.measure.epsilon for part in plan.plans) == 1
+    assert 1 - 2**-16 < sum(part.measure.epsilon for part in plan.plans) <= 1
     assert "one charge" in repr(plan)
     found = data.sql(text, dp.PureDP(1))
     assert len(list(data.ledger.entries())) == 2
@@ -136,9 +134,12 @@ def test_every_measure_is_split_into_shares_that_fit(measure: Any) -> None:
     data = open_data(measure)
     found = data.sql("SELECT COUNT(*), SUM(cost), AVG(age) FROM v", measure)
     assert len(found.releases) == 3
-    shares = split_measure(measure, [dp.Count()] * 7)
-    field = "rho" if isinstance(measure, dp.ZCDP) else "epsilon"
-    assert sum(getattr(share, field) for share in shares) == getattr(measure, field)
+    text = f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE age >= {n})' for n in range(20))} FROM v"
+    plan = data.plan_sql(text, measure)
+    assert satisfies(plan.event, measure)
+    assert len({part.stderr for part in plan.plans}) == 1
+    # Gaussian noise adds up by squares: less noise than equal shares of (ε, δ) or ε would leave
+    assert plan.plans[0].stderr < data.plan(dp.Count(), dp.PureDP("1/20")).stderr
 
 
 def exactly(text: str) -> Any:
@@ -199,7 +200,7 @@ def test_dates_and_cases_are_groups() -> None:
     week = exactly("SELECT EXTRACT(ISODOW FROM day) w, COUNT(*) FROM v GROUP BY w")
     assert [row[0] for row in week.rows] == [1, 2, 3, 4, 5, 6, 7]
     assert exactly("SELECT MEDIAN(day) FROM v").rows[0][0].startswith("202")
-    named = open_data().with_derived(SCHEMA.derive(month=dp.Month("day")))
+    named = open_data().with_schema(SCHEMA.derive(month=dp.Month("day")))
     assert (
         named.sql("SELECT month, COUNT(*) FROM v GROUP BY MONTH(day)", dp.PureDP(1)).rows[0][0] == 1
     )
@@ -223,16 +224,16 @@ def test_having_order_and_limit_see_noised_answers() -> None:
 
 def test_results_are_tables() -> None:
     found = exactly("SELECT ward, COUNT(*) AS n, STDDEV(cost) AS s FROM v GROUP BY ward")
-    assert found.to_frame("polars").shape == (3, 3)
+    assert found.to_frame(backend="polars").shape == (3, 3)
     assert list(found.to_frame().columns) == ["ward", "n", "s"]
-    assert found.to_frame("pyarrow").num_rows == 3
-    assert isinstance(found.to_frame("polars"), pl.DataFrame)
+    assert found.to_frame(backend="pyarrow").num_rows == 3
+    assert isinstance(found.to_frame(backend="polars"), pl.DataFrame)
     assert repr(found).splitlines()[0].split() == ["ward", "n", "s"]
     assert "PureDP(epsilon=100000)" in repr(found)
     with pytest.raises(ValueError, match="backend must be one of"):
-        found.to_frame("excel")
-    with pytest.raises(ValueError, match="alias"):
-        exactly("SELECT COUNT(*) AS n, COUNT(cost) AS n FROM v").to_frame()
+        found.to_frame(backend="excel")
+    twice = exactly("SELECT COUNT(*) AS n, COUNT(cost) AS n FROM v")
+    assert list(twice.to_frame().columns) == ["n", "n (2)"]
 
 
 def test_public_rows_cost_nothing() -> None:
@@ -243,13 +244,11 @@ def test_public_rows_cost_nothing() -> None:
 
 def test_derived_columns_leave_the_table_as_it_is() -> None:
     data = open_data()
-    again = data.with_derived(SCHEMA.derive(month=dp.Month("day")))
+    again = data.with_schema(SCHEMA.derive(month=dp.Month("day")))
     assert again.ledger is data.ledger
     public = dp.PrivateDataset(table(), SCHEMA, unit=dp.PUBLIC)
-    months = public.with_derived(SCHEMA.derive(month=dp.Month("day")))
+    months = public.with_schema(SCHEMA.derive(month=dp.Month("day")))
     assert exact_totals(months, dp.Count(by="month")).sum() == 400
-    with pytest.raises(ValueError, match="more derived columns"):
-        data.with_derived(dp.Schema(age=dp.Integer(0, 5)))
 
 
 REFUSED = [
@@ -270,7 +269,7 @@ REFUSED = [
     'SELECT COUNT(*) FROM v WHERE "AGE" > 3', "SELECT AVG(cost) / 2 FROM v",
     "SELECT ROUND(AVG(cost)) FROM v", "SELECT AVG(ward) FROM v", "SELECT SUM(day) FROM v",
     "SELECT AVG(DISTINCT cost) FROM v", "SELECT COUNT(DISTINCT ward) FROM v",
-    "SELECT COUNT(DISTINCT id) FROM v", "SELECT RANDOM() FROM v", "SELECT ARRAY_AGG(cost) FROM v",
+    "SELECT RANDOM() FROM v", "SELECT ARRAY_AGG(cost) FROM v",
     "SELECT STRING_AGG(ward, ',') FROM v", "SELECT CORR(age, cost) FROM v",
     "SELECT SUM(cost) OVER (PARTITION BY ward) FROM v",
     "SELECT ward, COUNT(*) FROM v GROUP BY ROLLUP (ward)", "SELECT cost, COUNT(*) FROM v GROUP BY cost",

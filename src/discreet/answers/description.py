@@ -12,6 +12,7 @@ from discreet.columns import Categorical, Numeric
 from discreet.measures import Measure
 from discreet.queries import Count, Moments, Quantile, Query
 from discreet.schema import Schema
+from discreet.show import Shown, Table
 
 __all__ = ["Description", "Figure", "list_questions"]
 
@@ -50,7 +51,7 @@ def list_questions(schema: Schema) -> dict[str, Query]:
 
 
 @final
-class Description:
+class Description(Shown):
     """A noised description of a table, paid with one charge.
 
     Attributes
@@ -67,7 +68,7 @@ class Description:
     """
 
     def __init__(self, answers: Answers, schema: Schema, level: float) -> None:
-        self.answers, self.level = answers, level
+        self.answers, self.level, self._schema = answers, level, schema
         interval = answers["rows"].noise_interval(level)
         self.rows = Figure(answers["rows"].value, interval.lower, interval.upper)
         self.numbers: dict[str, dict[str, Figure]] = {}
@@ -108,10 +109,23 @@ class Description:
         }
         return dict(sorted(found.items(), key=lambda pair: -pair[1].value))
 
-    def __str__(self) -> str:
+    def to_table(self, level: float | None = None) -> Table:
+        """All figures below each other, with intervals of this level, by default the description's own."""
+        if level is not None and level != self.level:
+            return Description(self.answers, self._schema, level).to_table()
+        rows: list[tuple[Any, ...]] = [("", "rows", *self.rows)]
+        for name, figures in (*self.numbers.items(), *self.values.items()):
+            rows += [(name, title, *figure) for title, figure in figures.items()]
+        titles = ("column", "figure", "value", "lower", "upper", "unit")
+        return Table(titles, rows, self._head())
+
+    def _head(self) -> str:
         mark = self.answers["rows"].mark
         head = f"one charge of {self.measure!r}; intervals are for the noise, {self.level:g} each"
-        lines = [f"{head}  [{mark}]" if mark else head, f"rows: {self.rows}"]
+        return f"{head}  [{mark}]" if mark else head
+
+    def __str__(self) -> str:
+        lines = [self._head(), f"rows: {self.rows}"]
         if self.numbers:
             titles = ("number", *next(iter(self.numbers.values())))
             rows = [(name, *map(str, found.values())) for name, found in self.numbers.items()]

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.columns import Categorical, Integer, Numeric, Text, Unbounded
+from discreet.columns import Categorical, Date, Integer, Logarithmic, Numeric, Text, Unbounded
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -40,10 +40,12 @@ def make_up_rows(schema: Schema, unit: Unit, rows: int, seed: int | None = None)
     """
     draw = np.random.default_rng(seed)
     table: dict[str, Any] = {}
-    for name, column in schema.base.items():
-        if isinstance(column, Integer):
+    for name, declared in schema.base.items():
+        column = declared.source if isinstance(declared, Logarithmic) else declared
+        if isinstance(column, Integer | Date):
             low, high = int(column.lower), int(column.upper)
-            table[name] = low + (draw.random(rows) * (high - low + 1)).astype(np.int64)
+            whole = low + (draw.random(rows) * (high - low + 1)).astype(np.int64)
+            table[name] = whole.astype("datetime64[D]") if isinstance(column, Date) else whole
         elif isinstance(column, Numeric):
             table[name] = draw.uniform(float(column.lower), float(column.upper), rows)
         elif isinstance(column, Unbounded):

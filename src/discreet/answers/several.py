@@ -20,12 +20,15 @@ from discreet.queries import Prepared, Query
 from discreet.rational import Number, as_integer, positive
 from discreet.release import Release
 from discreet.schema import Schema
+from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = ["Answers", "AnswersPlan", "Question", "plan_questions"]
 
 #: How often shares are corrected for noise on whole numbers, whose error is no exact power of a share.
 ROUNDS = 3
+#: The largest ε or ρ of one answer at which its error is looked at to find its share.
+MAX_TRIED = Fraction(1)
 #: How the parts of a budget add up, in words.
 SUMS = {
     "pure": "epsilons add up",
@@ -63,7 +66,7 @@ class Question:
 
 @final
 @dataclass(frozen=True)
-class AnswersPlan:
+class AnswersPlan(Shown):
     """What several answers cost together, and how noisy each would be; no row was read.
 
     Attributes
@@ -79,6 +82,20 @@ class AnswersPlan:
     measure: Measure
     route: str
 
+    def to_table(self, level: float = 0.95) -> Table:
+        """The share of each question, and the least and the largest expected error of its numbers."""
+        rows = []
+        for question in self.questions:
+            errors = list(_iter_numbers(question.stderr)) or [None]  # type: ignore[list-item]
+            ends = (min(errors), max(errors)) if errors[0] is not None else (None, None)
+            rows.append((question.name, repr(question.query), question.share, *ends))
+        titles = ("question", "asked", "share", "least_stderr", "largest_stderr")
+        return Table(titles, rows, self._head())
+
+    def _head(self) -> str:
+        count = len(self.questions)
+        return f"{count} questions, one charge of {self.measure!r}: {SUMS[self.route]}"
+
     def __str__(self) -> str:
         largest = max((question.share for question in self.questions), default=0.0) or 1.0
         rows = [
@@ -91,15 +108,14 @@ class AnswersPlan:
             )
             for question in self.questions
         ]
-        head = f"{len(rows)} questions, one charge of {self.measure!r}: {SUMS[self.route]}"
         titles = ("question", "asked", "share", "", "expected error")
-        return "\n".join([head, *format_table(titles, rows)])
+        return "\n".join([self._head(), *format_table(titles, rows)])
 
     __repr__ = __str__
 
 
 @final
-class Answers(Mapping[str, Release]):
+class Answers(Shown, Mapping[str, Release]):
     """Several noised answers by name, paid with one charge.
 
     Attributes
@@ -126,8 +142,28 @@ class Answers(Mapping[str, Release]):
     def __len__(self) -> int:
         return len(self._releases)
 
+    def to_table(self, level: float = 0.95) -> Table:
+        """All answers below each other; an interval in ranks or scores says so in ``unit``."""
+        rows = []
+        for name, release in self._releases.items():
+            table = release.to_table(level)
+            unit = next((c.removesuffix("lower") for c in table.columns if c.endswith("lower")), "")
+            numbers = ("value", "stderr", f"{unit}lower", f"{unit}upper")
+            keys = [column for column in table.columns if column not in numbers]
+            columns = {column: table.column(column) for column in table.columns}
+            for at in range(len(table.rows)):
+                group = ", ".join(str(columns[key][at]) for key in keys)
+                found = [columns[key][at] if key in columns else None for key in numbers]
+                rows.append((name, group, *found, unit.removesuffix("_") or "value"))
+        titles = ("question", "group", "value", "stderr", "lower", "upper", "unit")
+        marks = dict.fromkeys(release.mark for release in self.values() if release.mark)
+        return Table(titles, rows, self._head() + "".join(f"  [{mark}]" for mark in marks))
+
+    def _head(self) -> str:
+        return f"{len(self)} answers, one charge of {self.measure!r}"
+
     def __str__(self) -> str:
-        parts = [f"{len(self)} answers, one charge of {self.measure!r}"]
+        parts = [self._head()]
         for name, release in self._releases.items():
             parts.append(f"{name}: {release}")
         return "\n".join(parts)
@@ -215,10 +251,12 @@ class _Planner:
         """The weighted squared error that a route leads to, and the plan."""
         shares = [route.total / len(self._asked)] * len(self._asked)
         for _ in range(ROUNDS):
-            prepared = self._prepare(route, shares)
+            # beyond MAX_TRIED noise on whole numbers is almost always 0, which says nothing about shares
+            tried = [min(share, MAX_TRIED) for share in shares]
+            prepared = self._prepare(route, tried)
             alone = [
                 0.0 if _is_free(each) else error**2 * float(share / route.total) ** route.power
-                for each, error, share in zip(prepared, self._errors(prepared), shares, strict=True)
+                for each, error, share in zip(prepared, self._errors(prepared), tried, strict=True)
             ]
             shares = best_shares(route, alone, self._weights)
 
@@ -239,23 +277,26 @@ class _Planner:
     def without_noise(self, measure: Measure) -> AnswersPlan:
         """The plan for public rows."""
         prepared = [
-            query.prepare(measure, self._schema, self._unit, self._rows)
+            query.prepare(measure, self._schema, query.narrow(self._unit), self._rows)
             for query in self._asked.values()
         ]
         k = len(prepared)
         return self._finish(prepared, [measure] * k, [1 / k] * k, [0.0] * k, measure, "public")
 
     def _prepare(self, route: Route, shares: list[Fraction]) -> list[Prepared]:
+        budgets = [route.part(share or route.total) for share in shares]
         return [
-            query.prepare(route.part(share or route.total), self._schema, self._unit, self._rows)
-            for query, share in zip(self._asked.values(), shares, strict=True)
+            query.prepare(budget, self._schema, query.narrow(self._unit), self._rows)
+            for query, budget in zip(self._asked.values(), budgets, strict=True)
         ]
 
     def _errors(self, prepared: list[Prepared]) -> list[float]:
         return [
             0.0
             if _is_free(each)
-            else relative_error(query, each, self._schema, self._unit, self._guess, guess)
+            else relative_error(
+                query, each, self._schema, query.narrow(self._unit), self._guess, guess
+            )
             for query, each, guess in zip(
                 self._asked.values(), prepared, self._guesses, strict=True
             )

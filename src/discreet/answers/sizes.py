@@ -12,6 +12,7 @@ from discreet.columns import Numeric, Score, numeric_column
 from discreet.mechanisms import Exponential
 from discreet.queries import (
     Count,
+    CountPeople,
     Joint,
     Mean,
     MeanEstimate,
@@ -45,11 +46,11 @@ def relative_error(
 ) -> float:
     """The expected error of an answer as a share of its range, or of a public guess of the answer.
 
-    The root of the mean square over groups and coordinates. The range of a count is the number of rows
-    in a group, if they are spread evenly; of a sum that many times the largest value; of a mean the
-    distance of the bounds; of a variance the largest there can be. Quantiles are measured in ranks, as if
-    rows were spread evenly. An answer of another kind needs a guess, unless it has no standard error: it
-    is then planned like a count.
+    The root of the mean square over groups and coordinates. The range of a count, also of persons, is the
+    number of rows in a group, if they are spread evenly; of a sum that many times the largest value; of a
+    mean the distance of the bounds; of a variance the largest there can be. Quantiles are measured in
+    ranks, as if rows were spread evenly. An answer of another kind needs a guess, unless it has no standard
+    error: it is then planned like a count.
     """
     number = DEFAULT_ROWS if rows is None else max(1, rows)
     groups = math.prod(len(schema.labels(name)) for name in query.by)
@@ -86,7 +87,7 @@ def _rank_error(query: Quantile, prepared: Prepared, schema: Schema, unit: Unit)
 
 def _find_size(query: Query, schema: Schema, rows: float) -> Any:
     match query:
-        case Count():
+        case Count() | CountPeople():
             return rows
         case ShareEstimate():
             return 1.0

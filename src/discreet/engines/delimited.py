@@ -18,7 +18,6 @@ from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, T
 from discreet.coding.batches import cut_rows
 from discreet.coding.calendar import day_of_text
 from discreet.coding.chunks import CHUNK, Chunk
-from discreet.columns import Categorical, Date, Text
 from discreet.engines.arrays import Arrays, tally_of, totals_of
 from discreet.engines.base import (
     join_keys,
@@ -29,7 +28,7 @@ from discreet.engines.base import (
 )
 from discreet.engines.collected import person_rows_of, rows_of
 from discreet.engines.person_rows import Mask, PersonRows
-from discreet.matching import ColumnMismatch, check_names, list_needed
+from discreet.matching import ColumnMismatch, cell_kind, check_names, list_needed
 from discreet.progress import show
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -92,10 +91,7 @@ class Delimited(Engine):
         self._check_separator(schema, unit)
         check_names(self._header, schema, unit, f"the first line of {self._path.name!r}")
         for name, column in schema.base.items():
-            text = isinstance(column, Text) or (
-                isinstance(column, Categorical) and isinstance(column.values[0], str)
-            )
-            self._kinds[name] = "text" if text else "date" if isinstance(column, Date) else "number"
+            self._kinds[name] = cell_kind(column)
         if unit.id_column is not None:
             # apart from the schema's columns: an id is compared as text, even if declared as a number
             self._kinds[ID] = "id"

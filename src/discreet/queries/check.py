@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from itertools import pairwise
 from typing import Any, final
@@ -13,14 +14,25 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Cuts,
+    Grid,
     Integers,
     Ladder,
+    Lookup,
     PersonLimit,
     Sensitivity,
     Term,
     leaves,
 )
-from discreet.columns import Categorical, Integer, Real, Unbounded, column_name
+from discreet.coding.calendar import day_of
+from discreet.columns import (
+    Categorical,
+    Date,
+    Integer,
+    Logarithmic,
+    Real,
+    Unbounded,
+    column_name,
+)
 from discreet.queries.answer import Budget, Prepared
 from discreet.queries.count_vector import CountVector, PreparedCounts
 from discreet.queries.sizes import MAX_ROWS
@@ -32,7 +44,10 @@ __all__ = ["PERSON_LABELS", "Check"]
 #: What a cell can be, by the kind of its column; each cell is exactly one of them.
 NUMBER_STATES = ("not a number", "below", "within", "above")
 UNBOUNDED_STATES = ("not a number", "within")
+DATE_STATES = ("not a date", "before", "within", "after")
 CATEGORY_STATES = ("unknown", "within")
+#: The ends of the calendar: engines can't compare with a day beyond.
+FIRST_DAY, LAST_DAY = day_of(datetime.date.min), day_of(datetime.date.max)
 #: What persons and rows without a person are; no column has an empty name.
 PERSON_LABELS = (
     ("", "persons within the limit"),
@@ -43,7 +58,7 @@ PERSON_LABELS = (
 
 @final
 class Check(CountVector):
-    """How many cells are missing, no number, outside their bounds or of no declared category.
+    """How many cells are missing, no number or date, outside their bounds or of no declared category.
 
     Every cell of a column is in exactly one state, so the counts of a column add up to the rows that count.
     With an id column it also counts persons with at most `max_rows` rows and with more, before any row is
@@ -53,7 +68,8 @@ class Check(CountVector):
     Parameters
     ----------
     *columns : str
-        Columns of the table; by default all that are declared with bounds or categories, or as ``dp.Real()``.
+        Columns of the table; by default all that are declared with bounds or categories, as dates, or as
+        ``dp.Real()``.
 
     Privacy
     -------
@@ -149,6 +165,10 @@ def _states(column: object) -> tuple[str, ...]:
     match column:
         case Real() | Integer():
             return NUMBER_STATES
+        case Logarithmic(source=source):
+            return _states(source)
+        case Date():
+            return DATE_STATES
         case Unbounded():
             return UNBOUNDED_STATES
         case Categorical():
@@ -168,6 +188,10 @@ def _steps(name: str, column: object) -> tuple[Code, ...]:
             above = max(float(upper) + 1.0, math.nextafter(float(upper), math.inf))
             ladder = Ladder(name, (float(lower), above))
             return tuple(Cuts(ladder, (step,)) for step in (0, 1, 2))
+        case Logarithmic(source=source):
+            return _steps(name, source)
+        case Date(lower=first, upper=last):
+            return _date_steps(name, first, last)
         case Unbounded():
             return (Cuts(Ladder(name, (0.0,)), (0,)),)
         case Categorical(values=values):
@@ -175,6 +199,24 @@ def _steps(name: str, column: object) -> tuple[Code, ...]:
             return (Cuts(Category(name, plain), (0,)),)
         case _:
             return ()
+
+
+def _date_steps(name: str, first: int, last: int) -> tuple[Code, ...]:
+    """Whether a cell is a date, one from the first day on, and one after the last day.
+
+    A cell that is no date is what it is filled with, so it alone is 0 by one fill and 1 by the other. Nothing
+    is told to lie before year 1 or after year 9999.
+    """
+    low, high = _reach(name, 1, 0), _reach(name, 1, 1)
+    known = Lookup((low, high), ((0, 1), (1, 0)), (0, 1))
+    since = _reach(name, first, first - 1) if first > FIRST_DAY else known
+    beyond = _reach(name, last + 1, last) if last < LAST_DAY else Cuts(known, (2,))
+    return known, since, beyond
+
+
+def _reach(name: str, day: int, fill: int) -> Grid:
+    """1 for dates from a day on and 0 for those before it, by which of the two days `fill` is for others."""
+    return Grid(name, float(day - 1), float(day), float(fill), float(day - 1), 1.0, 0.0)
 
 
 def _article(column: object) -> str:

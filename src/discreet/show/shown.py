@@ -21,24 +21,29 @@ class Shown:
     def to_table(self, level: float = 0.95) -> Table:
         """The result as a labelled table; `level` is that of the intervals, where it has some."""
 
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+    def to_frame(self, level: float | None = None, backend: str | None = None) -> Any:
         """The result as a native frame.
 
         Parameters
         ----------
-        level : float
-            The probability of the intervals, where the result has some.
+        level : float, optional
+            The probability of the intervals, where the result has some; that of `to_table` by default.
         backend : {"pandas", "polars", "pyarrow", "modin"}, optional
             By default the first of pandas, Polars and PyArrow that is installed.
         """
-        return self.to_table(level).to_frame(backend)
+        return self._at(level).to_frame(backend)
 
-    def to_csv(self, path: str | PathLike[str] | None = None, level: float = 0.95) -> str | None:
+    def to_csv(
+        self, path: str | PathLike[str] | None = None, level: float | None = None
+    ) -> str | None:
         """Write the result as CSV, or return the text if no path is given.
 
         Text that a spreadsheet program would run as a formula begins with an apostrophe.
         """
-        return self.to_table(level).to_csv(path)
+        return self._at(level).to_csv(path)
+
+    def _at(self, level: float | None) -> Table:
+        return self.to_table() if level is None else self.to_table(level)
 
     def _repr_html_(self) -> str:
         """The result in a notebook."""

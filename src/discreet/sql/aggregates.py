@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.columns import Date
 from discreet.expressions import Expression
-from discreet.queries import Count, Mean, Quantile, Query, Sum, Variance
+from discreet.queries import Count, CountPeople, Mean, Quantile, Query, Sum, Variance
 from discreet.sql.conditions import presence, read_condition
 from discreet.sql.groups import Names
 from discreet.sql.reading import SqlError, check_parts, kind_of, number_of, refuse
@@ -66,7 +66,7 @@ def read_aggregate(node: Any, scope: Scope, only: Expression | None = None) -> A
     if kind == "Count" and kind_of(node.this) == "Star":
         return Aggregate(Count(by=scope.by, where=scope.narrowed(only)), _number)
     if kind == "Count" and kind_of(node.this) == "Distinct":
-        return _count_distinct(node.this, scope)
+        return _count_distinct(node.this, scope, only)
     if kind in ("Count", "Sum") and kind_of(node.this) == "Case":
         return _of_cases(node, kind, scope, only)
     if kind == "Count" and kind_of(node.this) == "Literal":
@@ -135,19 +135,15 @@ def _of_cases(node: Any, kind: str, scope: Scope, only: Expression | None) -> Ag
     return Aggregate(Count(by=scope.by, where=scope.narrowed(more)), _number)
 
 
-def _count_distinct(node: Any, scope: Scope) -> Aggregate:
-    """COUNT(DISTINCT id): the one place where a query that counts persons is asked."""
+def _count_distinct(node: Any, scope: Scope, only: Expression | None) -> Aggregate:
+    """COUNT(DISTINCT id): persons, of whom rows without an id are none, as SQL skips NULLs."""
     (column,) = node.expressions if len(node.expressions) == 1 else (None,)
-    name = column.name if column is not None and kind_of(column) == "Column" else None
-    if scope.unit.id_column is None or name != scope.unit.id_column:
+    if column is None or not scope.names.is_column(column, scope.unit.id_column):
         raise SqlError(
             "sql: COUNT(DISTINCT ...) counts persons, by the id column of the unit alone; for values of "
             "another column ask for COUNT(*) with GROUP BY that column."
         )
-    raise SqlError(
-        "sql: COUNT(DISTINCT ...) of persons can't be asked yet; ask for COUNT(*) on a ledger whose unit has "
-        "max_rows=1, which counts each person at most once."
-    )
+    return Aggregate(CountPeople(by=scope.by, where=scope.narrowed(only)), _number)
 
 
 def _number(value: Any) -> Any:

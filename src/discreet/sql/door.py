@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from discreet import events
+from discreet.answers import plan_questions
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Query
 from discreet.release import Plan, Release
@@ -50,30 +51,8 @@ class AsksSql(ABC):
         """The public number of rows, where it is public."""
 
     @abstractmethod
-    def _behind(self, engine: Any, payer: Any, rows: Any, more: Any = None) -> Any:
-        """The same facts, other rows, another payer, with a schema that derives more columns."""
-
-    _engine: Any
-    _payer: Any
-
-    def with_derived(self, schema: Schema) -> Any:
-        """The same data set, ledger and unit with a schema that derives more columns of its own.
-
-        Parameters
-        ----------
-        schema : Schema
-            With the same columns of the table, as ``data.schema.derive(...)`` gives it.
-
-        Privacy
-        -------
-        Derived columns are public functions of one row, so nothing changes for the unit and the ledger.
-        """
-        if not isinstance(schema, Schema) or dict(schema.base) != dict(self.schema.base):
-            raise ValueError(
-                "with_derived: schema must be that of the data set with more derived columns, as in "
-                "data.schema.derive(month=dp.Month('day'))."
-            )
-        return self._behind(self._engine, self._payer, self.rows, schema)
+    def with_schema(self, schema: Schema) -> Any:
+        """The same rows, unit and ledger, with columns declared otherwise or more of them derived."""
 
     def sql(self, text: str, measure: Measure) -> SqlTable:
         """The noised answer to a SELECT, charged once, before a row is read.
@@ -82,11 +61,12 @@ class AsksSql(ABC):
         ----------
         text : str
             ``SELECT`` of grouped columns and ``COUNT``, ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``,
-            ``MEDIAN`` and ``PERCENTILE_CONT``, with ``WHERE``, ``GROUP BY``, ``HAVING``, ``ORDER BY`` and
-            ``LIMIT``; behind ``FROM`` any single name. The guide ``docs/guides/sql.md`` has all of it.
+            ``MEDIAN``, ``PERCENTILE_CONT`` and, for persons, ``COUNT(DISTINCT id)``, with ``WHERE``,
+            ``GROUP BY``, ``HAVING``, ``ORDER BY`` and ``LIMIT``; behind ``FROM`` any single name. The guide
+            ``docs/guides/sql.md`` has all of it.
         measure : Measure
             ``dp.PureDP(epsilon)``, ``dp.ApproxDP(epsilon, delta)`` or ``dp.ZCDP(rho)``: for the whole
-            statement. Several aggregates get equal shares.
+            statement. It is split among several aggregates as `release_all` splits it, with equal weights.
 
         Raises
         ------
@@ -101,9 +81,8 @@ class AsksSql(ABC):
         ``LIMIT`` see noised answers alone. The text is compared with the schema and never reaches an engine.
         """
         statement, plan = self._plan_sql(text, measure, None)
-        event = events.Compose(*(part.event for part in plan.plans))
-        with self.prepaid(event, measure) as paid:
-            door = paid.with_derived(statement.schema)
+        with self.prepaid(plan.event, measure) as paid:
+            door = paid.with_schema(statement.schema)
             releases = tuple(door.release(part.asked, part.measure) for part in plan.plans)
         return build_table(statement, releases, measure)
 
@@ -125,26 +104,13 @@ class AsksSql(ABC):
                 f"{type(measure).__name__}."
             )
         statement = read_statement(text, self.schema, self.unit)
-        asked = [aggregate.query for aggregate in statement.aggregates]
-        door = self.with_derived(statement.schema)
-        shares = split_measure(measure, asked)
+        asked = {f"a{at}": each.query for at, each in enumerate(statement.aggregates)}
+        door = self.with_schema(statement.schema)
         try:
-            pairs = zip(asked, shares, strict=True)
-            plans = tuple(door.plan(query, share, rows=rows) for query, share in pairs)
+            whole = plan_questions(
+                asked, measure, statement.schema, self.unit, rows=self.rows, guessed_rows=rows
+            )
+            plans = tuple(door.plan(part.query, part.budget, rows=rows) for part in whole.questions)
         except (TypeError, ValueError) as error:
             raise SqlError(f"sql: {error}") from None
-        return statement, SqlPlan(plans, measure)
-
-
-def split_measure(measure: Measure, asked: list[Query]) -> list[Measure]:
-    """The share of each query in one charge: equal parts of every parameter, which add up to the whole."""
-    count = len(asked)
-    match measure:
-        case PureDP(epsilon=epsilon):
-            return [PureDP(epsilon / count)] * count
-        case ApproxDP(epsilon=epsilon, delta=delta):
-            return [ApproxDP(epsilon / count, delta / count)] * count
-        case ZCDP(rho=rho):
-            return [ZCDP(rho / count)] * count
-        case _:
-            raise TypeError(f"sql: {type(measure).__name__} can't be split.")
+        return statement, SqlPlan(plans, measure, whole.event)

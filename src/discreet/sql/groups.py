@@ -47,6 +47,19 @@ class Names:
             self._made[text] = self._derive(text, self._column(node, kind))
         return self._made[text]
 
+    def is_column(self, node: Any, name: str | None) -> bool:
+        """Whether a node names the column `name`, which needn't be declared, such as that of ids."""
+        if name is None or kind_of(node) != "Column":
+            return False
+        check_parts(node, "this", "table")
+        table, identifier = node.args.get("table"), node.this
+        if (table is not None and table.name not in self._tables) or node.name in self._schema:
+            return table is None and node.name == name
+        is_quoted = bool(identifier.args.get("quoted"))
+        return bool(
+            node.name == name or (not is_quoted and node.name.casefold() == name.casefold())
+        )
+
     def _column(self, node: Any, kind: str) -> Derived:
         if kind == "Extract":
             check_parts(node, "this", "expression")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import math
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from discreet.events import Event
 from discreet.measures import Measure
 from discreet.release import Plan, Release
+from discreet.show import Shown, Table
 from discreet.sql.statements import Row, Statement
-
-#: A printed table has at most this many rows.
-MAX_SHOWN = 60
-_BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 @dataclass(frozen=True, repr=False)
-class SqlTable:
+class SqlTable(Shown):
     """The result of a SELECT.
 
     Attributes
@@ -48,33 +45,22 @@ class SqlTable:
         """The cells by column; of two columns with one name the later."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.columns)}
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A frame of pandas, Polars or PyArrow; without `backend`, the first of them that is installed."""
-        if backend is None:
-            backend = next(filter(importlib.util.find_spec, _BACKENDS), "pandas")
-        if backend not in _BACKENDS:
-            raise ValueError(f"backend must be one of {', '.join(_BACKENDS)}, got {backend!r}.")
-        try:
-            package = importlib.import_module(backend)
-        except ImportError:
-            raise ImportError(f"to_frame needs {backend}: pip install {backend}.") from None
-        if len(set(self.columns)) < len(self.columns):
-            raise ValueError("to_frame: two columns have the same name: give one an alias with AS.")
-        build = package.table if backend == "pyarrow" else package.DataFrame
-        return build(self.to_dict())
+    def to_table(self, level: float = 0.95) -> Table:
+        """The result as a table; a name that occurs again is numbered. Errors are those of `releases`."""
+        names: list[str] = []
+        for name in self.columns:
+            numbered = (f"{name} ({number})" for number in count(2))
+            names.append(name if name not in names else next(n for n in numbered if n not in names))
+        marks = dict.fromkeys(release.mark for release in self.releases if release.mark)
+        note = f"{self.measure!r}" + "".join(f"  [{mark}]" for mark in marks)
+        return Table(names, self.rows, note=note)
 
     def __repr__(self) -> str:
-        cells = [[_show(cell) for cell in row] for row in self.rows[:MAX_SHOWN]]
-        text = _align([list(self.columns), *cells])
-        more = len(self.rows) - MAX_SHOWN
-        if more > 0:
-            text.append(f"... and {more} more rows")
-        mark = "" if self.is_private else "  [NOT PRIVATE]"
-        return "\n".join([*text, f"{self.measure!r}{mark}"])
+        return str(self.to_table())
 
 
 @dataclass(frozen=True, repr=False)
-class SqlPlan:
+class SqlPlan(Shown):
     """What a SELECT would cost, and how noisy each of its answers would be; no row was read.
 
     Attributes
@@ -83,17 +69,25 @@ class SqlPlan:
         One for each query, with its share of the charge.
     measure : Measure
         What would be charged for all of them, once.
+    event : Event
+        What would run in all.
     """
 
     plans: tuple[Plan, ...]
     measure: Measure
+    event: Event
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The queries, their shares of the charge and, in the mean over groups, their standard errors."""
+        rows = []
+        for plan in self.plans:
+            error = None if plan.stderr is None else float(np.mean(plan.stderr))
+            rows.append((repr(plan.asked), repr(plan.measure), error))
+        note = f"in all {self.measure!r}, one charge"
+        return Table(("query", "share", "stderr"), rows, note=note)
 
     def __repr__(self) -> str:
-        lines = [["query", "share", "standard error"]]
-        for plan in self.plans:
-            error = "" if plan.stderr is None else f"{float(np.mean(plan.stderr)):.4g}"
-            lines.append([repr(plan.asked), repr(plan.measure), error])
-        return "\n".join([*_align(lines), f"in all {self.measure!r}, one charge"])
+        return str(self.to_table())
 
 
 def build_table(statement: Statement, releases: tuple[Release, ...], measure: Measure) -> SqlTable:
@@ -131,27 +125,3 @@ def _rank(cell: Any) -> tuple[Any, ...]:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return (2, 0)
     return (1, cell) if isinstance(cell, str) else (0, cell)
-
-
-def _show(cell: Any) -> str:
-    if isinstance(cell, float):
-        return f"{cell:.6g}"
-    return (
-        ""
-        if cell is None
-        else str(cell).encode("unicode_escape").decode()
-        if _is_odd(cell)
-        else str(cell)
-    )
-
-
-def _is_odd(cell: Any) -> bool:
-    return isinstance(cell, str) and not cell.isprintable()
-
-
-def _align(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]

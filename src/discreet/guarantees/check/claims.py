@@ -5,6 +5,7 @@ from discreet.guarantees.base import ASKED, Claim
 CODE = (
     "discreet.queries.check",
     "discreet.queries.count_vector",
+    "discreet.check_report",
     "discreet.checking",
     "discreet.models.checked",
 )
