@@ -135,7 +135,7 @@ def test_sums_and_means_do_not_depend_on_the_scale() -> None:
         assert forms[0] == forms[1]
 
 
-@pytest.mark.parametrize("upper", [1e6, 1e9])
+@pytest.mark.parametrize("upper", [1e7, 1e9])
 def test_quantiles_err_little_where_bounds_are_far_too_wide(upper: float) -> None:
     """A median near 40, found in units of 40 and not in those of the bounds."""
     x = np.random.default_rng(0).lognormal(np.log(40), 0.6, 1000)
@@ -147,5 +147,5 @@ def test_quantiles_err_little_where_bounds_are_far_too_wide(upper: float) -> Non
         with dp.testing.fixed_noise(5):
             found = [prepared.answer(data._engine).value for _ in range(40)]
         errors[scale] = np.sqrt(np.mean((np.array(found) - np.median(x)) ** 2))
-    assert errors["log"] < errors["linear"]
+    assert errors["log"] < errors["linear"] / 3
     assert errors["log"] < 8

@@ -23,6 +23,7 @@ from discreet.queries import (
     Query,
     Variance,
 )
+from discreet.queries.count_vector import CountVector
 from discreet.queries.sizes import MAX_ROWS, MAX_TOTAL, largest_summand
 from discreet.schema import Schema
 from discreet.testing import QUERIES, SEVERAL
@@ -103,6 +104,9 @@ def exact_answer(query: Query, engine: Copies, schema: Schema, unit: Unit, rows:
     """What is to be reported, from sums in Python's integers."""
     if isinstance(query, Joint):
         return tuple(exact_answer(part, engine, schema, unit, rows) for part in query.queries)
+    if isinstance(query, CountVector):
+        parts = [engine.exact(part) for part in query.parts(schema, unit)]
+        return query.vector(parts, schema)
     assert isinstance(query, Additive)
     query = query.in_basis(schema, unit)
     coded = query.coded(schema, unit)

@@ -66,8 +66,8 @@ class CountPeople(Additive):
         coded = super().coded(schema, unit)
         if unit.id_column is None:
             return coded
-        most = unit.rows_per_person if self.by else 1
-        return replace(coded, keep=PersonLimit(unit.id_column, most, coded.by, once=True))
+        limit = unit.rows_per_person if self.by else 1
+        return replace(coded, keep=PersonLimit(unit.id_column, limit, coded.by, once=True))
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         if unit.id_column is None:
@@ -91,12 +91,12 @@ class CountPeople(Additive):
 class RowsPerPerson(CountVector):
     """How many persons have 1, 2, 3, ... rows, before any row is left out: helps to choose ``max_rows``.
 
-    Each person is in one bin, the last of which holds all with `most` rows or more. Persons without a row
+    Each person is in one bin, the last of which holds all with `maximum` rows or more. Persons without a row
     that satisfies `where` are not counted. Without an id column every row is a person with one row.
 
     Parameters
     ----------
-    most : int
+    maximum : int
         The last bin; each bin takes a pass over the table.
     where : condition, optional
 
@@ -106,11 +106,11 @@ class RowsPerPerson(CountVector):
     Proof page: ``docs/proofs/people.md``.
     """
 
-    def __init__(self, most: int = 10, *, where: Expression | str | None = None) -> None:
+    def __init__(self, maximum: int = 10, *, where: Expression | str | None = None) -> None:
         super().__init__(None, where)
-        self.most = as_integer(most, "RowsPerPerson: most", minimum=2)
-        if self.most > MAX_BINS:
-            raise ValueError(f"RowsPerPerson: most must be at most {MAX_BINS}.")
+        self.maximum = as_integer(maximum, "RowsPerPerson: maximum", minimum=2)
+        if self.maximum > MAX_BINS:
+            raise ValueError(f"RowsPerPerson: maximum must be at most {MAX_BINS}.")
 
     def tell_limit(self, unit: Unit) -> str:
         return ""  # rows are counted before any is left out
@@ -121,7 +121,7 @@ class RowsPerPerson(CountVector):
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
         coded = self._coded(schema, unit, (Term(1),))
-        limits = range(1, self.most + 1)
+        limits = range(1, self.maximum + 1)
         if unit.id_column is None:
             return (coded,) * len(limits)
         return tuple(replace(coded, keep=PersonLimit(unit.id_column, m, ())) for m in limits)
@@ -131,7 +131,7 @@ class RowsPerPerson(CountVector):
         return Sensitivity(moved, moved)
 
     def labels(self, schema: Schema) -> list[Any]:
-        return [*range(1, self.most), f"{self.most} or more"]
+        return [*range(1, self.maximum), f"{self.maximum} or more"]
 
     def vector(self, totals: list[Integers], schema: Schema) -> Integers:
         """Persons with exactly 1, 2, ... rows: how many rows each further one of the limit adds."""
@@ -171,4 +171,4 @@ class RowsPerPerson(CountVector):
         return kept / total if total else 1.0
 
     def __repr__(self) -> str:
-        return f"RowsPerPerson({', '.join([str(self.most), *self._options()])})"
+        return f"RowsPerPerson({', '.join([str(self.maximum), *self._options()])})"
