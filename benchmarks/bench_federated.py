@@ -32,6 +32,7 @@ from discreet.deep import (
 )
 
 REPEATS = 5
+QUICK = {"REPEATS": 1}
 EPSILONS, DELTA = (1, 4), 1e-5
 #: Steps of gradient descent, each over all patients; the norm of a gradient; the learning rate.
 ROUNDS, NORM, RATE = 30, 1.0, 2.0
