@@ -31,7 +31,7 @@ def nonnegative_counts(counts: Any) -> Floats:
     --------
     >>> from discreet.queries import nonnegative_counts
     >>> nonnegative_counts([12, 5, -3, 0, 1, -2]).tolist()
-    [9.5, 2.5, 0.0, 0.0, 0.0, 0.0]
+    [10.0, 3.0, 0.0, 0.0, 0.0, 0.0]
 
     Privacy
     -------
