@@ -368,7 +368,7 @@ def test_dask_has_the_same_days() -> None:
     check(dask.from_pandas(frame, npartitions=3), cells, *BOUNDS[0])
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # its optimiser needs more memory than a default session has for where on a month
 @pytest.mark.timeout(1800)
 def test_spark_has_the_same_days() -> None:
     session = tables.spark_session()

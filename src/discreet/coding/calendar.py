@@ -79,29 +79,23 @@ def days_of(cells: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.where(np.isnat(cells), math.nan, days)
 
 
-#: Steps from ``day``, counted from a first of March, to the parts of a date (algorithm: Howard Hinnant,
-#: "chrono-compatible low-level date algorithms", civil_from_days). All numbers are whole and not negative.
+#: Steps from ``day``, counted from a first of March, to the parts of a date, each naming few others: engines
+#: that write out what a column stands for would make long expressions of them otherwise (constants of months:
+#: C. Neri & L. Schneider, "Euclidean affine functions and their application to calendar algorithms", 2021).
+#: All numbers are whole and not negative.
 STEPS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "cycle": lambda c: c["day"] // 146_097,
-    "in_cycle": lambda c: c["day"] - c["cycle"] * 146_097,
-    "year_in_cycle": lambda c: (
-        (c["in_cycle"] - c["in_cycle"] // 1460 + c["in_cycle"] // 36_524 - c["in_cycle"] // 146_096)
-        // 365
-    ),
-    "in_year": lambda c: (
-        c["in_cycle"]
-        - c["year_in_cycle"] * 365
-        - c["year_in_cycle"] // 4
-        + c["year_in_cycle"] // 100
-    ),
-    "after_march": lambda c: (c["in_year"] * 5 + 2) // 153,
-    "new_year": lambda c: (c["after_march"] + 2) // 12,
-    "year": lambda c: c["year_in_cycle"] + c["cycle"] * 400 + c["new_year"],
-    "month": lambda c: c["after_march"] + 2 - c["new_year"] * 12,
+    "century": lambda c: (c["day"] * 4 + 3) // 146_097,
+    "in_century": lambda c: (c["day"] * 4 + 3 - c["century"] * 146_097) // 4,
+    "year_in_century": lambda c: (c["in_century"] * 4 + 3) // 1461,
+    "in_year": lambda c: (c["in_century"] * 4 + 3 - c["year_in_century"] * 1461) // 4,
+    "from_march": lambda c: (c["in_year"] * 2141 + 197_913) // 65_536,
+    "new_year": lambda c: (c["from_march"] - 1) // 12,
+    "year": lambda c: c["century"] * 100 + c["year_in_century"] + c["new_year"],
+    "month": lambda c: c["from_march"] - 1 - c["new_year"] * 12,
     "quarter": lambda c: c["month"] // 3,
     "weekday": lambda c: c["day"] + 2 - (c["day"] + 2) // 7 * 7,
 }
-_MONTH = ("cycle", "in_cycle", "year_in_cycle", "in_year", "after_march", "new_year")
+_MONTH = ("century", "in_century", "year_in_century", "in_year", "from_march", "new_year")
 
 
 @dataclass(frozen=True)
