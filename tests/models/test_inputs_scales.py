@@ -56,7 +56,7 @@ def test_the_plan_names_the_columns_and_is_what_is_charged(build: Any) -> None:
     model = build(epsilon=1)
     plan = model.plan(data)
     assert plan.log_scaled == ("income",)
-    assert "log_scaled=('income',)" in repr(plan)
+    assert "\n  log     income" in repr(plan)
     model.fit(data, target="buys")
     assert model.privacy_.event == plan.event
     assert isinstance(model.columns_["income"], Logarithmic)

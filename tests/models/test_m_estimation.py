@@ -209,9 +209,7 @@ def test_usual_bins_follow_public_facts() -> None:
     few = HistogramMEstimator(expected_rows=100, bounds=(0, 1), classes=[0, 1])
     more = clone(few).set_params(expected_rows=10**6)
     sizes = [
-        math.prod(
-            len(p.queries[0].larger(p.queries[0]._larger[0]).labels(n)) for n in p.queries[0].by
-        )
+        math.prod(len(p.queries[0].larger(p.facts.schema).labels(n)) for n in p.queries[0].by)
         for p in (few.plan(n_features=2), more.plan(n_features=2))
     ]
     assert sizes[0] < sizes[1]

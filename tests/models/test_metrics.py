@@ -174,7 +174,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
     cases: list[tuple[Any, str]] = [
         (lambda: private_score(model, logistic_answers(5), "accuracy", EXACT), "data must be"),  # type: ignore
         (lambda: private_score(model, data, "f1", EXACT), "metric must be one of"),
-        (lambda: private_score(model, data, "accuracy", 1), "budget must be"),  # type: ignore
+        (lambda: private_score(model, data, "accuracy", 1), "budget is a bare number"),  # type: ignore
         (lambda: private_score(model, data, "mean_squared_error", EXACT), "needs a target"),
         (lambda: private_score(model, data, "accuracy", EXACT, target="x"), "which data does not"),
         (lambda: private_score(model, data, "accuracy", EXACT, target="w"), "not in the schema"),

@@ -112,7 +112,7 @@ def test_what_counts_of_rows_help_to_choose():
     assert dp.RowsPerPerson.find_kept_share([-1, 0], 1) == 1
     with pytest.raises(ValueError, match="share"):
         dp.RowsPerPerson.find_quantile(counts, 0)
-    with pytest.raises(ValueError, match="most"):
+    with pytest.raises(ValueError, match="maximum"):
         dp.RowsPerPerson(1)
 
 

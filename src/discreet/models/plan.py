@@ -88,6 +88,7 @@ class FitPlan(Shown):
             f"  for     {self.unit}",
             f"  event   {shorten(self.event)}",
             *([f"  asks    {asked}{f' and {more} more' if more > 0 else ''}"] if asked else []),
+            *([f"  log     {', '.join(self.log_scaled)}"] if self.log_scaled else []),
         ]
         return "\n".join(
             [*lines, *(f"  stderr  {name}: {_span(e)}" for name, e in self.noise.items())]
