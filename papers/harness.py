@@ -1,0 +1,289 @@
+"""What the reproductions share: runs that are kept as they are made, summaries, tables in a README.
+
+An experiment is a function of a setting and a seed that returns numbers. Each run is a line on disk before
+the next begins, so a run that is stopped, even by SIGKILL, goes on where it was. Summaries carry mean,
+standard error, median, quartiles and the number of repetitions.
+"""
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+__all__ = ["DATA", "Experiment", "Study", "Summary", "markdown"]
+
+#: Where the real tables are.
+DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+Numbers = dict[str, float]
+Setting = tuple[Any, ...]
+Make = Callable[["Study"], str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the repetitions of one setting say about one number."""
+
+    mean: float
+    error: float
+    median: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Summary:
+        found = np.array(list(values), np.float64)
+        error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
+        low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
+        return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.error:.2g}"
+
+    @property
+    def middle(self) -> str:
+        """The median with the quartiles, for what has no useful mean."""
+        return f"{self.median:.4g} ({self.low:.4g} … {self.high:.4g})"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A function of a setting and a seed, its settings, and how often each is run."""
+
+    name: str
+    run: Callable[..., Numbers]
+    settings: tuple[Setting, ...]
+    repeats: int
+    quick: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, and the experiments that it shows."""
+
+    make: Callable[[Study], str]
+    needs: tuple[str, ...]
+
+
+@dataclass
+class Study:
+    """The experiments of one document.
+
+    Parameters
+    ----------
+    folder : Path
+        Where `published.json`, `results.json` and `README.md` are.
+    """
+
+    folder: Path
+    experiments: dict[str, Experiment] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    figures: list[Callable[[Study], None]] = field(default_factory=list)
+    found: dict[str, dict[str, dict[str, Summary]]] = field(default_factory=dict)
+
+    def experiment(
+        self, *grid: Iterable[Any], repeats: int, quick: int = 2
+    ) -> Callable[[Callable[..., Numbers]], Callable[..., Numbers]]:
+        """Register a function of ``(*setting, seed)``, to be run on the product of the grid."""
+
+        def add(run: Callable[..., Numbers]) -> Callable[..., Numbers]:
+            name = run.__name__.replace("_", "-")
+            settings = tuple(product(*(tuple(part) for part in grid)))
+            self.experiments[name] = Experiment(name, run, settings, repeats, quick)
+            return run
+
+        return add
+
+    def table(self, *needs: str) -> Callable[[Make], Make]:
+        """Register a table of these experiments, which the README shows between its marks."""
+
+        def add(make: Make) -> Make:
+            self.tables[make.__name__.replace("_", "-")] = Table(make, needs)
+            return make
+
+        return add
+
+    def figure(self, draw: Callable[[Study], None]) -> Callable[[Study], None]:
+        """Register a picture; it is drawn after a full run."""
+        self.figures.append(draw)
+        return draw
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The document's own figures."""
+        found: dict[str, Any] = json.loads((self.folder / "published.json").read_text("utf-8"))
+        return found
+
+    def get(self, name: str, *setting: Any) -> dict[str, Summary]:
+        """The summaries of one setting."""
+        return self.found[name][label(setting)]
+
+    # -- running
+
+    def run(self, names: Iterable[str], *, quick: bool, jobs: int, kept: Path) -> None:
+        """Run what isn't kept yet, and summarise everything."""
+        kept.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            experiment = self.experiments[name]
+            repeats = experiment.quick if quick else experiment.repeats
+            path = kept / f"{name}.jsonl"
+            done = read_runs(path)
+            tasks = [
+                (setting, seed)
+                for seed in range(repeats)
+                for setting in experiment.settings
+                if (label(setting), seed) not in done
+            ]
+            self._run_tasks(experiment, tasks, jobs, path)
+            runs = read_runs(path)
+            self.found[name] = {
+                label(setting): summarise(runs[label(setting), seed] for seed in range(repeats))
+                for setting in experiment.settings
+            }
+
+    def _run_tasks(
+        self, experiment: Experiment, tasks: list[tuple[Setting, int]], jobs: int, path: Path
+    ) -> None:
+        begun = time.monotonic()
+        results = Parallel(jobs, return_as="generator_unordered")(
+            delayed(run_task)(experiment.run, setting, seed) for setting, seed in tasks
+        )
+        with path.open("a", encoding="utf-8") as file:
+            for number, (setting, seed, numbers) in enumerate(results, 1):
+                line = {"setting": label(setting), "seed": seed, "numbers": numbers}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+                left = (time.monotonic() - begun) * (len(tasks) / number - 1)
+                show_progress(experiment.name, number, len(tasks), left)
+
+    # -- results
+
+    def read(self) -> None:
+        """Take up the summaries of ``results.json``."""
+        stored = json.loads((self.folder / "results.json").read_text("utf-8"))
+        self.found = {
+            name: {
+                setting: {key: Summary(**summary) for key, summary in numbers.items()}
+                for setting, numbers in settings.items()
+            }
+            for name, settings in stored.items()
+        }
+
+    def write(self) -> None:
+        """Write ``results.json``, the pictures, and the tables of the README."""
+        stored = {
+            name: {
+                setting: {key: vars(summary) for key, summary in numbers.items()}
+                for setting, numbers in settings.items()
+            }
+            for name, settings in self.found.items()
+        }
+        path = self.folder / "results.json"
+        path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        for draw in self.figures:
+            draw(self)
+        readme = self.folder / "README.md"
+        readme.write_text(self.fill(readme.read_text("utf-8")), "utf-8")
+
+    def fill(self, text: str) -> str:
+        """The text with every table between its marks made again."""
+        for name, table in self.tables.items():
+            marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
+            pattern = re.compile(f"{re.escape(marks[0])}.*?{re.escape(marks[1])}", re.DOTALL)
+            if not pattern.search(text):
+                raise ValueError(f"README.md has no place for the table {name}: write {marks}.")
+            body = f"{marks[0]}\n{table.make(self)}\n{marks[1]}"
+            text = pattern.sub(lambda _, body=body: body, text)
+        return text
+
+    def main(self, arguments: list[str] | None = None) -> None:
+        """The command line of a document's ``run.py``."""
+        parser = argparse.ArgumentParser(description=f"Reproduce {self.folder.name}.")
+        parser.add_argument("experiments", nargs="*", help=", ".join(self.experiments))
+        parser.add_argument("--quick", action="store_true", help="few repetitions, nothing written")
+        parser.add_argument("--report", action="store_true", help="print the results that are there")
+        parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+        parser.add_argument("--again", action="store_true", help="forget the runs that are kept")
+        given = parser.parse_args(arguments)
+        if unknown := sorted(set(given.experiments) - set(self.experiments)):
+            sys.exit(
+                f"no experiment is called {unknown[0]!r}; there are {', '.join(self.experiments)}."
+            )
+        names = given.experiments or list(self.experiments)
+        if given.report:
+            self.read()
+        elif given.quick:
+            with tempfile.TemporaryDirectory() as folder:
+                self.run(names, quick=True, jobs=given.jobs, kept=Path(folder))
+        else:
+            kept = self.folder / ".runs"
+            for path in kept.glob("*.jsonl") if given.again else ():
+                path.unlink()
+            self.run(names, quick=False, jobs=given.jobs, kept=kept)
+            if set(names) == set(self.experiments):
+                self.write()
+        for name, table in self.tables.items():
+            if set(table.needs) <= set(self.found):
+                print(f"\n{name}\n\n{table.make(self)}")
+
+
+def label(setting: Setting) -> str:
+    """A setting in words: its parts, joined."""
+    return " / ".join(format(part, "g") if isinstance(part, float) else str(part) for part in setting)
+
+
+def run_task(run: Callable[..., Numbers], setting: Setting, seed: int) -> tuple[Setting, int, Numbers]:
+    """One repetition, in whatever process it is run."""
+    return setting, seed, {name: float(value) for name, value in run(*setting, seed=seed).items()}
+
+
+def read_runs(path: Path) -> dict[tuple[str, int], Numbers]:
+    """The runs on disk; a last line that was cut short is left out."""
+    runs: dict[tuple[str, int], Numbers] = {}
+    if not path.is_file():
+        return runs
+    text = path.read_text("utf-8")
+    if text and not text.endswith("\n"):
+        text = text[: text.rfind("\n") + 1]
+        path.write_text(text, "utf-8")
+    for line in text.splitlines():
+        entry = json.loads(line)
+        runs[entry["setting"], entry["seed"]] = entry["numbers"]
+    return runs
+
+
+def summarise(runs: Iterable[Numbers]) -> dict[str, Summary]:
+    """Each number's summary over repetitions."""
+    found = list(runs)
+    return {name: Summary.of(run[name] for run in found) for name in found[0]}
+
+
+def show_progress(name: str, number: int, whole: int, left: float) -> None:
+    """A line that says how far it is, on a terminal."""
+    if sys.stderr.isatty():
+        end = "\n" if number == whole else ""
+        print(f"\r{name}: {number}/{whole}, {left:.0f} s left   ", end=end, file=sys.stderr, flush=True)
+
+
+def markdown(heading: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table of Markdown."""
+    names = list(heading)
+    lines = [names, ["---"] * len(names), *([str(cell) for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
