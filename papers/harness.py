@@ -218,7 +218,9 @@ class Study:
         parser = argparse.ArgumentParser(description=f"Reproduce {self.folder.name}.")
         parser.add_argument("experiments", nargs="*", help=", ".join(self.experiments))
         parser.add_argument("--quick", action="store_true", help="few repetitions, nothing written")
-        parser.add_argument("--report", action="store_true", help="print the results that are there")
+        parser.add_argument(
+            "--report", action="store_true", help="print the results that are there"
+        )
         parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
         parser.add_argument("--again", action="store_true", help="forget the runs that are kept")
         given = parser.parse_args(arguments)
@@ -246,10 +248,14 @@ class Study:
 
 def label(setting: Setting) -> str:
     """A setting in words: its parts, joined."""
-    return " / ".join(format(part, "g") if isinstance(part, float) else str(part) for part in setting)
+    return " / ".join(
+        format(part, "g") if isinstance(part, float) else str(part) for part in setting
+    )
 
 
-def run_task(run: Callable[..., Numbers], setting: Setting, seed: int) -> tuple[Setting, int, Numbers]:
+def run_task(
+    run: Callable[..., Numbers], setting: Setting, seed: int
+) -> tuple[Setting, int, Numbers]:
     """One repetition, in whatever process it is run."""
     return setting, seed, {name: float(value) for name, value in run(*setting, seed=seed).items()}
 
@@ -279,7 +285,12 @@ def show_progress(name: str, number: int, whole: int, left: float) -> None:
     """A line that says how far it is, on a terminal."""
     if sys.stderr.isatty():
         end = "\n" if number == whole else ""
-        print(f"\r{name}: {number}/{whole}, {left:.0f} s left   ", end=end, file=sys.stderr, flush=True)
+        print(
+            f"\r{name}: {number}/{whole}, {left:.0f} s left   ",
+            end=end,
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def markdown(heading: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -19,7 +19,9 @@ def cluster(points: Floats, epsilon: float, draw: Draws, rounds: int = 10, k: in
             mine = points[nearest == place]
             size = len(mine) + draw.laplace(0, 2 * rounds / epsilon)
             domain = np.ptp(mine, axis=0) if len(mine) else np.zeros(points.shape[1])
-            centroids[place] = (mine.sum(axis=0) + draw.laplace(0, 2 * rounds * domain / epsilon)) / size
+            centroids[place] = (
+                mine.sum(axis=0) + draw.laplace(0, 2 * rounds * domain / epsilon)
+            ) / size
     return centroids
 
 
@@ -38,7 +40,9 @@ class CategoricalBayes:
         self.prior = [float((y == label).mean()) for label in self.classes]
         return self
 
-    def _shares(self, column: npt.NDArray[np.str_], everyone: npt.NDArray[np.str_]) -> dict[str, float]:
+    def _shares(
+        self, column: npt.NDArray[np.str_], everyone: npt.NDArray[np.str_]
+    ) -> dict[str, float]:
         found = {}
         for value in np.unique(everyone):  # the values that occur
             noise = 0.0 if self.epsilon is None else self.draw.laplace(0, 1 / self.epsilon)
@@ -48,7 +52,9 @@ class CategoricalBayes:
     def score(self, x: npt.NDArray[np.str_], y: npt.NDArray[np.str_]) -> float:
         scores = np.empty((len(x), len(self.classes)))
         for at, (prior, shares) in enumerate(zip(self.prior, self.shares, strict=True)):
-            factors = [[share.get(str(value), 0.0) for value in x[:, j]] for j, share in enumerate(shares)]
+            factors = [
+                [share.get(str(value), 0.0) for value in x[:, j]] for j, share in enumerate(shares)
+            ]
             scores[:, at] = prior * np.prod(factors, axis=0)
         return float((self.classes[scores.argmax(axis=1)] == y).mean())
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import published as report
 import tables
@@ -37,7 +38,9 @@ def scaled(points: tables.Floats) -> tables.Floats:
 
 def inertia(centres: tables.Floats) -> float:
     """The sum of squared distances of the scaled students to the nearest centre."""
-    return float(((scaled(tables.students())[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum())
+    return float(
+        ((scaled(tables.students())[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
+    )
 
 
 @STUDY.experiment(CLUSTER_EPSILONS, ("published", "repaired"), repeats=100)
@@ -67,14 +70,14 @@ def halves(size: int, seed: int, share: float = 0.3) -> tuple[np.ndarray, np.nda
     return order[held:], order[:held]
 
 
-@STUDY.experiment(
-    EPSILONS, ("published", "repaired", "repaired, at what was spent"), repeats=30
-)
+@STUDY.experiment(EPSILONS, ("published", "repaired", "repaired, at what was spent"), repeats=30)
 def categorical_bayes(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
     x, y = tables.mushrooms()
     train, test = halves(len(y), seed)
     if method == "published":
-        model = report.CategoricalBayes(epsilon, np.random.default_rng(seed)).fit(x[train], y[train])
+        model = report.CategoricalBayes(epsilon, np.random.default_rng(seed)).fit(
+            x[train], y[train]
+        )
         return {"accuracy": model.score(x[test], y[test])}
     spent = epsilon * (x.shape[1] if method.endswith("spent") else 1)
     values = [list(letters) for letters in tables.MUSHROOM.values()]
@@ -169,7 +172,9 @@ def k_means(study: Study) -> str:
     return f"{markdown(head, rows)}\n\nWithout noise: {plain.mean:.4g}. {count} repetitions."
 
 
-def beside(study: Study, name: str, key: str, methods: tuple[str, ...], epsilons: tuple[float, ...]) -> str:
+def beside(
+    study: Study, name: str, key: str, methods: tuple[str, ...], epsilons: tuple[float, ...]
+) -> str:
     """Published figures with ours."""
     printed = study.published[name.split("-")[0]][key]
     rows = []
@@ -242,10 +247,18 @@ def draw(study: Study) -> None:
         found = [study.get("clusters", e, method)["inertia"] for e in CLUSTER_EPSILONS]
         axes[0].plot(CLUSTER_EPSILONS, [s.median for s in found], "o-", color=colour, label=method)
         axes[0].fill_between(
-            CLUSTER_EPSILONS, [s.low for s in found], [s.high for s in found], color=colour, alpha=0.2
+            CLUSTER_EPSILONS,
+            [s.low for s in found],
+            [s.high for s in found],
+            color=colour,
+            alpha=0.2,
         )
-    axes[0].axhline(study.get("clusters-not-private")["inertia"].mean, color="grey", label="no noise")
-    axes[0].set(xscale="log", yscale="log", xlabel="ε", ylabel="inertia", title="Inertia, with quartiles")
+    axes[0].axhline(
+        study.get("clusters-not-private")["inertia"].mean, color="grey", label="no noise"
+    )
+    axes[0].set(
+        xscale="log", yscale="log", xlabel="ε", ylabel="inertia", title="Inertia, with quartiles"
+    )
     axes[0].legend()
     points = scaled(tables.students())
     with testing.fixed_noise(0):

@@ -60,11 +60,13 @@ def test_a_quick_run_ends_well_and_writes_nothing(folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("| --- |") >= 1
-    after = {path: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != "__pycache__"}
+    after = {
+        path: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != "__pycache__"
+    }
     assert after == {path: when for path, when in before.items() if path.name != "__pycache__"}
 
 
-STUDY = '''
+STUDY = """
 import sys, time
 from pathlib import Path
 sys.path.insert(0, {papers!r})
@@ -83,7 +85,7 @@ def values(study):
     return markdown(["size", "value"], [[s, study.get("wait", s)["value"]] for s in (1.0, 2.0)])
 
 STUDY.main(["--jobs", "1"])
-'''
+"""
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

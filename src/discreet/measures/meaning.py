@@ -21,6 +21,9 @@ from discreet.rational import float_above
 __all__ = [
     "advantage",
     "bayes_risk",
+    "chi_squared",
+    "hellinger",
+    "kullback_leibler",
     "posterior_bounds",
     "posterior_odds_bounds",
     "trade_off",
@@ -167,6 +170,66 @@ def advantage(measure: Measure) -> float:
         else:
             low = float(middle)
     return 1 - 2 * low
+
+
+def kullback_leibler(measure: Measure) -> float:
+    """The largest Kullback–Leibler divergence between the answers of two neighbours, in nats.
+
+    ε·tanh(ε/2), that of randomised response; ∞ with δ > 0; μ²/2; under Rényi and zCDP the least value
+    of the curve, since divergences grow with the order.
+    """
+    match measure:
+        case PureDP() | ApproxDP():
+            e, delta = _pair(measure)
+            return math.inf if delta else e * math.tanh(e / 2)
+        case GaussianDP(mu=mu):
+            return mu * mu / 2
+        case ZCDP(rho=rho):
+            return float_above(rho)
+    return min(_renyi(measure).curve.values(), default=math.inf)
+
+
+def hellinger(measure: Measure) -> float:
+    """The largest squared Hellinger distance between the answers of two neighbours, 1 - Σ√(pq).
+
+    δ + (1 - δ)(1 - 1/cosh(ε/2)); 1 - e^(-μ²/8); under Rényi and zCDP 1 - e^(-KL/2), since the
+    distance is 1 - e^(-D/2) for the divergence D of order 1/2, which is at most that of order 1.
+    """
+    match measure:
+        case PureDP() | ApproxDP():
+            e, delta = _pair(measure)
+            shrink = math.exp(-e / 2)
+            return 1 - (1 - delta) * 2 * shrink / (1 + shrink * shrink)
+        case GaussianDP(mu=mu):
+            return -math.expm1(-mu * mu / 8)
+    return -math.expm1(-kullback_leibler(measure) / 2)
+
+
+def chi_squared(measure: Measure) -> float:
+    """The largest χ² divergence between the answers of two neighbours, Σ(p - q)²/q.
+
+    4·sinh²(ε/2); ∞ with δ > 0; e^(μ²) - 1; e^D - 1 for the least value D of a Rényi curve at an order
+    of 2 or more, ∞ where it has none.
+    """
+    match measure:
+        case PureDP() | ApproxDP():
+            e, delta = _pair(measure)
+            return math.inf if delta else _exp_less_one(e) * -math.expm1(-e)
+        case GaussianDP(mu=mu):
+            return _exp_less_one(mu * mu)
+        case ZCDP(rho=rho):
+            return _exp_less_one(2 * float_above(rho))
+    curve = _renyi(measure).curve
+    return _exp_less_one(min((v for order, v in curve.items() if order >= 2), default=math.inf))
+
+
+def _pair(measure: PureDP | ApproxDP) -> tuple[float, float]:
+    pair = convert(measure, ApproxDP)
+    return float_above(pair.epsilon), float(pair.delta)
+
+
+def _exp_less_one(exponent: float) -> float:
+    return math.expm1(exponent) if exponent < 700 else math.inf
 
 
 def _renyi(measure: Measure) -> Renyi:

@@ -13,7 +13,8 @@ CLAIMS = (
     Claim(
         name="trade-off-curves",
         statement="No test between neighbours has fewer misses, at given false positives, than the curve of "
-        "its measure says; no guess a larger advantage or a smaller risk.",
+        "its measure says; no guess a larger advantage or a smaller risk; answers are no further apart in "
+        "Kullback–Leibler, Hellinger or χ² divergence than it says.",
         unit="that of the measure",
         measure="PureDP, ApproxDP, GaussianDP, ZCDP, Renyi",
         status="proved",
@@ -23,6 +24,9 @@ CLAIMS = (
             "discreet.measures.meaning.trade_off",
             "discreet.measures.meaning.advantage",
             "discreet.measures.meaning.bayes_risk",
+            "discreet.measures.meaning.kullback_leibler",
+            "discreet.measures.meaning.hellinger",
+            "discreet.measures.meaning.chi_squared",
         ),
     ),
     printed(
