@@ -9,6 +9,7 @@ standard error, median, quartiles and the number of repetitions.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-__all__ = ["DATA", "Experiment", "Study", "Summary", "markdown"]
+__all__ = ["DATA", "Experiment", "Study", "Summary", "markdown", "seed_of"]
 
 #: Where the real tables are.
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -244,6 +245,11 @@ class Study:
         for name, table in self.tables.items():
             if set(table.needs) <= set(self.found):
                 print(f"\n{name}\n\n{table.make(self)}")
+
+
+def seed_of(*parts: Any) -> int:
+    """A seed that differs between settings, so that they don't share their noise."""
+    return int.from_bytes(hashlib.sha256(label(parts).encode()).digest()[:6])
 
 
 def label(setting: Setting) -> str:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import published as report
 import tables
-from harness import Study, Summary, markdown
+from harness import Study, Summary, markdown, seed_of
 
 from discreet import testing
 from discreet.models.cluster import KMeans
@@ -49,7 +49,7 @@ def clusters(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
     if method == "published":
         found = report.cluster(scaled(rows), epsilon, np.random.default_rng(seed))
     else:
-        with testing.fixed_noise(seed):
+        with testing.fixed_noise(seed_of(epsilon, method, seed)):
             model = KMeans(4, epsilon=epsilon, bounds=tables.STUDENTS).fit(rows)
         found = scaled(model.cluster_centers_)
     return {"inertia": inertia(found)}
@@ -81,7 +81,7 @@ def categorical_bayes(epsilon: float, method: str, *, seed: int) -> dict[str, fl
         return {"accuracy": model.score(x[test], y[test])}
     spent = epsilon * (x.shape[1] if method.endswith("spent") else 1)
     values = [list(letters) for letters in tables.MUSHROOM.values()]
-    with testing.fixed_noise(seed):
+    with testing.fixed_noise(seed_of(epsilon, method, seed)):
         fitted = CategoricalNB(epsilon=spent, categories=values, classes=["e", "p"])
         fitted.fit(x[train], y[train])
     return {"accuracy": fitted.score(x[test], y[test])}
@@ -113,7 +113,7 @@ def gaussian_bayes(epsilon: float, method: str, *, seed: int) -> dict[str, float
         draw = np.random.default_rng(seed)
         found = report.gaussian_bayes(x[train], y[train], x[test], epsilon, draw)
         return {"accuracy": float((found == y[test]).mean())}
-    with testing.fixed_noise(seed):
+    with testing.fixed_noise(seed_of(epsilon, method, seed)):
         model = GaussianNB(epsilon=epsilon, bounds=tables.IRIS, classes=[0, 1, 2])
         model.fit(x[train], y[train])
     return {"accuracy": model.score(x[test], y[test])}
@@ -139,7 +139,7 @@ def regression(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
     if method == "published":
         slope, intercept = report.regress(x, y, epsilon, np.random.default_rng(seed))
     else:
-        with testing.fixed_noise(seed):
+        with testing.fixed_noise(seed_of(epsilon, method, seed)):
             model = SimpleLinearRegression(
                 epsilon=epsilon, method=method, bounds=tables.YEARS, target_bounds=tables.SALARY
             ).fit(x[:, None], y)
