@@ -21,6 +21,7 @@ from discreet.deep import (
     Site,
     split_by_label,
 )
+from discreet.deep.federated.sites import DEFAULT_BLOCK
 from discreet.deep.grid import RADIUS
 from discreet.events import Gaussian, Poisson, Repeat
 
@@ -50,6 +51,7 @@ def test_a_round_over_sites_is_the_round_over_all_rows_in_one_place():
         delta=1e-5,
         steps=3,
         public_size=100,
+        block=DEFAULT_BLOCK,  # kernels may round otherwise in blocks of another size
         **options,
     )
     trainer.fit(PrivateTensors(*data, unit=dp.PUBLIC))

@@ -19,6 +19,7 @@ CROSS_CUTTING = {
     "meta",
     "benchmarks",
     "mutations",
+    "papers",
 }
 #: Files about all estimators, beside those that are named after a module of `models/`.
 EVERY_ESTIMATOR = {"contract", "edges", "engines", "models", "payment", "sklearn"}
@@ -97,6 +98,7 @@ def sources() -> list[Path]:
     places = [ROOT / name for name in NAMING]
     within = [file for place in places if place.is_dir() for file in place.rglob("*.py")]
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    pages = [page for page in pages if ROOT / "docs" / "_made" not in page.parents]
     texts = {*pages, *within, *(place for place in places if place.is_file())}
     return sorted(texts - {Path(__file__), ROOT / "CHANGELOG.md"})
 
