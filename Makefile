@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-federated check check-extras accept mutants bench bench-page docs clean
+.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-federated check check-extras accept mutants bench bench-page papers docs clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -114,6 +114,9 @@ bench: $(READY) ## the benchmarks, each line with its bar
 
 bench-page: $(READY) ## docs/benchmarks.md, from a run beside other libraries (half an hour)
 	@$(BIN)/python benchmarks/page.py --setup-peers .peers $(ARGS)
+
+papers: $(READY) ## the documents' experiments (hours; ARGS=--quick for minutes)
+	@$(BIN)/discreet reproduce all $(ARGS)
 
 docs: $(READY) ## the documentation as a site, in site/ (open site/index.html)
 	@$(BIN)/python -m sphinx -q -W --keep-going -j 2 -d .doctrees -b html docs site

@@ -1,0 +1,77 @@
+"""``discreet reproduce``: the documents' experiments, with the toolkit's public names alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.outcome import FOUND, CommandError
+
+__all__ = ["add_reproduce"]
+
+
+def add_reproduce(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="A document, or all.", metavar="DOCUMENT")] = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few repetitions; nothing is written.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print the results that are there; run nothing.")
+    ] = False,
+) -> None:
+    """Run a document's experiments, with its published figures beside ours.
+
+    Without a document, the list of them. A run that is stopped goes on where it was. The experiments are part
+    of the repository, not of the installed package.
+
+    \b
+    Examples:
+      discreet reproduce student_report --quick
+      discreet reproduce all
+    """
+    folder = find_papers()
+    known = sorted(path.parent.name for path in folder.glob("*/run.py"))
+    if not paper:
+        for name in known:
+            typer.echo(f"{name:16} {title_of(folder / name)}")
+        return
+    if paper not in (*known, "all"):
+        raise CommandError(f"no document is called {paper!r}; there are {', '.join(known)}, and all.")
+    options = ["--quick"] * quick + ["--report"] * report
+    failed = []
+    for name in known if paper == "all" else [paper]:
+        if paper == "all":
+            typer.echo(f"\n== {name}: {title_of(folder / name)}")
+        run = [sys.executable, str(folder / name / "run.py"), *options]
+        if subprocess.run(run, check=False).returncode:
+            failed.append(name)
+    if failed:
+        typer.echo(f"Bars were missed, or a run failed: {', '.join(failed)}.", err=True)
+        raise typer.Exit(FOUND)
+
+
+def find_papers() -> Path:
+    """The folder of the experiments: that of this checkout, or one that we stand in."""
+    for root in (Path(__file__).resolve().parents[3], Path.cwd(), *Path.cwd().parents):
+        if (root / "papers" / "harness.py").is_file():
+            return root / "papers"
+    raise CommandError(
+        "the experiments aren't part of the installed package: get discreet's repository, and run this "
+        "command inside it; they are in its folder papers."
+    )
+
+
+def title_of(folder: Path) -> str:
+    """The first heading of a document's page."""
+    page = folder / "README.md"
+    lines = page.read_text("utf-8").splitlines() if page.is_file() else []
+    return next((line.lstrip("# ") for line in lines if line.startswith("# ")), "")
