@@ -45,7 +45,9 @@ def reproduce(
             typer.echo(f"{name:16} {title_of(folder / name)}")
         return
     if paper not in (*known, "all"):
-        raise CommandError(f"no document is called {paper!r}; there are {', '.join(known)}, and all.")
+        raise CommandError(
+            f"no document is called {paper!r}; there are {', '.join(known)}, and all."
+        )
     options = ["--quick"] * quick + ["--report"] * report
     failed = []
     for name in known if paper == "all" else [paper]:

@@ -1,0 +1,295 @@
+"""The survey's mechanisms on one real table, its trade-offs, and its formulas that fail.
+
+Run ``python papers/dpml_survey/run.py`` (``--quick`` for one or two repetitions of each, ``--report`` for the
+results that are there). It writes ``results.json``, the tables of ``README.md`` and the picture. DP-SGD
+needs PyTorch and is left out where it isn't installed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import table
+from harness import Study, markdown, seed_of
+
+import discreet as dp
+from discreet import testing
+from discreet.models.boosting import AdditiveBoostingClassifier
+from discreet.models.cluster import KMeans
+from discreet.models.decomposition import PCA
+from discreet.models.linear_model import LogisticRegression
+from discreet.models.naive_bayes import MixedNB
+from discreet.models.svm import LinearSVC
+from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
+from discreet.publish import RowPerturbation
+
+HERE = Path(__file__).parent
+STUDY = Study(HERE)
+EPSILONS = (0.1, 1.0, 10.0)
+DELTA = 1e-6
+HAS_TORCH = find_spec("torch") is not None
+
+
+def pure(kind: Any, **options: Any) -> Callable[[float], Any]:
+    return lambda epsilon: kind(epsilon=epsilon, **options)
+
+
+def approximate(kind: Any, **options: Any) -> Callable[[float], Any]:
+    return lambda epsilon: kind(epsilon=epsilon, delta=DELTA, **options)
+
+
+#: Each mechanism of sections 3 and 4 that learns a class, with where the survey has it.
+MODELS: dict[str, Callable[[float], Any]] = {
+    "objective perturbation (3.1)": approximate(LogisticRegression),
+    "output perturbation (3.1)": approximate(LogisticRegression, method="output"),
+    "functional mechanism, five numbers (3.1)": approximate(
+        LogisticRegression, method="functional"
+    ),
+    "support vectors (3.1)": approximate(LinearSVC),
+    "naive Bayes (3.2)": approximate(MixedNB),
+    "a tree, choices by noise (3.3)": pure(DecisionTreeClassifier),
+    "random trees (3.3)": approximate(RandomDecisionForest),
+    "boosted shapes (not in the survey)": approximate(AdditiveBoostingClassifier),
+}
+
+
+def score(predicted: Any) -> dict[str, float]:
+    right = (np.asarray(predicted) == ">50K") == table.truth(1)
+    sides = [right[table.truth(1)].mean(), right[~table.truth(1)].mean()]
+    return {"accuracy": right.mean(), "balanced": float(np.mean(sides))}
+
+
+@STUDY.experiment(EPSILONS, tuple(MODELS), repeats=5, quick=1)
+def mechanisms(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
+    model = MODELS[method](epsilon)
+    names = (*table.NUMBERS, table.TARGET) if "five numbers" in method else None
+    with testing.fixed_noise(seed_of(epsilon, method, seed)):
+        model.fit(table.private(names, measure=dp.ApproxDP(epsilon, DELTA)), target=table.TARGET)
+    test = table.features(1)
+    return score(model.predict({name: test[name] for name in names[:-1]} if names else test))
+
+
+@STUDY.experiment(EPSILONS, repeats=5, quick=1)
+def input_perturbation(epsilon: float, *, seed: int) -> dict[str, float]:
+    """Everybody randomises their own row (section 3.1, and local DP of 5.3); then anyone may learn."""
+    from sklearn.linear_model import LogisticRegression as Plain
+
+    channel = RowPerturbation(table.schema(), epsilon=epsilon, delta=DELTA, target=table.TARGET)
+    with testing.fixed_noise(seed_of(epsilon, seed)):
+        told = channel.randomize(table.read(0))
+    labels = np.asarray(told.pop(table.TARGET))
+    model = Plain(max_iter=300).fit(table.encode(told), labels)
+    return score(model.predict(table.encoded(1)))
+
+
+@STUDY.experiment(repeats=1, quick=1)
+def not_private(*, seed: int) -> dict[str, float]:
+    from sklearn.linear_model import LogisticRegression as Plain
+
+    labels = table.read(0)[table.TARGET]
+    model = Plain(max_iter=300).fit(table.encoded(0), labels)
+    found = score(model.predict(table.encoded(1)))
+    return found | {"larger class": float(max(table.truth(1).mean(), 1 - table.truth(1).mean()))}
+
+
+@STUDY.experiment(EPSILONS, repeats=10, quick=1)
+def clusters_and_components(epsilon: float, *, seed: int) -> dict[str, float]:
+    """Sections 3.4 and 3.5: what private centres and directions keep, against those without privacy."""
+    from sklearn.cluster import KMeans as Lloyd
+
+    declared = [table.schema().base[name] for name in table.NUMBERS]
+    low, high = (
+        [float(getattr(column, side)) for column in declared] for side in ("lower", "upper")
+    )
+    rows = np.column_stack([np.asarray(table.read(0)[name], np.float64) for name in table.NUMBERS])
+    unit = (rows - low) / (np.array(high) - low)
+    with testing.fixed_noise(seed_of(epsilon, seed)):
+        model = KMeans(4, epsilon=epsilon, bounds=(low, high), random_state=seed).fit(rows)
+        axes = PCA(2, epsilon=epsilon, delta=DELTA, bounds=(low, high)).fit(rows)
+    centres = (model.cluster_centers_ - low) / (np.array(high) - low)
+    inertia = ((unit[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
+    best = Lloyd(4, n_init=3, random_state=0).fit(unit).inertia_
+    centred = rows - rows.mean(axis=0)
+    kept = ((centred @ np.linalg.qr(axes.components_.T)[0]) ** 2).sum()
+    most = np.linalg.svd(centred, compute_uv=False)
+    return {"inertia ratio": inertia / best, "variance kept": kept / (most[:2] ** 2).sum()}
+
+
+@STUDY.experiment((0.05, 0.1, 0.3, 1.0, 3.0, 10.0), repeats=30)
+def one_weight(epsilon: float, *, seed: int) -> dict[str, float]:
+    """Figure 5b: one weight of a linear model, again and again."""
+    data = table.private((*table.NUMBERS, table.TARGET), measure=dp.ApproxDP(epsilon, DELTA))
+    with testing.fixed_noise(seed_of(epsilon, seed)):
+        model = LogisticRegression(epsilon=epsilon, delta=DELTA).fit(data, target=table.TARGET)
+    return {"weight": float(model.coef_[0, 0])}
+
+
+GROUPS = {"women": ("sex", "Female"), "men": ("sex", "Male"), "Black": ("race", "Black")}
+
+
+def by_group(predicted: Any) -> dict[str, float]:
+    right = (np.asarray(predicted) == ">50K") == table.truth(1)
+    found = {"everybody": float(right.mean())}
+    for name, (column, value) in GROUPS.items():
+        positive = (table.read(1)[column] == value) & table.truth(1)
+        found[name] = float(right[table.read(1)[column] == value].mean())
+        found[f"{name}, above 50K"] = float(right[positive].mean())
+    return found
+
+
+#: Teachers vote on test rows without their labels, as on rows that anyone may see.
+KINDS = ("not private", "objective perturbation", "PATE", *(("DP-SGD",) if HAS_TORCH else ()))
+
+
+@STUDY.experiment(KINDS, repeats=5, quick=1)
+def fairness(kind: str, *, seed: int) -> dict[str, float]:
+    """Section 5.2 at (1, 1e-6): whose accuracy falls?"""
+    from sklearn.linear_model import LogisticRegression as Plain
+
+    if kind == "not private":
+        model = Plain(max_iter=300).fit(table.encoded(0), table.read(0)[table.TARGET])
+        return by_group(model.predict(table.encoded(1)))
+    data = table.private(measure=dp.ApproxDP(1, DELTA))
+    with testing.fixed_noise(seed_of(kind, seed)):
+        if kind == "PATE":
+            from discreet.deep import PATE
+
+            private = PATE(n_teachers=100, n_queries=500, epsilon=1, delta=DELTA)
+            private.fit(data, target=table.TARGET, public=table.features(1))
+        elif kind == "DP-SGD":
+            from discreet.deep import MLPClassifier
+
+            private = MLPClassifier(epsilon=1, delta=DELTA, public_size=30_000)
+            private.fit(data, target=table.TARGET)
+        else:
+            private = LogisticRegression(epsilon=1, delta=DELTA).fit(data, target=table.TARGET)
+    return by_group(private.predict(table.features(1)))
+
+
+FORMULAS = tuple(STUDY.published["formulas"])
+
+
+@STUDY.experiment(FORMULAS, repeats=1, quick=1)
+def formulas(name: str, *, seed: int) -> dict[str, float]:
+    """The largest lower bound on ε that the auditor proves, over the claim where it is finite."""
+    run = [sys.executable, "-m", "discreet", "audit", name, "--json", "--quiet"]
+    lines = subprocess.run(run, capture_output=True, text=True, check=False).stdout.splitlines()
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    broken = [line for line in found if line["verdict"] == "violated"]
+    exact = [(float(line["floor"]), line["claimed"]) for line in broken if line["floor"] != "inf"]
+    measured = [pair for pair in exact if pair[1]]
+    floor, claimed = max(measured, key=lambda pair: pair[0] / pair[1], default=(float("nan"), 0.0))
+    return {"cases": len(found), "violated": len(broken), "floor": floor, "claimed": claimed}
+
+
+# -- tables
+
+
+@STUDY.table("mechanisms", "input-perturbation", "not-private")
+def adult(study: Study) -> str:
+    def line(name: str, found: Callable[[float], dict[str, Any]]) -> list[str]:
+        return [
+            name,
+            *(f"{found(e)['accuracy']}, {found(e)['balanced'].mean:.3f}" for e in EPSILONS),
+        ]
+
+    rows = [line("input perturbation (3.1, 5.3)", lambda e: study.get("input-perturbation", e))]
+    rows += [line(m, lambda e, m=m: study.get("mechanisms", e, m)) for m in MODELS]
+    plain = study.get("not-private")
+    count = study.get("mechanisms", 1.0, next(iter(MODELS)))["accuracy"].count
+    return (
+        markdown(["mechanism", *(f"ε = {e:g}" for e in EPSILONS)], rows)
+        + f"\n\nAccuracy, balanced accuracy; {count} repetitions. Not private: {plain['accuracy'].mean:.4f}, "
+        f"{plain['balanced'].mean:.3f}. The larger class: {plain['larger class'].mean:.4f}."
+    )
+
+
+@STUDY.table("clusters-and-components")
+def shapes(study: Study) -> str:
+    rows = [
+        [f"{e:g}", *(str(found[k]) for k in ("inertia ratio", "variance kept"))]
+        for e in EPSILONS
+        for found in [study.get("clusters-and-components", e)]
+    ]
+    head = [
+        "ε",
+        "inertia over that of Lloyd without noise",
+        "variance kept, of what two directions can",
+    ]
+    count = study.get("clusters-and-components", 1.0)["inertia ratio"].count
+    return f"{markdown(head, rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("one-weight")
+def figure_5(study: Study) -> str:
+    rows = []
+    for epsilon in (0.05, 0.1, 0.3, 1.0, 3.0, 10.0):
+        found = study.get("one-weight", epsilon)["weight"]
+        spread = found.error * np.sqrt(found.count)
+        rows.append([f"{epsilon:g}", found, f"{spread:.3g}", found.middle])
+    return markdown(["ε", "mean weight of age", "standard deviation", "median (quartiles)"], rows)
+
+
+@STUDY.table("fairness")
+def groups(study: Study) -> str:
+    kinds = [kind for kind in (*KINDS, "DP-SGD") if kind in study.found["fairness"]]
+    names = list(study.get("fairness", kinds[0]))
+    rows = [
+        [name, *(study.get("fairness", kind)[name] for kind in dict.fromkeys(kinds))]
+        for name in names
+    ]
+    count = study.get("fairness", "PATE")["everybody"].count
+    return f"{markdown(['accuracy for', *dict.fromkeys(kinds)], rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("formulas")
+def failing(study: Study) -> str:
+    rows = []
+    for name in FORMULAS:
+        found = {key: summary.mean for key, summary in study.get("formulas", name).items()}
+        shown = "no finite ε" if np.isnan(found["floor"]) else f"{found['floor']:.3g}"
+        claim = "–" if np.isnan(found["floor"]) else f"{found['claimed']:g}"
+        rows.append([study.published["formulas"][name], f"`{name}`", claim, shown])
+    return markdown(["where", "claim", "claimed ε", "at least, as audited"], rows)
+
+
+@STUDY.figure
+def draw(study: Study) -> None:
+    """Figure 5b: the spread of one weight against ε."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    epsilons = (0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
+    found = [study.get("one-weight", e)["weight"] for e in epsilons]
+    spread = np.array([s.error * np.sqrt(s.count) for s in found])
+    mean = np.array([s.mean for s in found])
+    axis.fill_between(epsilons, mean - spread, mean + spread, color="#20639b", alpha=0.25)
+    axis.plot(epsilons, mean, "o-", color="#20639b")
+    axis.set(
+        xscale="log",
+        xlabel="ε",
+        ylabel="weight of age",
+        title="Mean and standard deviation of a weight",
+    )
+    figure.savefig(HERE / "weight.png", dpi=80)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    if not table.is_there():
+        sys.exit(f"Adult was not found in {table.DATA}: set DISCREET_DATA to its folder.")
+    STUDY.main()
