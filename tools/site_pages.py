@@ -16,8 +16,8 @@ from sphinx.ext.autodoc.mock import mock
 MENU: dict[str, tuple[str, ...]] = {
     "Start": ("_made/readme", "guides/data/index", "guides/data/*", "sharp_edges"),
     "Guides": ("guides/models", "guides/*"),
-    "Trust": ("audits", "benchmarks", "proofs/*"),
-    "Reference": ("_made/api/index", "architecture", "_made/*", "_made/papers/*"),
+    "Trust": ("papers", "_made/papers/*", "audits", "benchmarks", "proofs/*"),
+    "Reference": ("_made/api/index", "architecture", "_made/*"),
 }
 #: Files outside ``docs`` that pages link to, and what they are called on the site.
 OUTSIDE = {
