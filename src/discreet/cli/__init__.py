@@ -1,12 +1,13 @@
 """The command line: ``discreet COMMAND``.
 
-Each command is a module here with a function that adds it to `app`; nothing heavy is imported before a command
-runs, so that ``discreet --help`` answers at once.
+Each command is a module here with a function that adds it to `app`; nothing heavy is imported before a
+command runs, so that ``discreet --help`` answers at once.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,8 +24,10 @@ from discreet.cli.outcome import (
     CommandError,
     forget_charges,
     report_failure,
+    report_lost_reader,
     report_stop,
 )
+from discreet.progress import SWITCH
 
 __all__ = ["FOUND", "WRONG", "CommandError", "app", "main"]
 
@@ -82,6 +85,7 @@ class Commands(TyperGroup):
         self, given: list[str], complete_var: str | None, expand: bool, extra: dict[str, Any]
     ) -> int:
         forget_charges()
+        bars = os.environ.get(SWITCH)
         name = f"discreet {given[0]}" if given and given[0] in self.commands else "discreet"
         try:
             code = super().main(
@@ -92,13 +96,15 @@ class Commands(TyperGroup):
                 windows_expand_args=expand,
                 **extra,
             )
+            sys.stdout.flush()
         except (KeyboardInterrupt, typer.Abort):
             return report_stop(name)
         except BrokenPipeError:
-            sys.stderr.close()
-            return FOUND
+            return report_lost_reader(name)
         except Exception as error:
             return report_failure(name, error)
+        finally:
+            restore_bars(bars)
         return code if isinstance(code, int) else 0
 
 
@@ -111,6 +117,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 110},
 )
+
+
+def restore_bars(setting: str | None) -> None:
+    """Show progress as before: --quiet is for one command."""
+    os.environ.pop(SWITCH, None)
+    if setting is not None:
+        os.environ[SWITCH] = setting
 
 
 def _show_version(value: bool) -> None:

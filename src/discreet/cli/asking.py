@@ -39,7 +39,7 @@ def ask_columns(data: str | None, header: bool) -> dict[str, Any]:
 
 
 def _find_names(data: str | None, header: bool) -> list[tuple[str, str]]:
-    """Names and types that the table declares; of a CSV file only after its first line is said to be names."""
+    """Names and types that the table declares; of a CSV file once its first line is said to be names."""
     if data is None:
         return []
     is_text = data.endswith((".csv", ".csv.gz"))

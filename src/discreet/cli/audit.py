@@ -24,8 +24,8 @@ __all__ = ["Wishes", "add_audit", "run"]
 
 _HELP = """Attack guarantees: those of this toolkit, or a mechanism of yours.
 
-Exit code 0: every verdict is as the claim's status says (with --callable: consistent); 1: it is not, or a single
-claim that was asked for is violated; 2: wrong arguments.
+Exit code 0: every verdict is as the claim's status says (with --callable: consistent); 1: it is not, or a
+single claim that was asked for is violated; 2: wrong arguments.
 
 \b
 Examples:
@@ -175,7 +175,7 @@ def _audit_own(arguments: Wishes) -> int:
     from discreet.audit import audit
     from discreet.measures import ApproxDP, Measure, PureDP
 
-    mechanism = _import_object(arguments.callable)
+    mechanism = _import_object(str(arguments.callable))
     if arguments.epsilon is None:
         raise CommandError("--epsilon must say what the callable claims.")
     pair: Any = getattr(sys.modules[mechanism.__module__], "NEIGHBOURS", None)

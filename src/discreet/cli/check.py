@@ -39,10 +39,10 @@ def check(
     as_json: common.Json = False,
     quiet: common.Quiet = False,
 ) -> int:
-    """Tell, privately, which columns don't match the schema: cells outside bounds, unknown categories, and others.
+    """Tell, privately, which columns don't match the schema: cells outside bounds, unknown categories, ...
 
-    Small budgets are enough: ε = 0.1 for some thousand rows. The exit code is 1 if something stands out of the
-    noise.
+    Small budgets are enough: ε = 0.1 for some thousand rows. The exit code is 1 if something stands out of
+    the noise.
 
     \b
     Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add_claims"]
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """What is known about a claim."""
 
     proved = "proved"

@@ -253,8 +253,8 @@ def open_book(place: str | None, account: str | None = None, *, read_only: bool 
             book = book.account(name)
         except ValueError:
             raise CommandError(
-                f"--account: there is no account {account!r} in this ledger: `discreet ledger accounts` lists "
-                "them, and `discreet ledger open --account NAME --epsilon 1` makes one."
+                f"--account: there is no account {account!r} in this ledger: `discreet ledger accounts` "
+                "lists them, and `discreet ledger open --account NAME --epsilon 1` makes one."
             ) from None
     return book
 
@@ -294,8 +294,8 @@ def open_data(
     book = open_book(ledger, account)
     if chosen is not None and chosen != book.unit:
         raise CommandError(
-            f"--ledger protects another unit ({book.unit}) than the table declares ({chosen}): use the ledger "
-            "of this table, or open one with `discreet ledger open --schema`."
+            f"--ledger protects another unit ({book.unit}) than the table declares ({chosen}): use the "
+            "ledger of this table, or open one with `discreet ledger open --schema`."
         )
     public = rows if book.unit.relation is REPLACE_ONE else None
     return PrivateDataset(data, facts, ledger=WatchedBook(book), rows=public)

@@ -66,8 +66,9 @@ def init(
 ) -> None:
     """Write a schema file: public facts about a table, stated by a person.
 
-    Bounds and categories are asked for, never read from rows. Names and types are offered where a Parquet file or
-    a database declares them; the first line of a CSV file is read only after you say that it holds names.
+    Bounds and categories are asked for, never read from rows. Names and types are offered where a Parquet
+    file or a database declares them; the first line of a CSV file is read only after you say that it holds
+    names.
 
     \b
     Examples:

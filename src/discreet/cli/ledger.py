@@ -60,8 +60,8 @@ def open_(
 ) -> None:
     """Open a new ledger with a limit, which is never raised; or, with --account, a part of one.
 
-    The unit, who is protected, is that of the schema file or of --unit, --id and --max-rows; by default a person
-    is one row, and is in the data or not.
+    The unit, who is protected, is that of the schema file or of --unit, --id and --max-rows; by default a
+    person is one row, and is in the data or not.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "CommandError",
     "forget_charges",
     "report_failure",
+    "report_lost_reader",
     "report_stop",
     "tell_charges",
     "watch_charge",
@@ -111,6 +113,16 @@ def report_stop(name: str) -> int:
     return STOPPED
 
 
+def report_lost_reader(name: str) -> int:
+    """The sentence and the exit code after whoever read the output went away, as `head` does."""
+    with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere, without an error at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    charged = tell_charges()
+    if charged:
+        _write(f"{name}: nobody read the output to its end; charged was {charged}.")
+    return CHARGED if charged else FOUND
+
+
 def report_failure(name: str, error: BaseException) -> int:
     """The sentence and the exit code for an error."""
     code, words = _explain(error)
@@ -172,8 +184,6 @@ def _comes_from_us(error: BaseException) -> bool:
 
 
 def _write(line: str) -> None:
-    try:
+    with suppress(OSError, ValueError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
-    except (OSError, ValueError):
-        pass

@@ -57,7 +57,7 @@ def query(
       discreet query -d visits.csv -s visits.toml -l budget.db --count --by ward --epsilon 0.5
       discreet query -d visits.csv -s visits.toml -l budget.db --mean cost --by ward --by "month(day)" -e 1
       discreet query -d "duckdb:///clinic.db?table=visits" -s visits.toml -l budget.db --median age -e 0.2
-      discreet query -d visits.csv -s visits.toml -l budget.db --count --where "age >= 18 AND ward = 'icu'" -e 0.1
+      discreet query -d visits.csv -s visits.toml -l budget.db --count --where "age >= 18" -e 0.1
       discreet query -d visits.csv -s visits.toml -l budget.db --sql "SELECT AVG(cost) FROM visits" -e 0.5
     """
     common.set_quiet(quiet)

@@ -116,7 +116,7 @@ def _derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
         return schema, name
     from discreet.columns import Month, Quarter, Weekday, Year
 
-    kind = {"year": Year, "quarter": Quarter, "month": Month, "weekday": Weekday}[part[1].lower()]
+    kind: Any = {"year": Year, "quarter": Quarter, "month": Month, "weekday": Weekday}[part[1].lower()]
     if name not in schema:
         schema = schema.derive(**{name: kind(part[2].strip())})
     return schema, name
@@ -156,7 +156,8 @@ def read_questions(
     sql: str | None,
 ) -> Questions:
     """What was asked; raises if nothing was, or two things that don't go together."""
-    asked: list[tuple[str, ...]] = [("count",)] * count + [("people",)] * people
+    asked: list[tuple[str, ...]] = []
+    asked += [("count",)] * count + [("people",)] * people
     for kind, names in (("sum", sum_), ("mean", mean), ("variance", variance), ("median", median)):
         asked += [(kind, name) for name in names or []]
     asked += [("quantile", *_split_ranks(text)) for text in quantile or []]

@@ -103,8 +103,8 @@ class Delimited(Engine):
         for separator, title in SEPARATORS.items():
             if len(self._header) == 1 and separator in self._header[0]:
                 raise ColumnMismatch(
-                    f"the first line of {self._path.name!r} is separated by {title}, not by commas: write the "
-                    "file with commas."
+                    f"the first line of {self._path.name!r} is separated by {title}, not by commas: write "
+                    "the file with commas."
                 )
         return [(name, "") for name in self._header]
 

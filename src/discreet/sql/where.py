@@ -16,8 +16,8 @@ def read_where(text: str, schema: Schema) -> tuple[Expression, Schema]:
 
     Privacy
     -------
-    A function of the text and the schema alone, by the same list of what is known as `read_statement`; no part
-    of the text reaches an engine.
+    A function of the text and the schema alone, by the same list of what is known as `read_statement`; no
+    part of the text reaches an engine.
     """
     if not isinstance(text, str) or not text.strip():
         raise SqlError("where: write a condition, such as age >= 18 AND ward = 'icu'.")
