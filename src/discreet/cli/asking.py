@@ -78,6 +78,7 @@ def _ask(question: str) -> str:
     _tell(f"{question}: ")
     line = sys.stdin.readline()
     if not line:
+        _tell("\n")
         raise CommandError(
             "the answers ended before the questions: answer them on a terminal, or give --column for each "
             "column."

@@ -110,9 +110,13 @@ def _show(name: str, as_json: bool) -> None:
 
 
 def _find_claim(name: str) -> Claim:
-    from discreet.guarantees import claim
+    from difflib import get_close_matches
+
+    from discreet.guarantees import all_claims, claim
 
     try:
         return claim(name)
     except KeyError as error:
-        raise CommandError(str(error.args[0])) from None
+        near = get_close_matches(name, [entry.name for entry in all_claims()], 3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise CommandError(f"{error.args[0]}{hint}") from None

@@ -5,6 +5,7 @@ Results are printed by `printing`; how commands end stands in `outcome`. Nothing
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -145,15 +146,16 @@ def read_budget(
     return _build(ApproxDP, "--epsilon and --delta", found, _number(delta, "--delta"))
 
 
-def _number(text: str, option: str) -> str:
+def _number(text: str, option: str) -> str | float:
+    """A number as it was typed, so that 0.1 is a tenth; ∞, for public rows, as Python has it."""
     try:
-        float(text)
+        value = float(text)
     except ValueError:
         raise CommandError(f"{option} must be a number, such as 0.5.") from None
-    return text.strip()
+    return value if math.isinf(value) else text.strip()
 
 
-def _build(kind: Any, options: str, *values: str) -> Measure:
+def _build(kind: Any, options: str, *values: str | float) -> Measure:
     try:
         found: Measure = kind(*values)
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,7 +116,9 @@ def report_stop(name: str) -> int:
 
 def report_lost_reader(name: str) -> int:
     """The sentence and the exit code after whoever read the output went away, as `head` does."""
-    with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere, without an error at the end
+    with suppress(
+        OSError, ValueError
+    ):  # what is left in the buffer goes nowhere, without an error at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     charged = tell_charges()
     if charged:
@@ -141,7 +144,7 @@ def report_failure(name: str, error: BaseException) -> int:
 def _explain(error: BaseException) -> tuple[int, str]:
     """The exit code and the words for an error that isn't a charge's."""
     if isinstance(error, CommandError):
-        return WRONG, str(error)
+        return WRONG, _translate(" ".join(str(error).split()))
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # what was typed is no option, command or value
         words = " ".join(format_message().split())
@@ -149,13 +152,35 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, _library("discreet.ledger", "BudgetExceeded")):
         return REFUSED, str(error)
     if isinstance(error, _library("discreet.ledger", "LedgerError")):
-        return LEDGER, str(error)
+        return LEDGER, _translate(str(error))
     if _is_told(error):
-        return WRONG, " ".join(str(error).split())
+        return WRONG, _translate(" ".join(str(error).split()))
     return INTERNAL, (
         f"an error of discreet itself, {type(error).__name__}, whose message is withheld because it could "
         f"hold a row's value: run it again with {DEBUG}=1 where nobody else looks, and report it."
     )
+
+
+#: What the library tells people who write Python, and what to type instead.
+_TYPED: tuple[tuple[str, Any], ...] = (
+    (r"dp\.Ledger\(limit=(dp\.\w+\([^()]*\))\)", r"`discreet ledger open LEDGER \1`"),
+    (r"dp\.PureDP\(([^(),]*)\)", r"--epsilon \1"),
+    (r"dp\.ApproxDP\(([^(),]*), ([^(),]*)\)", r"--epsilon \1 --delta \2"),
+    (r"dp\.ZCDP\(([^(),]*)\)", r"--rho \1"),
+    (r"schema\.derive\((\w+)=dp\.Bins\('?(\w+)'?, (\[[^]]*\])\)\)", r'--derive "\1=bins(\2, \3)"'),
+    (r"dp\.(Real|Integer|Date|Categorical)\b", lambda found: found[1].lower()),
+    (r"schema\.write\(path\)", "`discreet init`"),
+    (r"dp\.Histogram\('(\w+)'\)", r"--histogram \1"),
+    (r"dp\.PUBLIC\b", "--unit public"),
+    (r"\bdp\.(?=\w)", ""),
+)
+
+
+def _translate(words: str) -> str:
+    """A sentence of the library as it helps somebody at a shell."""
+    for python, typed in _TYPED:
+        words = re.sub(python, typed, words)
+    return words
 
 
 def _library(module: str, name: str) -> Any:
@@ -166,11 +191,10 @@ def _library(module: str, name: str) -> Any:
 
 def _is_told(error: BaseException) -> bool:
     """Whether an error is one that the library raises for a person: its text never holds a row."""
-    if not isinstance(error, ValueError | TypeError | LookupError | OSError | ImportError):
-        return isinstance(error, _library("discreet.accounting", "NoBound"))
-    if isinstance(error, OSError) or not error.args:
-        return isinstance(error, OSError)
-    return _comes_from_us(error)
+    if isinstance(error, OSError):
+        return True
+    kinds = ValueError | TypeError | LookupError | ImportError | RuntimeError
+    return isinstance(error, kinds) and _comes_from_us(error)
 
 
 def _comes_from_us(error: BaseException) -> bool:

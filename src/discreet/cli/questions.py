@@ -116,7 +116,9 @@ def _derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
         return schema, name
     from discreet.columns import Month, Quarter, Weekday, Year
 
-    kind: Any = {"year": Year, "quarter": Quarter, "month": Month, "weekday": Weekday}[part[1].lower()]
+    kind: Any = {"year": Year, "quarter": Quarter, "month": Month, "weekday": Weekday}[
+        part[1].lower()
+    ]
     if name not in schema:
         schema = schema.derive(**{name: kind(part[2].strip())})
     return schema, name
