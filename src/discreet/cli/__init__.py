@@ -62,6 +62,14 @@ Exit codes:
 """
 
 
+class Stopped(BaseException):
+    """Ctrl-C."""
+
+
+class LostReader(BaseException):
+    """Whoever read the output went away."""
+
+
 class Commands(TyperGroup):
     """The commands; every error ends in one sentence on standard error and an exit code."""
 
@@ -81,6 +89,17 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
+    def invoke(self, ctx: typer.Context) -> Any:
+        """Run a command; what Typer would swallow in silence passes it under another name."""
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise Stopped from None
+        except BrokenPipeError:
+            raise LostReader from None
+        return found
+
     def _run(
         self, given: list[str], complete_var: str | None, expand: bool, extra: dict[str, Any]
     ) -> int:
@@ -96,10 +115,9 @@ class Commands(TyperGroup):
                 windows_expand_args=expand,
                 **extra,
             )
-            sys.stdout.flush()
-        except (KeyboardInterrupt, typer.Abort):
+        except (Stopped, KeyboardInterrupt, typer.Abort):
             return report_stop(name)
-        except BrokenPipeError:
+        except LostReader:
             return report_lost_reader(name)
         except Exception as error:
             return report_failure(name, error)

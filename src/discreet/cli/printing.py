@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import sys
 from html import escape
 from pathlib import Path
@@ -88,7 +90,9 @@ def print_table(table: Table) -> None:
     from discreet.show.tables import MAX_PRINTED, format_cell
 
     is_seen = sys.stdout.isatty()
-    console = Console(file=sys.stdout, width=None if is_seen else WIDTH, highlight=False)
+    width = shutil.get_terminal_size().columns if is_seen else WIDTH
+    text = io.StringIO()  # Rich would end the process if nobody reads the output any more
+    console = Console(file=text, force_terminal=is_seen, width=width, highlight=False)
     shown = RichTable(box=box.SIMPLE_HEAD if is_seen else None, pad_edge=False)
     for name in table.columns:
         cells = [cell for cell in table.column(name) if cell is not None]
@@ -104,6 +108,7 @@ def print_table(table: Table) -> None:
         console.print(Text(f"... and {left_out} more; --out all.csv has them"), soft_wrap=True)
     for line in filter(None, (line.strip() for line in table.note.split("\n"))):
         console.print(Text(visible(line)), soft_wrap=True)
+    print_lines(text.getvalue().rstrip())
 
 
 def print_lines(text: str) -> None:
