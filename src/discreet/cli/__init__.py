@@ -38,6 +38,7 @@ COMMANDS = {
     "query": "add_query",
     "plan": "add_plan",
     "ledger": "add_ledger",
+    "report": "add_report",
     "claims": "add_claims",
     "audit": "add_audit",
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet.answers import Answers, AnswersPlan, Description
 from discreet.check_report import CheckReport
-from discreet.release import Plan, Release
-from discreet.show import Shown, read_document, write_document
+from discreet.release import Release
+from discreet.show import Shown, Table, read_document, write_document
 from discreet.sql.table import SqlPlan, SqlTable
 
 __all__ = ["read_results", "write_result"]
@@ -26,28 +26,31 @@ def write_result(result: Shown) -> str:
             named = ((repr(release.query), release) for release in result.releases)
             table = json.loads(result.to_table().to_json())
             return _write_answers(result.measure, named, table=table)
-        case AnswersPlan():
-            return _write_plans(result, [_write_question(one) for one in result.questions])
-        case SqlPlan():
-            return _write_plans(result, [json.loads(plan.to_json()) for plan in result.plans])
+        case AnswersPlan() | SqlPlan():
+            return _write_plan(result)
         case CheckReport():
             return write_document("check", 1, result.to_plain())
     to_json: Any = getattr(result, "to_json", None)
     return str(result.to_table().to_json() if to_json is None else to_json())
 
 
-def read_results(text: str) -> list[Any]:
-    """The releases, plans and checks that a document of ours holds."""
+def read_results(text: str) -> list[Any] | None:
+    """What a document of a command holds, for a report: checks, tables, and releases by their names.
+
+    None if it is another document, such as that of a single release, which is read as it is.
+    """
     kind = _kind_of(text)
     if kind == "answers":
-        with read_document(text, "answers", 1) as body:
-            return [Release.from_json(json.dumps(one["release"])) for one in body["answers"]]
+        with read_document(text, kind, 1) as body:
+            listed = [(str(one["name"]), json.dumps(one["release"])) for one in body["answers"]]
+            return [{name: Release.from_json(release)} for name, release in listed]
     if kind == "check":
-        with read_document(text, "check", 1) as body:
+        with read_document(text, kind, 1) as body:
             return [CheckReport.from_plain(body)]
-    if kind == "plan":
-        return [Plan.from_json(text)]
-    return [Release.from_json(text)]
+    if kind == "plans":
+        with read_document(text, kind, 1) as body:
+            return [Table.from_json(json.dumps(body["table"]))]
+    return None
 
 
 def _kind_of(text: str) -> str:
@@ -69,22 +72,11 @@ def _write_answers(
     return write_document("answers", 1, body)
 
 
-def _write_plans(plan: AnswersPlan | SqlPlan, parts: list[Any]) -> str:
-    event, measure = plan.event.to_dict(), plan.measure.to_dict()
-    return write_document("plans", 1, {"measure": measure, "event": event, "plans": parts})
-
-
-def _write_question(question: Any) -> dict[str, Any]:
-    from discreet.show import encode_value
-
-    return {
-        "name": question.name,
-        "asked": repr(question.query),
-        "share": question.share,
-        "budget": question.budget.to_dict(),
-        "stderr": encode_value(_plain_error(question.stderr)),
+def _write_plan(plan: AnswersPlan | SqlPlan) -> str:
+    """A plan of several questions: what would be charged once for all of them, and their errors."""
+    body = {
+        "measure": plan.measure.to_dict(),
+        "event": plan.event.to_dict(),
+        "table": json.loads(plan.to_table().to_json()),
     }
-
-
-def _plain_error(error: Any) -> Any:
-    return tuple(vars(error).values()) if hasattr(error, "__dataclass_fields__") else error
+    return write_document("plans", 1, body)
