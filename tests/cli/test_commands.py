@@ -199,6 +199,16 @@ def test_the_same_questions_go_to_databases(clinic, kind, request):
     clinic.done("describe", "--data", url, *FACTS, "-e", "1")
 
 
+def test_init_shows_no_categories_of_a_type(shell):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("clinic.db") as connection:
+        connection.execute(f"CREATE TABLE visits (ward ENUM ('icu', '{SECRET}'), age INTEGER)")
+    url = "duckdb:///clinic.db?table=visits"
+    made = shell.done("init", url, "-o", "x.toml", input="\ninteger(0, 99)\n\n")
+    assert "ward, declared as " in made.stderr
+    assert SECRET not in made.output
+
+
 TYPES = "patient VARCHAR, ward VARCHAR, age INTEGER, cost DOUBLE PRECISION, day DATE, name VARCHAR"
 
 

@@ -88,7 +88,7 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run a command; what Typer would swallow in silence passes it under another name."""
         try:
             found = super().invoke(ctx)

@@ -109,8 +109,8 @@ class Frames(SlottedFrames):
         withhold_errors(lambda: self._rehearse(schema, unit))
 
     def declared(self) -> list[tuple[str, str]]:
-        """The names and types of the columns."""
-        return [(name, str(dtype)) for name, dtype in self._types.items()]
+        """The names and types of the columns, without details of a type, such as its categories."""
+        return [(name, type(dtype).__name__) for name, dtype in self._types.items()]
 
     def _rehearse(self, schema: Schema, unit: Unit) -> None:
         """Make, but don't run, a query of everything: what an engine can't do shows now."""
