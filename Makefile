@@ -21,8 +21,8 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## install into .venv
 
-demo: $(READY) ## from a real table to charged, noised answers, explained as it goes
-	@$(BIN)/python -m discreet.demo
+demo: $(READY) ## from a real table to charged, noised answers and a report, explained as it goes
+	@$(BIN)/discreet demo
 
 test: $(READY) ## the tests
 	@$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(ARGS)

@@ -32,17 +32,16 @@ def say(text: str) -> None:
     print(f"\n{text}")
 
 
-def main() -> None:
-    """Run the tour."""
+def main(report: str | Path | None = None) -> Path:
+    """Run the tour, which ends with a report: where it says, or in a folder of its own."""
     rows = patients()
     schema = describe(rows)
-    first_act(rows, schema)
+    answers, statement = first_act(rows, schema)
     second_act(rows, schema)
     third_act(rows)
     fourth_act()
-    say(
-        "That's all. Next: README.md, docs/guides/ for your own data, docs/proofs/ for why to believe it."
-    )
+    place = Path(tempfile.mkdtemp(prefix="discreet-demo-")) / "report.html"
+    return last_act(answers, statement, schema, place if report is None else Path(report))
 
 
 def describe(rows: dict[str, Any]) -> dp.Schema:
@@ -63,8 +62,8 @@ def describe(rows: dict[str, Any]) -> dp.Schema:
     return schema
 
 
-def first_act(rows: dict[str, Any], schema: dp.Schema) -> None:
-    """A ledger, a plan, answers, and a refusal."""
+def first_act(rows: dict[str, Any], schema: dp.Schema) -> tuple[dict[str, dp.Release], Any]:
+    """A ledger, a plan, answers, and a refusal; the answers by name, and the ledger's statement."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'budget.db'}"
         say(
@@ -116,7 +115,15 @@ def first_act(rows: dict[str, Any], schema: dp.Schema) -> None:
 
         say("7. The statement. What was spent, on what, by whom; with an anchor against edits.")
         ledger.verify()
-        print(ledger.statement())
+        statement = ledger.statement()
+        print(statement)
+    answers = {
+        "Patients": count,
+        "Mean progression": mean,
+        "Patients with a body-mass index of 25 or more": table,
+        "Median pressure": median,
+    }
+    return answers, statement
 
 
 def second_act(rows: dict[str, Any], schema: dp.Schema) -> None:
@@ -192,6 +199,21 @@ def fourth_act() -> None:
 
     print(audit.audit(ours, (0, 1), 1.0, title="discreet's Laplace noise"))
     print(audit.audit(textbook, (0.0, 1.0), 1.0, title="textbook Laplace noise"))
+
+
+def last_act(answers: dict[str, dp.Release], statement: Any, schema: dp.Schema, path: Path) -> Path:
+    """A report for people who weren't there."""
+    say(
+        "11. The report. One page for whoever decides: what was released, what it guarantees in plain\n"
+        "    words, what it cost, and what isn't covered. It opens by a double click, without network."
+    )
+    dp.write_report(path, answers, ledger=statement, schema=schema, title="Diabetes patients")
+    print(f"The report is {path.resolve()}")
+    say(
+        "That's all. Next: README.md, `discreet --help` and docs/guides/ for your own data, docs/proofs/ for "
+        "why to believe it."
+    )
+    return path.resolve()
 
 
 if __name__ == "__main__":
