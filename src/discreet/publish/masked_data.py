@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
+from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.parameters import with_parameters
@@ -126,6 +127,21 @@ class MaskedData(PrivateClassifier):
     fit_intercept: bool = True
     expected_rows: int | None = None
     random_state: Any = None
+
+    _learned = learned.attributes(
+        coef_=learned.Array("scores", "features"),
+        intercept_=learned.Array("scores"),
+        alpha_=learned.IfSet(learned.Number()),
+        X_=learned.Array("samples", "features"),
+        y_=learned.Array("samples", dtype="labels"),
+        C_=learned.Number(finite=False),
+        scale_=learned.Number(),
+        gradient_=learned.Number(),
+        _shares=learned.IfSet(learned.Array("classes")),
+        _labels=learned.IfSet(learned.Array("labelled", dtype="int64")),
+        _names=learned.Texts(tuple),
+        _samples=learned.Count(),
+    )
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
