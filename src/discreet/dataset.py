@@ -13,7 +13,7 @@ from discreet.answers.rehearsal import MadeUpRows
 from discreet.checking import Checkable, release_checked
 from discreet.coding import Condition, Engine, Places
 from discreet.deprecation import former_keyword
-from discreet.engines import conceal, open_engine
+from discreet.engines import conceal, list_columns, open_engine
 from discreet.engines.code_cache import with_cache
 from discreet.engines.wrappers import GuardedEngine, RowCache
 from discreet.ledger import NOT_DATA, Book, Entry, Nobody, PaidPlan, Payer, Progress
@@ -33,7 +33,7 @@ from discreet.sql import AsksSql
 from discreet.step import BatchStep, Step, make_batches, not_a_step, read_rows
 from discreet.unit import ADD_REMOVE, Relation, Unit
 
-__all__ = ["PrivateDataset", "agree_on_unit"]
+__all__ = ["PrivateDataset", "agree_on_unit", "list_columns"]
 
 T = TypeVar("T")
 Run = Callable[[int, "tuple[PrivateDataset, ...]"], tuple[float, T]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -37,6 +36,7 @@ from discreet.columns import (
     Derived as Derived,
 )
 from discreet.show import Shown, Table, read_document, write_document
+from discreet.unit import Unit, parse_toml
 
 __all__ = [
     "Bins",
@@ -243,28 +243,32 @@ class Schema(Mapping[str, Column], Shown):
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
-        """A schema from a TOML file, as `write` makes it."""
-        try:
-            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"there is no schema file {str(path)!r}: check the path, or make one with schema.write(path)."
-            ) from None
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(
-                f"{path} is not a TOML file: {error}; write it as schema.write(path) does."
-            ) from None
+        """A schema from a TOML file, as `write` makes it; its table [unit] is for `dp.Unit.read`."""
+        return cls.from_toml(_read_text(path), str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, title: str = "the text") -> Schema:
+        """A schema from the text of a TOML file, which an error calls by its title."""
+        data = parse_toml(text, title)
+        data.pop("unit", None)
         return cls.from_dict(data)
 
-    def write(self, path: str | Path) -> None:
-        """Write the schema as TOML."""
+    def write(self, path: str | Path, unit: Unit | None = None) -> None:
+        """Write the schema as TOML, and the unit with it if one is given."""
+        Path(path).write_text(self.to_toml(unit), encoding="utf-8")
+
+    def to_toml(self, unit: Unit | None = None) -> str:
+        """The schema as the text of a TOML file, and the unit with it if one is given."""
         lines = []
         for table, columns in self.to_dict().items():
             for name, entry in columns.items():
                 lines.append(f"[{table}.{_toml(name)}]")
                 lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
                 lines.append("")
-        Path(path).write_text("\n".join(lines), encoding="utf-8")
+        if unit is not None:
+            facts = {key: value for key, value in unit.to_dict().items() if value is not None}
+            lines += ["[unit]", *(f"{key} = {_toml(value)}" for key, value in facts.items()), ""]
+        return "\n".join(lines)
 
 
 def not_a_schema(given: object) -> TypeError:
@@ -314,6 +318,19 @@ def order_codes(schema: Schema) -> tuple[Leaf, ...]:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name or not is_unicode(name):
         raise TypeError(f"column names must be non-empty Unicode text, got {name!r}.")
+
+
+def _read_text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no schema file {str(path)!r}: check the path, or make one with schema.write(path)."
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path} is not a TOML file: it isn't UTF-8; write it as schema.write(path) does."
+        ) from None
 
 
 def _toml(value: object) -> str:

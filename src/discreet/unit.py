@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from discreet.rational import as_integer
 
-__all__ = ["ADD_REMOVE", "PUBLIC", "REPLACE_ONE", "Relation", "Unit", "as_unit"]
+__all__ = ["ADD_REMOVE", "PUBLIC", "REPLACE_ONE", "Relation", "Unit", "as_unit", "parse_toml"]
 
 
 class Relation(Enum):
@@ -102,6 +104,26 @@ class Unit:
         """The inverse of `to_dict`."""
         return cls(Relation(data["relation"]), data["id_column"], data["max_rows"])
 
+    @classmethod
+    def read(cls, path: str | Path) -> Unit | None:
+        """The unit that a schema file declares in its table [unit]; None if it has no such table."""
+        return cls.from_toml(Path(path).read_text(encoding="utf-8"), str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, title: str = "the text") -> Unit | None:
+        """The unit that the text of a schema file declares; an error calls it by its title."""
+        data = parse_toml(text, title).get("unit")
+        if data is None:
+            return None
+        if not isinstance(data, dict) or set(data) - {"relation", "id_column", "max_rows"}:
+            raise ValueError(
+                f"{title}: the table [unit] has relation, id_column and max_rows, and nothing else."
+            )
+        relations = [relation.value for relation in Relation]
+        if data.get("relation") not in relations:
+            raise ValueError(f"{title}: [unit] needs relation = one of {', '.join(relations)}.")
+        return cls(Relation(data["relation"]), data.get("id_column"), data.get("max_rows"))
+
     def __str__(self) -> str:
         words = {
             ADD_REMOVE: "a person is in the data or not",
@@ -111,6 +133,16 @@ class Unit:
         if self.id_column is not None:
             words += f" (by column {self.id_column!r}, at most {self.max_rows} rows each)"
         return words
+
+
+def parse_toml(text: str, title: str) -> dict[str, Any]:
+    """The tables of a schema file."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(
+            f"{title} is not a TOML file: {error}; write it as schema.write(path) does."
+        ) from None
 
 
 def as_unit(unit: Unit | Relation) -> Unit:

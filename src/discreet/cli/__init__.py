@@ -1,44 +1,168 @@
 """The command line: ``discreet COMMAND``.
 
-Each command is a module here with ``add(parser)`` and ``run(arguments)``; nothing heavy is imported
-before a command runs.
+Each command is a module here with a function that adds it to `app`; nothing heavy is imported before a
+command runs, so that ``discreet --help`` answers at once.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
 
 from discreet import __version__
+from discreet.cli.outcome import (
+    EXIT_CODES,
+    FOUND,
+    WRONG,
+    CommandError,
+    forget_charges,
+    report_failure,
+    report_lost_reader,
+    report_stop,
+)
+from discreet.progress import SWITCH
 
-__all__ = ["main"]
+__all__ = ["FOUND", "WRONG", "CommandError", "app", "main"]
 
-#: The commands and what they do, in the order of the help.
+#: The modules of the commands and their functions that add them, in the order of the help.
 COMMANDS = {
-    "claims": "the guarantees: what is claimed, on what proof, with which status",
-    "audit": "attack the guarantees of this toolkit, or a mechanism of yours",
+    "demo": "add_demo",
+    "init": "add_init",
+    "check": "add_check",
+    "describe": "add_describe",
+    "query": "add_query",
+    "plan": "add_plan",
+    "ledger": "add_ledger",
+    "claims": "add_claims",
+    "audit": "add_audit",
 }
 
-#: Exit codes besides 0: something was found; the command line was wrong.
-FOUND, WRONG = 1, 2
+_CODES = "\n".join(f"  {code:>3}  {words}" for code, words in EXIT_CODES.items())
+_HELP = f"""Differential privacy in which every guarantee can be checked.
+
+From data to a defensible release: `init` declares public facts about a table, `ledger open` sets the budget,
+`check` and `plan` prepare, `query` and `describe` answer, `report` shows others what was released.
+
+\b
+Examples:
+  discreet init visits.csv --out visits.toml
+  discreet ledger open budget.db --schema visits.toml --epsilon 2
+  discreet query --data visits.csv --schema visits.toml --ledger budget.db --count --by ward --epsilon 0.5
+
+\b
+Exit codes:
+{_CODES}
+"""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    found = argparse.ArgumentParser(
-        prog="discreet", description="Differential privacy in which every guarantee can be checked."
-    )
-    found.add_argument("--version", action="version", version=f"discreet {__version__}")
-    commands = found.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, help_text in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=help_text, description=help_text.capitalize() + "."
-        )
-        import_module(f"discreet.cli.{name}").add(command)
-    return found
+class Stopped(BaseException):
+    """Ctrl-C."""
+
+
+class LostReader(BaseException):
+    """Whoever read the output went away."""
+
+
+class Commands(TyperGroup):
+    """The commands; every error ends in one sentence on standard error and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; exit with its code, or return it if `standalone_mode` is false."""
+        given = list(sys.argv[1:] if args is None else args)
+        code = self._run(given, complete_var, windows_expand_args, extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        """Run a command; what Typer would swallow in silence passes it under another name."""
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise Stopped from None
+        except BrokenPipeError:
+            raise LostReader from None
+        return found
+
+    def _run(
+        self, given: list[str], complete_var: str | None, expand: bool, extra: dict[str, Any]
+    ) -> int:
+        forget_charges()
+        bars = os.environ.get(SWITCH)
+        name = f"discreet {given[0]}" if given and given[0] in self.commands else "discreet"
+        try:
+            code = super().main(
+                args=given,
+                prog_name="discreet",
+                complete_var=complete_var or "_DISCREET_COMPLETE",
+                standalone_mode=False,
+                windows_expand_args=expand,
+                **extra,
+            )
+        except (Stopped, KeyboardInterrupt, typer.Abort):
+            return report_stop(name)
+        except LostReader:
+            return report_lost_reader(name)
+        except Exception as error:
+            return report_failure(name, error)
+        finally:
+            restore_bars(bars)
+        return code if isinstance(code, int) else 0
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="discreet",
+    help=_HELP,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 110},
+)
+
+
+def restore_bars(setting: str | None) -> None:
+    """Show progress as before: --quiet is for one command."""
+    os.environ.pop(SWITCH, None)
+    if setting is not None:
+        os.environ[SWITCH] = setting
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+for _module, _function in COMMANDS.items():
+    getattr(import_module(f"discreet.cli.{_module}"), _function)(app)
+_start.__doc__ = _HELP
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,19 +170,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # for terminals without Greek letters
-    chosen = parser().parse_args(arguments)
-    try:
-        return int(import_module(f"discreet.cli.{chosen.command}").run(chosen))
-    except CommandError as error:
-        sys.stderr.write(f"discreet {chosen.command}: {error}\n")
-        return WRONG
-    except BrokenPipeError:
-        sys.stderr.close()
-        return FOUND
-    except KeyboardInterrupt:
-        sys.stderr.write("\nstopped.\n")
-        return 130
-
-
-class CommandError(Exception):
-    """Something is wrong with what was typed; the text is for the person who typed it."""
+    return int(app(args=arguments, standalone_mode=False))

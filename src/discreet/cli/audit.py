@@ -2,61 +2,133 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from discreet.cli import FOUND, CommandError
+import typer
+
+from discreet.cli.outcome import FOUND, CommandError
 
 if TYPE_CHECKING:
     from discreet.audit import AuditResult
 
-__all__ = ["add", "run"]
+__all__ = ["Wishes", "add_audit", "run"]
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this command."""
-    parser.description = (
-        "Attack guarantees. Exit code 0: every verdict is as the claim's status says (with --callable: "
-        "consistent); 1: it is not, or a single claim that was asked for is violated; 2: wrong arguments."
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="claims, or: all, proved, refuted")
-    parser.add_argument(
-        "--callable", metavar="MODULE:FUNCTION", help="audit your own mechanism(data)"
-    )
-    parser.add_argument("--neighbours", metavar="JSON", help="a pair such as '[0, 1]' (--callable)")
-    parser.add_argument("--epsilon", type=float, help="what the callable claims")
-    parser.add_argument("--delta", type=float, default=0.0, help="what the callable claims")
-    parser.add_argument(
-        "--trials", type=int, default=100_000, help="runs on each side (--callable)"
-    )
-    parser.add_argument("--rounding", type=float, help="audit the ideal mechanism, rounded to this")
-    parser.add_argument("--confidence", type=float, default=0.99, help="over the whole run")
-    parser.add_argument("--effort", type=float, default=1.0, help="multiplies the runs of attacks")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that attack side by side")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each result")
-    parser.add_argument("--markdown", action="store_true", help="a table for a document")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="also measure how much each attack notices, and tell all about each claim",
-    )
-    parser.add_argument(
-        "--from",
-        dest="source",
-        metavar="FILE",
-        help="findings of an earlier --explain --json; with --json again, only what is missing is measured",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+_HELP = """Attack guarantees: those of this toolkit, or a mechanism of yours.
+
+Exit code 0: every verdict is as the claim's status says (with --callable: consistent); 1: it is not, or a
+single claim that was asked for is violated; 2: wrong arguments.
+
+\b
+Examples:
+  discreet audit proved --jobs 2
+  discreet audit classic-gaussian-formula --json
+  discreet audit --callable noise:noisy_count --neighbours '[0, 1]' --epsilon 1
+"""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def add_audit(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("audit", help=_HELP)(audit)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was typed."""
+
+    names: Sequence[str]
+    callable: str | None
+    neighbours: str | None
+    epsilon: float | None
+    delta: float
+    trials: int
+    rounding: float | None
+    confidence: float
+    effort: float
+    jobs: int
+    json: bool
+    markdown: bool
+    explain: bool
+    source: str | None
+    quiet: bool
+
+
+def audit(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Claims, or: all, proved, assumed, refuted."),
+    ] = None,
+    callable_: Annotated[
+        str | None,
+        typer.Option(
+            "--callable", metavar="MODULE:FUNCTION", help="Audit your own mechanism(data)."
+        ),
+    ] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(metavar="JSON", help="A pair such as '[0, 1]' (--callable).")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What the callable claims.")] = None,
+    delta: Annotated[float, typer.Option(help="What the callable claims.")] = 0.0,
+    trials: Annotated[int, typer.Option(help="Runs on each side (--callable).")] = 100_000,
+    rounding: Annotated[
+        float | None, typer.Option(help="Audit the ideal mechanism, rounded to this.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Over the whole run.")] = 0.99,
+    effort: Annotated[float, typer.Option(help="Multiplies the runs of attacks.")] = 1.0,
+    jobs: Annotated[int, typer.Option(help="Processes that attack side by side.")] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A line of JSON for each result.")
+    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="A table for a document.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also measure how much each attack notices, and tell all about each claim.",
+        ),
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Findings of an earlier --explain --json; with --json again, only what is missing is "
+            "measured.",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Attack guarantees."""
+    return run(
+        Wishes(
+            names or [],
+            callable_,
+            neighbours,
+            epsilon,
+            delta,
+            trials,
+            rounding,
+            confidence,
+            effort,
+            jobs,
+            as_json,
+            markdown,
+            explain,
+            source,
+            quiet,
+        )
+    )
+
+
+def run(arguments: Wishes) -> int:
     """Attack, and print what was found."""
     if not 0 < arguments.confidence < 1:
         raise CommandError("--confidence must be between 0 and 1.")
@@ -75,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _explain(arguments) if arguments.explain else _claims(arguments)
 
 
-def _explain(arguments: argparse.Namespace) -> int:
+def _explain(arguments: Wishes) -> int:
     """Tell all about claims: what was found, and how much each attack notices."""
     from discreet.cli.explain import measured, read, write, write_lines
     from discreet.guarantees import all_claims
@@ -99,11 +171,11 @@ def _explain(arguments: argparse.Namespace) -> int:
     return write(chosen, found, arguments)
 
 
-def _audit_own(arguments: argparse.Namespace) -> int:
+def _audit_own(arguments: Wishes) -> int:
     from discreet.audit import audit
     from discreet.measures import ApproxDP, Measure, PureDP
 
-    mechanism = _import_object(arguments.callable)
+    mechanism = _import_object(str(arguments.callable))
     if arguments.epsilon is None:
         raise CommandError("--epsilon must say what the callable claims.")
     pair: Any = getattr(sys.modules[mechanism.__module__], "NEIGHBOURS", None)
@@ -153,7 +225,7 @@ def _import_object(name: str) -> Any:
     return found
 
 
-def _claims(arguments: argparse.Namespace) -> int:
+def _claims(arguments: Wishes) -> int:
     from discreet.guarantees import all_claims
 
     claims = {entry.name: entry for entry in all_claims()}

@@ -2,36 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
-from discreet.cli import CommandError
+import typer
+
+from discreet.cli import common
+from discreet.cli.outcome import CommandError
 
 if TYPE_CHECKING:
     from discreet.guarantees import Claim
 
-__all__ = ["add", "run"]
+__all__ = ["add_claims"]
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this command."""
-    parser.add_argument("--status", choices=["proved", "assumed", "refuted"], help="only these")
-    parser.add_argument("--json", action="store_true", help="everything about them, as JSON")
-    acts = parser.add_subparsers(dest="act", metavar="ACT")
-    show = acts.add_parser("show", help="all about one claim")
-    show.add_argument("name")
+class Status(StrEnum):
+    """What is known about a claim."""
+
+    proved = "proved"
+    assumed = "assumed"
+    refuted = "refuted"
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print all claims, or one."""
-    if arguments.act == "show":
-        return _show(arguments.name)
-    return _list(arguments.status, arguments.json)
+def add_claims(app: typer.Typer) -> None:
+    """Add the commands."""
+    commands = typer.Typer(rich_markup_mode=None)
+    commands.callback(invoke_without_command=True)(claims)
+    commands.command("show")(show)
+    app.add_typer(commands, name="claims")
 
 
-def _list(status: str | None, as_json: bool) -> int:
+def claims(
+    context: typer.Context,
+    status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
+    as_json: common.Json = False,
+) -> None:
+    """The guarantees: what is claimed, on what proof, with which status.
+
+    \b
+    Examples:
+      discreet claims --status refuted
+      discreet claims show discrete-laplace
+    """
+    if context.invoked_subcommand is None:
+        _list(None if status is None else status.value, as_json)
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="The name of a claim.")],
+    as_json: common.Json = False,
+) -> None:
+    """Print all about one claim.
+
+    \b
+    Examples:
+      discreet claims show discrete-laplace
+    """
+    _show(name, as_json)
+
+
+def _list(status: str | None, as_json: bool) -> None:
     from dataclasses import asdict
 
     from discreet.cli.tables import table
@@ -50,13 +82,17 @@ def _list(status: str | None, as_json: bool) -> int:
             f"\n\n{len(chosen)} claims: {counts}. `discreet claims show NAME` tells all about one."
         )
     sys.stdout.write(text + "\n")
-    return 0
 
 
-def _show(name: str) -> int:
+def _show(name: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
     from discreet.guarantees.dossiers import rests_on
 
     entry = _find_claim(name)
+    if as_json:
+        sys.stdout.write(json.dumps(asdict(entry), indent=1, ensure_ascii=False) + "\n")
+        return
     lines = [
         f"{entry.name} ({entry.status})",
         f"  statement  {entry.statement}",
@@ -71,13 +107,16 @@ def _show(name: str) -> int:
     lines += [f"  code       {function}" for function in entry.functions]
     lines.append(f"  rests on   {', '.join(rests_on(entry.name))}")
     sys.stdout.write("\n".join(lines) + "\n")
-    return 0
 
 
 def _find_claim(name: str) -> Claim:
-    from discreet.guarantees import claim
+    from difflib import get_close_matches
+
+    from discreet.guarantees import all_claims, claim
 
     try:
         return claim(name)
     except KeyError as error:
-        raise CommandError(str(error.args[0])) from None
+        near = get_close_matches(name, [entry.name for entry in all_claims()], 3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise CommandError(f"{error.args[0]}{hint}") from None

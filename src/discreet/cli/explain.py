@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.cli import FOUND, CommandError
+from discreet.cli.outcome import FOUND, CommandError
 
 if TYPE_CHECKING:
+    from discreet.cli.audit import Wishes
     from discreet.guarantees import Claim
     from discreet.guarantees.findings import Finding
 
@@ -40,7 +40,7 @@ def read(path: str) -> list[Finding]:
         ) from None
 
 
-def write_lines(found: Sequence[Finding], arguments: argparse.Namespace) -> None:
+def write_lines(found: Sequence[Finding], arguments: Wishes) -> None:
     """With --json, print findings as soon as there are some: a run that is stopped has told what it found."""
     if arguments.json:
         lines = (json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in found)
@@ -48,7 +48,7 @@ def write_lines(found: Sequence[Finding], arguments: argparse.Namespace) -> None
         sys.stdout.flush()
 
 
-def write(chosen: Sequence[Claim], found: list[Finding], arguments: argparse.Namespace) -> int:
+def write(chosen: Sequence[Claim], found: list[Finding], arguments: Wishes) -> int:
     """Print findings, unless lines did; the code says whether all verdicts are as stated."""
     from discreet.guarantees.findings import explain, render_page
 

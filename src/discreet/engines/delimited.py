@@ -97,6 +97,17 @@ class Delimited(Engine):
             self._kinds[ID] = "id"
             self._id_place = self._header.index(unit.id_column)
 
+    def declared(self) -> list[tuple[str, str]]:
+        """The names of the first line, for whoever said that it holds names; a file of text has no types."""
+        self._check_line_ends()
+        for separator, title in SEPARATORS.items():
+            if len(self._header) == 1 and separator in self._header[0]:
+                raise ColumnMismatch(
+                    f"the first line of {self._path.name!r} is separated by {title}, not by commas: write "
+                    "the file with commas."
+                )
+        return [(name, "") for name in self._header]
+
     def _check_line_ends(self) -> None:
         """Refuse a file of one line, whose number of names would tell that of its rows."""
         if any("\r" in name.replace("\r\n", "") for name in self._header):

@@ -15,7 +15,7 @@ from discreet.engines.arrays import Arrays
 from discreet.engines.delimited import Delimited
 from discreet.engines.unchecked import check_fields
 from discreet.engines.urls import Address, Unreadable, conceal
-from discreet.schema import Schema
+from discreet.schema import Schema, Text
 from discreet.unit import Unit
 
 
@@ -28,6 +28,19 @@ def open_engine(source: Any, schema: Schema, unit: Unit) -> Engine:
     engine = _engine(source, schema)
     engine.check(schema, unit)
     return engine
+
+
+def list_columns(source: str | Path) -> list[tuple[str, str]]:
+    """The names of a table's columns and the types that its file or database declares for them.
+
+    Privacy
+    -------
+    Names and types are public facts of a Parquet file or of a database, and no row is read. The first line of
+    a CSV file is read: ask for it only if a person said that it holds names.
+    """
+    engine: Any = _engine(conceal(source), Schema(unused=Text()))
+    found: list[tuple[str, str]] = engine.declared()
+    return found
 
 
 def _engine(source: Any, schema: Schema) -> Engine:

@@ -65,6 +65,11 @@ class DuckFrame(Sessions):
         with self._turn.take():
             self._frames.check(schema, unit)
 
+    def declared(self) -> list[tuple[str, str]]:
+        """The names and types of the columns."""
+        with self._turn.take():
+            return self._frames.declared()
+
     @contextmanager
     def _session(self) -> Iterator[Engine]:
         with self._turn.take():
@@ -232,6 +237,10 @@ class _PolarsFiles(Sessions):
                 if found[name] != first[name]:
                     raise ColumnMismatch(f"column {name!r} has different types in the files.")
         self._frames().check(schema, unit)
+
+    def declared(self) -> list[tuple[str, str]]:
+        """The names and types of the columns."""
+        return self._frames().declared()
 
     def _schema_of(self, file: str) -> dict[str, Any]:
         return withhold_errors(lambda: dict(self._scan([file]).collect_schema()))

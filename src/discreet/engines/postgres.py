@@ -131,6 +131,10 @@ class Database(Sessions):
             withhold_errors(lambda: backend.con.execute(f"{self._source} LIMIT 0"))
             Frames(table.head(0), POSTGRES).check(schema, unit)
 
+    def declared(self) -> list[tuple[str, str]]:
+        """The names and types of the columns."""
+        return [(name, kind) for name, (kind, _) in self._relation.columns.items()]
+
     @contextmanager
     def _open(self) -> Iterator[Any]:
         """The Ibis backend, inside a transaction that can't write and sees one state of the table."""

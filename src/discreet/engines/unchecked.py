@@ -50,6 +50,11 @@ class SecondReading(Engine):
             self._second = self._open_again(dataset)
             self._second.check(schema, unit)
 
+    def declared(self) -> list[tuple[str, str]]:
+        """The names and types of the columns."""
+        found: list[tuple[str, str]] = self._first.declared()  # type: ignore[attr-defined]
+        return found
+
     def length(self) -> int | None:
         return self._first.length()
 
