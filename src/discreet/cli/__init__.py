@@ -39,6 +39,7 @@ COMMANDS = {
     "describe": "add_describe",
     "query": "add_query",
     "plan": "add_plan",
+    "models": "add_model_commands",
     "ledger": "add_ledger",
     "claims": "add_claims",
     "audit": "add_audit",

@@ -139,7 +139,12 @@ class PrivateEstimator(BaseEstimator, ABC):
         return self
 
     def plan(
-        self, data: Any = None, *, n_features: int | None = None, rows: int | None = None
+        self,
+        data: Any = None,
+        *,
+        n_features: int | None = None,
+        rows: int | None = None,
+        target: str | None = None,
     ) -> FitPlan:
         """Tell what a fit would cost and how noisy it would be, without touching a row.
 
@@ -151,8 +156,10 @@ class PrivateEstimator(BaseEstimator, ABC):
             The number of features, where neither schema nor bounds give it.
         rows : int, optional
             A public guess of the number of rows, for the expected noise.
+        target : str, optional
+            As for `fit`.
         """
-        facts = plan_facts(self, data, n_features, rows)
+        facts = plan_facts(self, data, n_features, rows, target)
         self._check_budget(facts.unit)
         guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
