@@ -14,6 +14,13 @@ SWITCH = "DISCREET_PROGRESS"
 #: Seconds before a bar appears, and between its steps.
 PATIENCE, PACE = 1.0, 0.2
 WIDTH = 30
+#: The bars that are open, the innermost last.
+_bars: list[threading.Event] = []
+
+
+def find_no_share() -> float:
+    """The share of what can't say how far it is."""
+    return -1.0
 
 
 def is_wanted() -> bool:
@@ -26,34 +33,45 @@ def is_wanted() -> bool:
 
 @contextmanager
 def show(title: str, share: Callable[[], float]) -> Iterator[None]:
-    """Inside the block, show `share()` (0 to 1; negative: not known) every now and then."""
+    """Inside the block, show `share()` (0 to 1; negative: not known) every now and then.
+
+    Of bars inside each other the innermost is shown: it knows most.
+    """
     if not is_wanted():
         yield
         return
     over = threading.Event()
     thread = threading.Thread(target=_draw, args=(title, share, over), daemon=True)
+    _bars.append(over)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
+        _bars.remove(over)
 
 
 def _draw(title: str, share: Callable[[], float], over: threading.Event) -> None:
     if over.wait(PATIENCE):
         return
     begin = time.monotonic() - PATIENCE
+    is_drawn = False
     while not over.wait(PACE):
+        if _bars[-1:] != [over]:
+            continue
         try:
-            part = min(max(share(), 0.0), 1.0)
+            part = min(float(share()), 1.0)
         except Exception:  # the bar must never be why an answer fails
             break
-        full = round(part * WIDTH)
+        full = round(max(part, 0.0) * WIDTH)
         bar = "#" * full + "-" * (WIDTH - full)
         passed = time.monotonic() - begin
-        _write(f"\r{title} [{bar}] {part:4.0%} {passed:5.0f} s{_expect(part, passed)}")
-    _write("\r\033[K" if sys.stderr.isatty() else "\n")
+        told = "    " if part < 0 else f"{part:4.0%}"
+        _write(f"\r{title} [{bar}] {told} {passed:5.0f} s{_expect(part, passed)}")
+        is_drawn = True
+    if is_drawn:
+        _write("\r\033[K" if sys.stderr.isatty() else "\n")
 
 
 def _expect(part: float, passed: float) -> str:

@@ -171,6 +171,24 @@ def test_the_bar_is_shown_when_asked_for_alone(
     assert "Error" not in capsys.readouterr().err
 
 
+def test_of_bars_inside_each_other_the_innermost_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress, "PACE", 0.01)
+    monkeypatch.setenv(progress.SWITCH, "1")
+    with progress.show("asking", progress.find_no_share):
+        with progress.show("reading", lambda: 0.5):
+            time.sleep(0.1)
+        inner = capsys.readouterr().err
+        time.sleep(0.1)
+    outer = capsys.readouterr().err
+    assert "reading" in inner
+    assert "asking" not in inner
+    assert "asking" in outer
+    assert "%" not in outer  # nobody knows how far it is
+
+
 @pytest.mark.parametrize(
     ("package", "source"),
     [("psycopg", "postgresql://u@h/d?table=t"), ("duckdb", "duckdb:///{0}?table=t")],

@@ -7,7 +7,6 @@ command runs, so that ``discreet --help`` answers at once.
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -27,7 +26,6 @@ from discreet.cli.outcome import (
     report_lost_reader,
     report_stop,
 )
-from discreet.progress import SWITCH
 
 __all__ = ["FOUND", "WRONG", "CommandError", "app", "main"]
 
@@ -105,7 +103,6 @@ class Commands(TyperGroup):
         self, given: list[str], complete_var: str | None, expand: bool, extra: dict[str, Any]
     ) -> int:
         forget_charges()
-        bars = os.environ.get(SWITCH)
         name = f"discreet {given[0]}" if given and given[0] in self.commands else "discreet"
         try:
             code = super().main(
@@ -122,8 +119,6 @@ class Commands(TyperGroup):
             return report_lost_reader(name)
         except Exception as error:
             return report_failure(name, error)
-        finally:
-            restore_bars(bars)
         return code if isinstance(code, int) else 0
 
 
@@ -136,13 +131,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 110},
 )
-
-
-def restore_bars(setting: str | None) -> None:
-    """Show progress as before: --quiet is for one command."""
-    os.environ.pop(SWITCH, None)
-    if setting is not None:
-        os.environ[SWITCH] = setting
 
 
 def _show_version(value: bool) -> None:

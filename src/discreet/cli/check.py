@@ -49,11 +49,11 @@ def check(
       discreet check --data visits.csv --schema visits.toml --ledger budget.db --epsilon 0.1
       discreet check age ward -d visits.csv -s visits.toml -l budget.db -e 0.05 --json
     """
-    common.set_quiet(quiet)
     measure = common.read_budget(epsilon, delta, rho, "the check")
     check_out(out, force)
     chosen = common.read_unit(unit, id_column, max_rows)
-    table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
-    report = table.check(measure, *(columns or []))
+    with common.show_progress("checking", quiet):
+        table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
+        report = table.check(measure, *(columns or []))
     give_result(report, out=out, as_json=as_json, quiet=quiet)
     return FOUND if report.is_suspicious else 0

@@ -6,7 +6,8 @@ Results are printed by `printing`; how commands end stands in `outcome`. Nothing
 from __future__ import annotations
 
 import math
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ __all__ = [
     "read_budget",
     "read_facts",
     "read_unit",
-    "set_quiet",
+    "show_progress",
     "to_url",
 ]
 
@@ -118,12 +119,16 @@ Quiet = Annotated[
 _RELATIONS = ("add_remove", "replace_one", "public")
 
 
-def set_quiet(quiet: bool) -> None:
-    """Show no progress bars from here on, if asked."""
-    if quiet:
-        from discreet.progress import SWITCH
+@contextmanager
+def show_progress(title: str, quiet: bool) -> Iterator[None]:
+    """Inside, a bar shows on a terminal that something goes on, once it takes a second; none if quiet.
 
-        os.environ[SWITCH] = "0"
+    What knows how far it is, such as the reading of a file, shows a bar of its own in place of this one.
+    """
+    from discreet.progress import find_no_share, hide_bars, show
+
+    with hide_bars() if quiet else show(title, find_no_share):
+        yield
 
 
 def read_budget(

@@ -43,12 +43,12 @@ def describe(
       discreet describe --data visits.csv --schema visits.toml --ledger budget.db --epsilon 1
       discreet describe -d visits.csv -s visits.toml -l budget.db --rho 0.1 --out visits.html
     """
-    common.set_quiet(quiet)
     measure = common.read_budget(epsilon, delta, rho, "the description")
     check_out(out, force)
     if not 0 < level < 1:
         raise CommandError("--level must be between 0 and 1, such as 0.95.")
     chosen = common.read_unit(unit, id_column, max_rows)
-    table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
-    found = table.describe(measure, level=level, rows=rows)
+    with common.show_progress("describing", quiet):
+        table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
+        found = table.describe(measure, level=level, rows=rows)
     give_result(found, out=out, as_json=as_json, quiet=quiet)

@@ -143,6 +143,7 @@ def verify(
     ] = None,
     count: Annotated[int | None, typer.Option(help="The number of entries it stated.")] = None,
     as_json: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> int:
     """Check all entries, sums and limits; the exit code is 1 if the ledger isn't whole.
 
@@ -156,8 +157,9 @@ def verify(
     from discreet.ledger import LedgerCorrupt
 
     try:
-        book = common.open_book(place, read_only=True)
-        book.verify(head, count)
+        with common.show_progress("verifying", quiet):
+            book = common.open_book(place, read_only=True)
+            book.verify(head, count)
     except LedgerCorrupt as error:
         print_lines(
             json.dumps({"whole": False, "why": str(error)}) if as_json else f"NOT WHOLE: {error}"
@@ -175,6 +177,7 @@ def backup(
     place: Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger to copy.")],
     path: Annotated[str, typer.Argument(metavar="FILE", help="A new file for the copy.")],
     as_json: common.Json = False,
+    quiet: common.Quiet = False,
 ) -> None:
     """Copy the ledger as it stands to a new file, while charges may go on; the copy is verified.
 
@@ -185,7 +188,8 @@ def backup(
     import json
 
     try:
-        head, count = common.open_book(place, read_only=True).backup(path)
+        with common.show_progress("copying", quiet):
+            head, count = common.open_book(place, read_only=True).backup(path)
     except ValueError as error:
         raise CommandError(f"FILE: {error}") from None
     words = f"{count} entries copied to {path}, head {head}"

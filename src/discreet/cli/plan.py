@@ -51,7 +51,6 @@ def plan(
       discreet plan --schema visits.toml --count --by ward --epsilon 0.5
       discreet plan --schema visits.toml --mean cost --by ward --rows 20000 --epsilon 1 --ledger budget.db
     """
-    common.set_quiet(quiet)
     measure = common.read_budget(epsilon, delta, rho)
     check_out(out, force)
     asked = questions.read_questions(
@@ -59,8 +58,9 @@ def plan(
     )
     book = None if ledger is None else common.open_book(ledger, account, read_only=True)
     chosen = common.read_unit(unit, id_column, max_rows)
-    table = common.open_empty(schema, chosen, book, rows)
-    result = asked.plan(table, measure, rows)
+    with common.show_progress("planning", quiet):
+        table = common.open_empty(schema, chosen, book, rows)
+        result = asked.plan(table, measure, rows)
     give_result(result, out=out, as_json=as_json, quiet=quiet)
     if book is not None:
         tell(f"left in the ledger: {book.remaining()!r}", quiet)

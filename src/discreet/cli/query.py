@@ -60,7 +60,6 @@ def query(
       discreet query -d visits.csv -s visits.toml -l budget.db --count --where "age >= 18" -e 0.1
       discreet query -d visits.csv -s visits.toml -l budget.db --sql "SELECT AVG(cost) FROM visits" -e 0.5
     """
-    common.set_quiet(quiet)
     measure = common.read_budget(epsilon, delta, rho)
     check_out(out, force)
     if not 0 < level < 1:
@@ -69,6 +68,7 @@ def query(
         count, people, sum_, mean, variance, median, quantile, histogram, by, where, sql
     )
     chosen = common.read_unit(unit, id_column, max_rows)
-    table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
-    result = asked.release(table, measure, rows)
+    with common.show_progress("asking", quiet):
+        table = common.open_data(data, schema, ledger, unit=chosen, account=account, rows=rows)
+        result = asked.release(table, measure, rows)
     give_result(result, out=out, as_json=as_json, quiet=quiet, level=level)
