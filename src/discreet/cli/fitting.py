@@ -79,7 +79,6 @@ def fit(
       discreet fit private-search visits.csv -s visits.toml -l budget.db -t ill -e 2
         --set estimator=gaussian-nb --set scoring=accuracy -o best.json
     """
-    common.set_quiet(quiet)
     if list_:
         _print_list(as_json)
         return
@@ -105,7 +104,7 @@ def fit(
 
     expected = rehearse(act, rows_behind, plan.measure)
     tell_price(plan.measure, rows_behind, expected.describe(rows), quiet)
-    with show_progress(f"fitting {to_kebab(kind.__name__)}", expected, rows):
+    with show_progress(f"fitting {to_kebab(kind.__name__)}", expected.seconds(rows), quiet):
         fitted = act(rows_behind)
     _write_model(fitted, out)
     facts = {"model": kind.__name__, "out": out}

@@ -54,7 +54,6 @@ def predict(
       discreet predict model.json new.csv --out predictions.csv
       discreet predict model.json new.csv --keep patient --probabilities
     """
-    common.set_quiet(quiet)
     if model is None or rows is None:
         raise CommandError(
             "give a model file and rows, as in: discreet predict model.json new.csv."

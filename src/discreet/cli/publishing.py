@@ -16,7 +16,7 @@ from discreet.cli.fitting import (
     print_certificate,
     tell_price,
 )
-from discreet.cli.outcome import CommandError, tell_charges
+from discreet.cli.outcome import CommandError, find_entry, tell_charges
 from discreet.cli.printing import check_out, print_lines, tell
 from discreet.cli.rows import TABLES, check_parquet, write_rows
 from discreet.cli.settings import check_known, read_settings, suggest
@@ -66,7 +66,6 @@ def publish(
       discreet publish masked visits.csv -s visits.toml -l budget.db -e 1 -t ill -o masked.parquet
       discreet publish ranges visits.csv -s visits.toml -l budget.db -e 0.5 --set columns=age -o ages.csv
     """
-    common.set_quiet(quiet)
     if list_:
         _print_list(as_json)
         return
@@ -82,7 +81,22 @@ def publish(
     behind = common.open_data(
         choose_data(table, data), schema, ledger, unit=chosen, account=account, rows=rows
     )
+    _check_rows(publisher, behind)
     _publish(publisher, behind, measure, target, given, rows, out, as_json, quiet)
+
+
+def _check_rows(publisher: Publisher, data: PrivateDataset) -> None:
+    """Raise where all rows are published and their number isn't public."""
+    if not publisher.shows_every_row or data.unit.is_public:
+        return
+    if not data.unit.length_is_public:
+        raise CommandError(
+            f"publish {publisher.name} shows every row, so their number must be public: the schema file or "
+            "--unit must say replace_one, with one row per person; publish synthetic or masked makes up rows "
+            "for any unit."
+        )
+    if data.rows is None:
+        raise CommandError("--rows must give the public number of rows: this many are published.")
 
 
 def _publish(
@@ -105,13 +119,12 @@ def _publish(
 
     expected = rehearse(act, data, offer.measure)
     tell_price(offer.measure, data, expected.describe(rows), quiet)
-    with show_progress(f"publishing {publisher.name}", expected, rows):
+    with show_progress(f"publishing {publisher.name}", expected.seconds(rows), quiet):
         made = offer.publish(data)
     write_rows(made, out)
     count = len(next(iter(made.values())))
-    entry = None if data.ledger is None else data.ledger.entries()[-1]
     facts = {"published": publisher.name, "out": out, "rows": count}
-    print_certificate("publication", facts, offer.certify(data, entry), as_json)
+    print_certificate("publication", facts, offer.certify(data, find_entry()), as_json)
     tell(f"{count} rows written to {out}", quiet)
     charged = tell_charges()
     if charged:

@@ -15,47 +15,56 @@ if TYPE_CHECKING:
 
 __all__ = ["Expected", "rehearse", "show_progress"]
 
-#: Made-up rows of the two rehearsals.
-FEW, MANY = 100, 1000
+#: Made-up rows of the rehearsals.
+FEW, MANY = 200, 5000
+#: Seconds after which a rehearsal isn't repeated with more rows.
+PATIENCE = 1.0
+#: What more rows take must be this share of the whole, or it is taken for chance.
+MIN_SHARE = 0.2
 
 
 @final
 @dataclass(frozen=True)
 class Expected:
-    """The time that something takes: some, and more for each row."""
+    """The time that something takes: some, and more for each row, if that is known."""
 
     start: float
-    per_row: float
+    per_row: float | None
 
-    def seconds(self, rows: int) -> float:
-        """The time for this many rows."""
+    def seconds(self, rows: int | None) -> float | None:
+        """The time for this many rows; None if it isn't known."""
+        if rows is None or self.per_row is None:
+            return None
         return self.start + self.per_row * rows
 
     def describe(self, rows: int | None) -> str:
         """The time in words; `rows` is a public guess of their number."""
-        if rows is not None:
-            return (
-                f"about {_words(self.seconds(rows))} for {rows:,} rows, and the time to read them"
-            )
-        more = _words(self.per_row * 1e6)
-        return (
-            f"about {_words(self.start)}, {more} more for a million rows, and the time to read them"
-        )
+        whole = self.seconds(rows)
+        if whole is not None:
+            return f"about {_words(whole)} for {rows:,} rows, and the time to read them"
+        more = "more with many rows"
+        if self.per_row is not None:
+            more = f"{_words(self.per_row * 1e6)} more for a million rows"
+        return f"about {_words(self.start)}, {more}, and the time to read them"
 
 
 def rehearse(
     act: Callable[[PrivateDataset], Any], data: PrivateDataset, measure: Measure
 ) -> Expected:
-    """Do something with made-up rows instead, twice: how long it took, and whether it works at all.
+    """Do something with made-up rows instead: how long it takes, and whether it works at all.
 
     Privacy
     -------
     No row is read and nothing is charged where the rows' answers are: made-up rows follow from schema and
     unit, and pay to a ledger of their own.
     """
-    _time(act, data, measure, FEW)  # imports, and what is computed once
+    first = _time(act, data, measure, FEW)  # with imports, and what is computed once
+    if first > PATIENCE:
+        return Expected(first, None)
     few, many = (_time(act, data, measure, rows) for rows in (FEW, MANY))
-    per_row = max(0.0, many - few) / (MANY - FEW)
+    if many - few < MIN_SHARE * many:
+        return Expected(many, 0.0)
+    per_row = (many - few) / (MANY - FEW)
     return Expected(max(0.0, few - per_row * FEW), per_row)
 
 
@@ -84,15 +93,16 @@ def _time(
 
 
 @contextmanager
-def show_progress(title: str, expected: Expected, rows: int | None) -> Iterator[None]:
-    """A bar by the expected time, if the number of rows is known; else those of whatever reads the table."""
+def show_progress(title: str, whole: float | None, quiet: bool) -> Iterator[None]:
+    """Inside, a bar shows how far something is that is expected to take `whole` seconds; none if quiet."""
     from discreet.progress import hide_bars, show
 
-    if rows is None:
-        yield
-        return
-    start, whole = time.monotonic(), max(expected.seconds(rows), 1e-3)
-    with show(title, lambda: min(0.99, (time.monotonic() - start) / whole)), hide_bars():
+    start = time.monotonic()
+
+    def share() -> float:
+        return -1.0 if whole is None else min(0.99, (time.monotonic() - start) / max(whole, 1.0))
+
+    with hide_bars() if quiet else show(title, share):
         yield
 
 

@@ -61,6 +61,8 @@ class Publisher:
         What comes out, in one line.
     settings : tuple of str
         The names of what can be set, besides the budget and the target.
+    shows_every_row : bool
+        Whether all rows come out, so that their number must be public.
     offer : callable
         From a data set, a measure, the name of the target (or None) and settings to an `Offer`.
     """
@@ -71,6 +73,7 @@ class Publisher:
     offer: Callable[[PrivateDataset, PureDP | ApproxDP, str | None, Mapping[str, Any]], Offer] = (
         field(repr=False)
     )
+    shows_every_row: bool = False
 
 
 _PUBLISHERS: dict[str, Publisher] = {}
@@ -211,12 +214,14 @@ _OURS = (
         "Every row, with noise on its numbers and randomised response on its categories.",
         ("norm", "label_share", "kind"),
         _offer_perturbed,
+        shows_every_row=True,
     ),
     Publisher(
         "wavelet",
         "Every row, with exact noise on wavelet coefficients of blocks of rows; perturbed has less noise.",
         ("label_share", "block", "levels", "order"),
         _offer_wavelet,
+        shows_every_row=True,
     ),
     Publisher(
         "ranges",
