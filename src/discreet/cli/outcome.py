@@ -23,6 +23,7 @@ __all__ = [
     "WRONG",
     "Charge",
     "CommandError",
+    "find_entry",
     "forget_charges",
     "report_failure",
     "report_lost_reader",
@@ -102,6 +103,11 @@ def tell_charges() -> str:
             "perhaps one more, which the ledger can't confirm now: see `discreet ledger show`"
         )
     return " and ".join(told)
+
+
+def find_entry() -> Entry | None:
+    """The ledger's entry of this command's last charge; None if nothing was charged."""
+    return _charges[-1].settle() if _charges else None
 
 
 def report_stop(name: str) -> int:
