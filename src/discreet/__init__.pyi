@@ -45,6 +45,7 @@ from discreet.queries import Sum as Sum
 from discreet.queries import Variance as Variance
 from discreet.release import Plan as Plan
 from discreet.release import Release as Release
+from discreet.report import write_report as write_report
 from discreet.schema import Bins as Bins
 from discreet.schema import Categorical as Categorical
 from discreet.schema import Date as Date

@@ -126,6 +126,8 @@ EXEMPT = {
     "shows, writes and reads what was released or is public already, which is post-processing": (
         "discreet.certificates",
         "discreet.layout",
+        "discreet.report",
+        "discreet.report.*",
         "discreet.show.*",
     ),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
