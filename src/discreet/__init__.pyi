@@ -11,6 +11,7 @@ from discreet import noise as noise
 from discreet import publish as publish
 from discreet import queries as queries
 from discreet import testing as testing
+from discreet import tradeoff as tradeoff
 from discreet.answers import Answers as Answers
 from discreet.answers import AnswersPlan as AnswersPlan
 from discreet.answers import Description as Description

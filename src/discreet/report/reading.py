@@ -15,6 +15,7 @@ from discreet.release import Plan, Release
 from discreet.report.blocks import Report
 from discreet.schema import Schema
 from discreet.show import Table
+from discreet.tradeoff import Curve, Fairness
 
 __all__ = ["read_item", "read_schema", "read_statement"]
 
@@ -26,6 +27,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "discreet statement": Statement.from_json,
     "discreet schema": Schema.from_json,
     "discreet table": Table.from_json,
+    "discreet tradeoff": Curve.from_json,
+    "discreet fairness": Fairness.from_json,
     "discreet report": Report.from_json,
 }
 

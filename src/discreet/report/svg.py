@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
+from unicodedata import east_asian_width
 
 from discreet.report.blocks import Chart, Series
 from discreet.report.scales import Scale, find_ends, format_number
@@ -18,15 +19,15 @@ from discreet.show.values import visible
 
 __all__ = ["MAX_BARS", "draw_chart", "shorten_label"]
 
-#: The width of all charts, in units of which a letter is about 7 wide.
+#: The width of all charts, in units of which a letter is about 8 wide.
 WIDTH = 480
 #: How many names have a bar or a row of dots; the table has all.
 MAX_BARS = 40
 #: How many letters of a name are shown.
-MAX_LABEL = 22
+MAX_LABEL = 20
 #: Cells of a heat map that still have room for a number.
 MAX_NUMBERS = 120
-_LETTER = 7.0
+_LETTER, _WIDE_LETTER = 8.3, 15.0
 
 
 def draw_chart(chart: Chart, anchor: str) -> str:
@@ -129,7 +130,13 @@ def _draw_axis(scale: Scale, top: float, bottom: float, title: str) -> list[str]
 
 
 def _label_width(labels: Sequence[str]) -> float:
-    return 14 + _LETTER * max((len(label) for label in labels), default=0)
+    """Room for the longest of some texts, at the left of a chart or beside a number."""
+    return 14 + max(map(_text_width, labels), default=0.0)
+
+
+def _text_width(text: str) -> float:
+    """About how wide a text is drawn; letters of East Asia take twice the room."""
+    return sum(_WIDE_LETTER if east_asian_width(char) in "WF" else _LETTER for char in text)
 
 
 def _draw_bars(chart: Chart) -> tuple[list[str], float]:
@@ -137,7 +144,7 @@ def _draw_bars(chart: Chart) -> tuple[list[str], float]:
     (one,) = chart.series
     names = [shorten_label(name) for name in one.x]
     told = [format_number(value) for value in one.y]
-    left, right = _label_width(names), 16 + _LETTER * max(map(len, told))
+    left, right = _label_width(names), _label_width(told)
     scale = Scale(
         *find_ends([0.0, *one.y, *one.lower, *one.upper], chart.x_limits), left, WIDTH - right
     )
@@ -195,7 +202,7 @@ def _draw_lines(chart: Chart) -> tuple[list[str], float]:
     values = [v for one in chart.series for v in (*one.y, *one.lower, *one.upper)]
     low, high = find_ends(values, chart.y_limits)
     up = Scale(low, high, top + height, top)
-    left = 14 + _LETTER * max(len(format_number(tick)) for tick in up.ticks(5))
+    left = _label_width([format_number(tick) for tick in up.ticks(5)])
     across, marks = _draw_across(chart, left, top + height)
     if chart.y_label:
         parts.append(_label(left, top - 8, chart.y_label))

@@ -18,6 +18,7 @@ from discreet.release import Plan
 from discreet.report.answers import describe_answer, describe_check, describe_plan, is_answer
 from discreet.report.blocks import Grid, Report, Section, Words
 from discreet.report.books import describe_statement
+from discreet.report.costs import describe_curve, describe_fairness
 from discreet.report.learned import (
     describe_audits,
     describe_fit,
@@ -29,6 +30,7 @@ from discreet.report.summary import describe_limits, list_payments, summarise
 from discreet.schema import Schema
 from discreet.show import Shown, Table
 from discreet.sql import SqlPlan
+from discreet.tradeoff import Curve, Fairness
 
 __all__ = ["build_report", "write_report"]
 
@@ -53,9 +55,9 @@ def write_report(
         Ends in ``.html``, ``.htm`` or ``.json``.
     *items
         Releases, plans, checks, answers of ``release_all``, ``describe`` and ``sql``, fitted models or their
-        certificates, scores, results of membership attacks (alone, or with the claim as a pair
-        ``(result, dp.PureDP(1))``), of one-run audits and of audits, any `Table`, or the paths of their JSON
-        files. A mapping gives them titles: ``{"Visits": release}``.
+        certificates, scores, curves and fairness of `discreet.tradeoff`, results of membership attacks
+        (alone, or with the claim as a pair ``(result, dp.PureDP(1))``), of one-run audits and of audits, any
+        `Table`, or the paths of their JSON files. A mapping gives them titles: ``{"Visits": release}``.
     ledger : Ledger, account, Statement or path, optional
         What the statement is taken from; a path is that of a statement's JSON file.
     schema : Schema or path, optional
@@ -74,9 +76,11 @@ def write_report(
     >>> ledger = dp.Ledger(limit=dp.PureDP(1))
     >>> data = dp.PrivateDataset({"ward": ["A", "B", "A"]}, schema, ledger=ledger)
     >>> visits = data.release(dp.Histogram("ward"), dp.PureDP(0.5))
-    >>> target = getfixture("tmp_path") / "report.html"
-    >>> dp.write_report(target, {"Visits": visits}, ledger=ledger, schema=schema).name
-    'report.html'
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = dp.write_report(f"{folder}/report.html", visits, ledger=ledger, schema=schema)
+    ...     print(path.name, "What is not covered" in path.read_text("utf-8"))
+    report.html True
 
     Privacy
     -------
@@ -202,6 +206,8 @@ _TITLES: dict[str, tuple[Any, ...]] = {
     ),
     "Checks": (),
     "Models": (),
+    "Utility against ε": (),
+    "Fairness": (),
     "Membership inference": (),
     "Plans": (Words("What would be asked, and how noisy it would be. No row was read for this."),),
     "Other tables": (),
@@ -221,6 +227,10 @@ def _describe_item(item: Any, title: str, hashes: frozenset[str] | None) -> tupl
     match item:
         case (MembershipReport() as found, Measure() as claim):
             return "Membership inference", describe_membership(found, claim, title)
+    if isinstance(item, Curve):
+        return "Utility against ε", describe_curve(item, title)
+    if isinstance(item, Fairness):
+        return "Fairness", describe_fairness(item, title)
     if find_certificate(item) is not None:
         return "Models", describe_fit(item, title, hashes)
     if isinstance(item, Shown | Table):
