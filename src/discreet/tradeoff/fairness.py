@@ -42,7 +42,7 @@ class Rate:
     stderr: float
 
     def interval(self, deviations: float, figure: str) -> tuple[float, float]:
-        """This many deviations to either side, within what the figure can be."""
+        """Reach this many deviations to either side, within what the figure can be."""
         lowest, reach = -1.0 if figure == "calibration" else 0.0, deviations * self.stderr
         return max(lowest, self.value - reach), min(1.0, self.value + reach)
 

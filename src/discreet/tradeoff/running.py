@@ -121,7 +121,7 @@ class _Plan:
     """What is measured: models, ε, repeats."""
 
     models: Mapping[str, Any]
-    epsilons: Sequence[Any]
+    epsilons: Sequence[Fraction]
     repeats: int
     delta: Fraction
     metric: Metric
@@ -180,17 +180,17 @@ def _name_models(estimators: Any) -> dict[str, Any]:
     return found
 
 
-def _check_epsilons(epsilons: Iterable[Any]) -> list[Any]:
-    found = list(dict.fromkeys(epsilons))
-    if not found:
+def _check_epsilons(epsilons: Iterable[Any]) -> list[Fraction]:
+    given = list(epsilons)
+    if not given:
         raise ValueError("epsilons must have at least one number.")
-    for one in found:
+    for one in given:
         if one == math.inf or not rational(one, "epsilons") > 0:
             raise ValueError(
                 f"epsilons must be finite and greater than 0, got {one!r}: the line without noise is added "
                 "where it is allowed."
             )
-    return found
+    return list(dict.fromkeys(rational(one, "epsilons") for one in given))
 
 
 def _read_public(

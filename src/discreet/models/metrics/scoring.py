@@ -345,7 +345,10 @@ def _features(
 
     A model that knows no names may have been fitted with or without the columns `beside` the target.
     """
-    schema[target]  # raises if it is not declared
+    for name in (target, *beside):
+        schema[name]  # raises if it is not declared
+    if target in beside:
+        raise ValueError(f"group: column {target!r} is the target, and not the target's group.")
     names = tuple(name for name in schema.base if name not in (target, unit.id_column))
     named = getattr(model, _NAMES, None)
     if named is not None:
