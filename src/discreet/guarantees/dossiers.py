@@ -128,7 +128,13 @@ EXEMPT = {
         "discreet.layout",
         "discreet.models.files.*",
         "discreet.models.learned",
+        "discreet.report",
+        "discreet.report.*",
         "discreet.show.*",
+    ),
+    "fits and scores through the door like any user, and computes with what it was given": (
+        "discreet.tradeoff",
+        "discreet.tradeoff.*",
     ),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
     "offers by name what other modules publish and charge: a mistake tells a wrong price": (
