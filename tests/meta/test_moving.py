@@ -71,12 +71,22 @@ def test_our_side_of_opendp_and_theirs() -> None:
     assert abs(ours["total"] - theirs["total"]) < 20_000
 
 
+def test_our_side_of_tumult() -> None:
+    ours = run_page("from_tumult")["ours"]
+    assert abs(ours["rows"] - 5000) < 200
+    assert 50 < ours["median"] < 62
+
+
+def test_their_side_of_tumult() -> None:
+    assert abs(run_peer("from_tumult", "tumult")["theirs"]["rows"] - 5000) < 200
+
+
 def test_their_side_of_diffprivlib() -> None:
     theirs = run_peer("from_diffprivlib", "diffprivlib")["theirs"]
     assert 54 < theirs["mean"] < 58
 
 
-@pytest.mark.parametrize("name", ["from_diffprivlib", "from_opendp", "from_opacus"])
+@pytest.mark.parametrize("name", ["from_diffprivlib", "from_opendp", "from_opacus", "from_tumult"])
 def test_pages_for_those_who_move_have_the_same_parts(name: str) -> None:
     text = (GUIDES / f"{name}.md").read_text("utf-8")
     assert "## What" in text
