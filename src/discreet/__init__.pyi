@@ -60,6 +60,14 @@ from discreet.schema import Score as Score
 from discreet.schema import Text as Text
 from discreet.schema import Weekday as Weekday
 from discreet.schema import Year as Year
+from discreet.shortcuts import count as count
+from discreet.shortcuts import histogram as histogram
+from discreet.shortcuts import mean as mean
+from discreet.shortcuts import median as median
+from discreet.shortcuts import quantile as quantile
+from discreet.shortcuts import std as std
+from discreet.shortcuts import sum as sum
+from discreet.shortcuts import variance as variance
 from discreet.step import Step as Step
 from discreet.unit import ADD_REMOVE as ADD_REMOVE
 from discreet.unit import PUBLIC as PUBLIC

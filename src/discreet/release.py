@@ -135,6 +135,11 @@ class Release(Shown):
         """
         return self._interval(_check_level(level))
 
+    def __float__(self) -> float:
+        if isinstance(self.value, int | float):
+            return float(self.value)
+        raise TypeError("only an answer of one number can be a float: use .value, or .to_dict().")
+
     def to_dict(self) -> dict[Any, Any]:
         """The values of a grouped answer by label."""
         if self.labels is None:
@@ -237,9 +242,10 @@ class Release(Shown):
         return f"{self.query!r}  {self.measure!r}{mark}"
 
     def __repr__(self) -> str:
-        told = [f"  ({self.note})"] if self.note else []
+        shown = self._show_answer()
+        told = [f"  ({self.note})"] if self.note and self.note not in shown else []
         told += [] if self.checked is None else [f"  check: {w}" for w in self.checked.warnings]
-        return "\n".join([self._show_answer(), *told])
+        return "\n".join([shown, *told])
 
     def _show_answer(self) -> str:
         head = self._head()

@@ -81,6 +81,7 @@ FOUNDATIONS = (
             "discreet.progress",
             "discreet.release",
             "discreet.selection",
+            "discreet.shortcuts.*",
             "discreet.sql.door",
             "discreet.step",
         ),
