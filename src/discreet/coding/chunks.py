@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from discreet.coding.calendar import DATE_PARTS, STEPS
+from discreet.coding.calendar import part_codes
 from discreet.coding.cells import Array, Floats, Integers, Mask
 from discreet.coding.codes import (
     MIX_PRIME,
@@ -104,11 +104,7 @@ class Chunk:
                     mix += (self.code(source) + 1) * mixer % MIX_PRIME
                 return mix % MIX_PRIME % parts
             case Calendar(source=source, first=first, part=name):
-                part = DATE_PARTS[name]
-                columns = {"day": self.code(source) + part.offset(first)}
-                for step in part.steps:
-                    columns[step] = STEPS[step](columns)
-                return columns[part.steps[-1]] - part.origin(first)
+                return np.asarray(part_codes(self.code(source), first, name))
 
     def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
         leaf = np.zeros(self.length, np.int64)

@@ -49,6 +49,7 @@ from discreet.engines.natives import (
     names_of,
     read_native,
     refuse_collations,
+    refuse_early_dates,
     split_objects,
     text_expression,
 )
@@ -105,6 +106,7 @@ class Frames(SlottedFrames):
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
+        refuse_early_dates(nw.to_native(self._lazy), schema)
         refuse_collations(nw.to_native(self._lazy), set(list_needed(schema, unit)))
         withhold_errors(lambda: self._rehearse(schema, unit))
 
