@@ -16,6 +16,7 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Condition,
+    Filled,
     Grid,
     Integers,
     Leaf,
@@ -27,6 +28,7 @@ from discreet.coding import (
 )
 from discreet.coding.cells import (
     categories_of,
+    filled_of,
     numbers_of,
     objects_of,
     persons_of,
@@ -330,6 +332,8 @@ class Frames(SlottedFrames):
             cells, column = self._cells(leaf.column), nw.col(f"o{index}")
             if isinstance(leaf, Category):
                 made[f"o{index}"], ready[leaf] = categories_of(cells, leaf), column
+            elif isinstance(leaf, Filled):
+                made[f"o{index}"], ready[leaf] = filled_of(cells).astype(np.int64), column
             else:
                 made[f"o{index}"] = numbers_of(cells)
                 ready[leaf] = leaf_expression(column, nw.Float64(), leaf)
