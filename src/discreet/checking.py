@@ -102,8 +102,10 @@ def _tell(name: str, state: str, share: float, count: int, schema: Schema, unit:
     column = declared.source if isinstance(declared, Logarithmic) else declared
     if state == "unknown":
         return f"{about} `{name}` matches no declared category: {_tell_category(column, share)}"
+    if state == "missing":
+        return f"{about} `{name}` is missing: {_tell_missing(column)}"
     if state == "not a number":
-        return f"{about} `{name}` is missing or not a number: {_tell_number(column, share)}"
+        return f"{about} `{name}` is not a number: {_tell_number(column, share)}"
     if isinstance(column, Date):
         return f"{about} `{name}` {_tell_date(column, state, share)}"
     assert isinstance(column, Real | Integer)
@@ -131,13 +133,27 @@ def _tell_category(column: object, share: float) -> str:
     return f"{cause}{file} {done} Declare the values as they stand in the table."
 
 
-def _tell_number(column: object, share: float) -> str:
+def _tell_missing(column: object) -> str:
+    if isinstance(column, Date):
+        day = column.to_date(column.filling)
+        return (
+            f"such cells count as {day}, the fill. Ask where a date is not None, or declare fill=."
+        )
     if not isinstance(column, Real | Integer):
         return "such rows are left out of bounds that are bought."
-    done = f"such cells count as {column.filling:g}, the fill."
-    if share < RULE_SHARE:
-        return f"{done} Declare another fill=, if that is not what you mean."
-    return f"decimal commas, units, or another separator? {done.capitalize()} Write numbers as in 1234.5."
+    return (
+        f"such cells count as {column.filling:g}, the fill. Declare another fill=, or ask where it is not "
+        "None."
+    )
+
+
+def _tell_number(column: object, share: float) -> str:
+    cause = "decimal commas, units, or another separator?" if share >= RULE_SHARE else "text?"
+    if not isinstance(column, Real | Integer):
+        return (
+            f"{cause} Such rows are left out of bounds that are bought. Write numbers as in 1234.5."
+        )
+    return f"{cause} Such cells count as {column.filling:g}, the fill. Write numbers as in 1234.5."
 
 
 def _tell_date(column: Date, state: str, share: float) -> str:
@@ -145,7 +161,7 @@ def _tell_date(column: Date, state: str, share: float) -> str:
         day = column.to_date(column.filling)
         cause = "another form of dates? " if share >= RULE_SHARE else ""
         return (
-            f"is missing or not a date: {cause}Such cells count as {day}, the fill. In files write dates as "
+            f"is not a date: {cause}Such cells count as {day}, the fill. In files write dates as "
             "in 2024-03-01, or ask where a date is not None."
         )
     end = f"its first day {column.first}" if state == "before" else f"its last day {column.last}"

@@ -26,6 +26,7 @@ from discreet.coding import (
     AnyOf,
     Between,
     Branches,
+    Calendar,
     Category,
     Code,
     Condition,
@@ -43,7 +44,7 @@ from discreet.columns import (
     Score,
     Unbounded,
 )
-from discreet.columns.dates import as_date
+from discreet.columns.dates import as_date, part_condition
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -165,7 +166,10 @@ class _Membership(Expression):
 
     def condition(self, schema: Schema) -> Condition:
         column = schema[self.column]
-        if isinstance(column, Numeric | Score | CalendarColumn):
+        if isinstance(column, CalendarColumn):
+            wanted = [_number(value, self.column, column) for value in self.values]
+            return column.condition(wanted, schema)
+        if isinstance(column, Numeric | Score):
             return AnyOf(
                 tuple(_Comparison(self.column, "==", v).condition(schema) for v in self.values)
             )
@@ -228,6 +232,8 @@ def _plain(constant: object, name: str) -> str | bool | int | float:
 
 def _range(code: Code, low: int, high: int) -> Condition:
     low, high = max(low, code.low), min(high, code.high)
+    if isinstance(code, Calendar):
+        return part_condition(code, tuple(range(low, high + 1)))
     return Between(code, low, high) if low <= high else AnyOf(())
 
 

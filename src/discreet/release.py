@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -147,7 +148,10 @@ class Release(Shown):
         return dict(zip(self.labels, self.value.tolist(), strict=True))
 
     def to_table(self, level: float = 0.95) -> Table:
-        """The answer as a table: groups, value, standard error and noise interval."""
+        """The answer as a table: groups, value, standard error and noise interval.
+
+        An answer to `dp.Estimate` has ``population_lower`` and ``population_upper``, too.
+        """
         layout, head = self._layout(), self._head()
         columns: dict[str, Any] = {
             name: [row[at] for row in layout.rows] for at, name in enumerate(layout.columns)
@@ -167,6 +171,11 @@ class Release(Shown):
                 if (ends := layout.pick(end)) is not None:
                     columns[prefix + name] = ends
             notes.append(certificates.describe_interval(interval))
+        with suppress(ValueError):  # not bought, or not kept at this level
+            found = self.interval(level)
+            columns["population_lower"] = layout.pick(found.lower)
+            columns["population_upper"] = layout.pick(found.upper)
+            notes.append(f"population: {found.about}, each with probability {level:g}")
         rows = list(zip(*columns.values(), strict=True))
         return Table(list(columns), rows, head, "; ".join(filter(None, notes)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.coding import AnyOf, Between, Calendar, NoneOf, OneOf, leaves, sources
 from discreet.coding.calendar import DATE_PARTS, STEPS, date_of, day_of, days_of
 from discreet.coding.chunks import Chunk
+from discreet.columns.dates import part_condition
 from discreet.engines.arrays import Arrays
+from discreet.expressions import parse
 from discreet.testing import exact_totals
 from payment import check_own_words
 from profiles import max_examples
@@ -71,6 +75,46 @@ def test_codes_reach_from_the_first_to_the_last_and_no_further(
             assert values[-2:].tolist() == [0, code.high]
         if name != "day":
             assert code.high + 1 == len(schema.labels(name))
+
+
+@max_examples(60)
+@given(
+    st.dates(),
+    st.one_of(st.integers(0, 800), st.integers(0, 2**20)),
+    st.sampled_from(sorted(DATE_PARTS)),
+    st.sets(st.integers(-1, 13), max_size=8),
+)
+def test_a_condition_on_a_part_is_one_on_the_day(
+    first: Day, length: int, name: str, members: set[int]
+) -> None:
+    """Between ends so far apart that ranges are too many, and days, too."""
+    last = date_of(min(day_of(first) + length, day_of(Day.max)))
+    dates = dp.Date(first, last)
+    code = Calendar(dates.code("day", dp.Schema(day=dates)), dates.lower, dates.upper, name)
+    days = np.arange(dates.lower, dates.upper + 1).astype("datetime64[D]")
+    chunk = Chunk(Arrays({"day": days})._columns)
+    found = part_condition(code, tuple(members))
+    assert chunk.holds(found).tolist() == np.isin(chunk.code(code), list(members)).tolist()
+    if length <= 800 and name != "weekday":
+        assert isinstance(found, AnyOf)
+        assert all(isinstance(part, Between) and part.code == code.source for part in found.parts)
+
+
+def test_years_of_births_are_compared_by_days() -> None:
+    """Of 126 years the days of some months are listed, or those of the others where they are fewer."""
+    schema = dp.Schema(born=dp.Date("1900-01-01", "2025-12-31")).derive(month=dp.Month("born"))
+    day = schema.code("born")
+    for where, kind in {"month == 3": OneOf, "month >= 3": NoneOf, "month >= 1": AnyOf}.items():
+        condition = parse(where).condition(schema)
+        assert isinstance(condition, kind)
+        assert leaves(condition) == (day,)
+        assert not any(isinstance(part, Calendar) for part in iter_codes(condition))
+
+
+def iter_codes(item: Any) -> Iterator[Any]:
+    yield item
+    for part in sources(item):
+        yield from iter_codes(part)
 
 
 @max_examples(300)

@@ -23,7 +23,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     wards, costs, ages = names["report"].warnings
     assert "of `ward` matches no declared category" in wards
     assert "of `cost` lies above its upper bound 500" in costs
-    assert "of `age` is missing or not a number: decimal commas" in ages
+    assert "of `age` is not a number: decimal commas" in ages
     assert names["answer"].checked.is_suspicious
     assert names["caught"]
     assert "of `target` matches" in capsys.readouterr().out

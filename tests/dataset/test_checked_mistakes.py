@@ -76,7 +76,7 @@ def test_a_latin_1_file_is_named(tmp_path):
 def test_decimal_commas_are_named(tmp_path):
     path = write(tmp_path / "visits.csv", {n: c.tolist() for n, c in visits().items()}, decimal=",")
     (text,) = words(open_data(path))
-    assert "of `cost` is missing or not a number: decimal commas" in text
+    assert "of `cost` is not a number: decimal commas" in text
     assert "count as 2500, the fill" in text
 
 
@@ -101,12 +101,12 @@ def test_dates_outside_their_days_and_in_another_form_are_named(tmp_path):
     before, after, form = found.warnings
     assert "20 % of `birth` lies before its first day 2000-01-01, and counts as that day" in before
     assert "10 % of `birth` lies after its last day 2020-12-31" in after
-    assert "`visit` is missing or not a date: another form of dates? Such cells count" in form
+    assert "`visit` is not a date: another form of dates? Such cells count" in form
     assert "2024-07-01, the fill" in form
     assert found.to_dict()["birth"]["within"] == pytest.approx(7000, abs=150)
     assert words(open_data({"day": np.full(ROWS, "2024-03-01", "M8[D]")}, DAY)) == ()
     empty = open_data({"day": np.full(ROWS, "NaT", "M8[D]")}, DAY)
-    assert "`day` is missing or not a date" in words(empty)[0]
+    assert "`day` is missing: such cells count as 2024-07-01" in words(empty)[0]
 
 
 def test_features_that_a_model_sees_on_a_logarithmic_scale_are_checked_too():
@@ -244,7 +244,13 @@ def test_a_report_is_shown_as_text_and_as_html_that_runs_nothing():
     html = told._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;&amp;" in html
-    assert told.to_dict()["<b>&"].keys() == {"not a number", "below", "within", "above"}
+    assert told.to_dict()["<b>&"].keys() == {
+        "missing",
+        "not a number",
+        "below",
+        "within",
+        "above",
+    }
 
 
 def test_no_row_shows_in_what_a_check_says():

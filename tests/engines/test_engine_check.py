@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
+import hostile
+import numpy as np
+import pandas as pd
 import pytest
 import tables
 
@@ -41,7 +47,7 @@ STATES = {
 
 def number_state(value, low, high):
     if value is None or math.isnan(value):
-        return "not a number"
+        return "missing"
     return "below" if value < low else "above" if value > high else "within"
 
 
@@ -111,6 +117,73 @@ def test_every_engine_counts_what_a_plain_loop_counts(build, length):
     plain = count_plainly(table, range(length))
     labels = Check().labels(SCHEMA)
     assert integers(build(table, KINDS), unit) == [plain.get(label, 0) for label in labels]
+
+
+#: Cells of a column of numbers, and the state that each is in; what a file can't hold isn't text.
+CELLS: list[tuple[Any, str]] = [
+    (None, "missing"), (math.nan, "missing"), (pd.NA, "missing"), (pd.NaT, "missing"), ("", "missing"),
+    (" ", "missing"), ("NA", "missing"), ("n/a", "missing"), ("NaN", "missing"), ("null", "missing"),
+    (Decimal("NaN"), "missing"), (np.datetime64("NaT"), "missing"), ("1,5", "not a number"),
+    ("x", "not a number"), ("12 EUR", "not a number"), ("-", "not a number"), ([], "not a number"),
+    ({}, "not a number"), (b"1", "not a number"), (np.datetime64("2024"), "not a number"),
+    (-2, "below"), (0.5, "within"), (True, "within"), (Decimal("2"), "within"), (7, "above"),
+    (math.inf, "above"),
+]  # fmt: skip
+HOSTILE_CELLS = [(cell, None) for cell, _ in hostile.HOSTILE]
+
+
+def count_one(source: Any, schema: dp.Schema) -> dict[str, int]:
+    query, unit = Check("x"), dp.Unit(dp.PUBLIC)
+    engine = open_engine(source, schema, unit)
+    found = query.vector([engine.totals(p) for p in query.parts(schema, unit)], schema)
+    return dict(zip((state for _, state in query.labels(schema)), found.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("declared", [dp.Real(-1, 3), dp.Integer(0, 4), dp.Real()], ids=repr)
+def test_a_cell_is_in_exactly_one_state_whatever_it_holds(declared: Any) -> None:
+    schema = dp.Schema(x=declared)
+    for cell, state in [*CELLS, *HOSTILE_CELLS]:
+        cells = np.empty(1, object)
+        cells[0] = cell
+        for source in (
+            {"x": cells},
+            {"x": [cell]},
+            pd.DataFrame({"x": pd.Series(cells, dtype=object)}),
+        ):
+            found = count_one(source, schema)
+            assert sorted(found.values()) == [0] * (len(found) - 1) + [1]
+            if state is not None:
+                assert found.get(state, found["within"]) == 1, state
+
+
+def test_a_file_tells_missing_cells_from_text(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('x,day\n"1,5",2024-03-01\n,\n" NA",03/01/2024\nnan,NaT\n2\n"12 EUR",null\n')
+    schema = dp.Schema(x=dp.Real(0, 9), day=dp.Date("2024-01-01", "2024-12-31"))
+    unit = dp.Unit(dp.PUBLIC)
+    for query in (Check(), Check("day", "x")):
+        engine = open_engine(path, schema, unit)
+        counts = query.vector([engine.totals(p) for p in query.parts(schema, unit)], schema)
+        found = dict(zip(query.labels(schema), counts.tolist(), strict=True))
+        assert found["x", "missing"] == 3
+        assert found["x", "not a number"] == 2
+        assert found["x", "within"] == 1
+        assert found["day", "missing"] == 4
+        assert found["day", "not a date"] == 1
+        assert found["day", "within"] == 1
+
+
+def test_files_of_any_bytes_have_one_state_for_each_cell(tmp_path: Path) -> None:
+    draw, path = random.Random(1), tmp_path / "rows.csv"
+    schema = dp.Schema(x=dp.Real(0, 9), day=dp.Date("2024-01-01", "2024-12-31"))
+    for _ in range(200):
+        text = bytes(draw.choices(b"0123456789.,-+eEnNaAuUlLtT \t\xff\xc3\xa9\x00", k=4))
+        path.write_bytes(b'x,day\n"' + text + b'","' + text[::-1] + b'"\n')
+        for name in ("x", "day"):
+            query, unit = Check(name), dp.Unit(dp.PUBLIC)
+            engine = open_engine(path, schema, unit)
+            counts = query.vector([engine.totals(p) for p in query.parts(schema, unit)], schema)
+            assert sorted(counts.tolist()) == [0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize("build", ENGINES, ids=lambda build: build.__name__)

@@ -39,7 +39,7 @@ def open_data() -> dp.PrivateDataset:
 
 
 RESULTS: dict[str, tuple[Callable[[dp.PrivateDataset], Shown], int]] = {
-    "check": (lambda data: data.check(MEASURE), 2 + 4 + 4),
+    "check": (lambda data: data.check(MEASURE), 2 + 5 + 5),
     "plan of answers": (lambda data: data.plan_all(QUESTIONS, MEASURE, rows=500), 4),
     "answers": (lambda data: data.release_all(QUESTIONS, MEASURE), 1 + 3 + 2 + 3),
     "description": (lambda data: data.describe(MEASURE), 1 + 5 + 5 + 3),

@@ -125,3 +125,23 @@ DATE_PARTS = {
     "month": DatePart((*_MONTH, "month"), 12),
     "weekday": DatePart(("weekday",), 7),
 }
+
+
+def part_codes(days: Any, first: int, name: str) -> Any:
+    """The codes of a part of dates, from the numbers of days since `first`."""
+    part = DATE_PARTS[name]
+    columns = {"day": days + part.offset(first)}
+    for step in part.steps:
+        columns[step] = STEPS[step](columns)
+    return columns[part.steps[-1]] - part.origin(first)
+
+
+def find_day_ranges(first: int, last: int, name: str, members: Any) -> list[tuple[int, int]]:
+    """The ranges of days between two on which a part of the date has one of some codes.
+
+    Days count from `first`, and both ends of a range belong to it; the ranges are as few as can be.
+    """
+    chosen = np.isin(part_codes(np.arange(last - first + 1), first, name), np.array(members))
+    edges = np.diff(chosen.astype(np.int8), prepend=0, append=0)
+    begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))

@@ -24,6 +24,11 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+#: Text that says that a cell is missing, in small letters and without white space around it.
+MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "nat", "null", "none"})
+#: The types of pandas' own missing cells.
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})
+
 
 def objects_of(cells: Iterable[Any]) -> npt.NDArray[Any]:
     """An array with one object per cell, whatever the cells are."""
@@ -78,6 +83,25 @@ def numbers_of(cells: npt.NDArray[Any]) -> Floats:
     """`number_of` for an array of objects."""
     with np.errstate(all="ignore"):
         return np.fromiter((number_of(cell) for cell in cells), np.float64, len(cells))
+
+
+def is_filled(cell: Any) -> bool:
+    """Whether a cell holds something, be it a number or not; text that says missing is nothing."""
+    text = string_of(cell)
+    if text is not None:
+        return text.strip().lower() not in MISSING_WORDS
+    kind = type(cell)
+    if cell is None or type.__getattribute__(kind, "__name__") in _MISSING_TYPES:
+        return False
+    if issubclass(kind, np.datetime64 | np.timedelta64):
+        return np.generic.item(cell) is not None
+    return plain_number(cell) is None or not math.isnan(number_of(cell))
+
+
+def filled_of(cells: npt.NDArray[Any]) -> Mask:
+    """`is_filled` for an array of objects."""
+    with np.errstate(all="ignore"):
+        return np.fromiter((is_filled(cell) for cell in cells), np.bool_, len(cells))
 
 
 def string_of(cell: Any) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from discreet.coding.calendar import DATE_PARTS, STEPS
+from discreet.coding.calendar import part_codes
 from discreet.coding.cells import Array, Floats, Integers, Mask
 from discreet.coding.codes import (
     MIX_PRIME,
@@ -20,6 +20,7 @@ from discreet.coding.codes import (
     Code,
     Condition,
     Cuts,
+    Filled,
     Grid,
     Ladder,
     Linear,
@@ -30,10 +31,19 @@ from discreet.coding.codes import (
     base_columns,
 )
 from discreet.coding.questions import CodedQuery
-from discreet.coding.values import PLAIN, category_codes, grid_codes, grid_into, ladder_codes
+from discreet.coding.values import (
+    PLAIN,
+    category_codes,
+    filled_codes,
+    grid_codes,
+    grid_into,
+    ladder_codes,
+)
 
 #: Rows handled at once: sums of this many terms of at most 2^31 are exact in float64.
 CHUNK = 2**18
+#: Before the name of a column: what its cells were before they were read as numbers, NaN where missing.
+FILLED = "\0filled "
 
 
 class Chunk:
@@ -82,6 +92,8 @@ class Chunk:
                 return grid_codes(self._columns[code.column], code)
             case Ladder():
                 return ladder_codes(self._columns[code.column], code)
+            case Filled(column=name):
+                return filled_codes(self._columns.get(FILLED + name, self._columns[name]))
             case Category():
                 return category_codes(self._columns[code.column], code)
             case Linear(source=source, scale=scale, offset=offset):
@@ -104,11 +116,7 @@ class Chunk:
                     mix += (self.code(source) + 1) * mixer % MIX_PRIME
                 return mix % MIX_PRIME % parts
             case Calendar(source=source, first=first, part=name):
-                part = DATE_PARTS[name]
-                columns = {"day": self.code(source) + part.offset(first)}
-                for step in part.steps:
-                    columns[step] = STEPS[step](columns)
-                return columns[part.steps[-1]] - part.origin(first)
+                return np.asarray(part_codes(self.code(source), first, name))
 
     def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
         leaf = np.zeros(self.length, np.int64)

@@ -30,6 +30,7 @@ __all__ = [
     "Code",
     "Condition",
     "Cuts",
+    "Filled",
     "Grid",
     "Ladder",
     "Leaf",
@@ -135,6 +136,24 @@ class Ladder:
     @property
     def high(self) -> int:
         return len(self.rungs)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """1 where a cell of numbers or dates holds something, be it a number or not; 0 where it is missing.
+
+    Missing are null, NaN, NaT, blank text and the usual words for it (`cells.MISSING_WORDS`).
+    """
+
+    column: str
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return 1
 
 
 @dataclass(frozen=True)
@@ -267,7 +286,7 @@ class Calendar:
         return DATE_PARTS[self.part].size(self.first, self.last) - 1
 
 
-Leaf: TypeAlias = Grid | Category | Ladder
+Leaf: TypeAlias = Grid | Category | Ladder | Filled
 Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup | Branches | Part | Calendar
 
 

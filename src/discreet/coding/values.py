@@ -1,4 +1,4 @@
-"""The values of leaf codes, in numpy: `Grid`, `Ladder` and `Category` by their definitions."""
+"""The values of leaf codes, in numpy: grids, ladders, categories and what is filled, by their definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet.coding.calendar import days_of
-from discreet.coding.cells import Array, Floats, Integers, categories_of, numbers_of
+from discreet.coding.cells import Array, Floats, Integers, categories_of, filled_of, numbers_of
 from discreet.coding.codes import EXACT_INTEGER, Category, Grid, Ladder
 
 #: Kinds of numpy types whose cells are numbers already.
@@ -93,6 +93,16 @@ def ladder_codes(cells: Array, code: Ladder) -> Integers:
         x = _read_doubles(cells, -EXACT_INTEGER, EXACT_INTEGER)
         reached = np.searchsorted(np.array(code.rungs), x, side="right")
         return np.where(np.isnan(x), -1, reached).astype(np.int64)
+
+
+def filled_codes(cells: Array) -> Integers:
+    """1 where a cell holds something; 0 where it is missing."""
+    kind = cells.dtype.kind
+    if kind == "O":
+        return filled_of(cells).astype(np.int64)
+    if kind == "M":
+        return (~np.isnat(cells)).astype(np.int64)
+    return (~np.isnan(cells.astype(np.float64))).astype(np.int64)
 
 
 def category_codes(cells: Array, code: Category) -> Integers:

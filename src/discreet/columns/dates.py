@@ -5,15 +5,31 @@ from __future__ import annotations
 import datetime
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from discreet.coding import VALUE_BITS, Calendar, Grid
-from discreet.coding.calendar import DATE_PARTS, date_of, day_of, day_of_text
+from discreet.coding import (
+    VALUE_BITS,
+    AnyOf,
+    Between,
+    Calendar,
+    Condition,
+    Grid,
+    NoneOf,
+    OneOf,
+)
+from discreet.coding.calendar import DATE_PARTS, date_of, day_of, day_of_text, find_day_ranges
 from discreet.columns.base import MAX_CELLS, Column, Numeric, column_name
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
+
+#: Up to this many ranges of days are compared one by one; beyond, days are listed, up to this many.
+MAX_RANGES = 32
+MAX_DAYS = 2**15
 
 
 def as_date(value: Any, name: str) -> datetime.date:
@@ -130,6 +146,36 @@ class Date(Numeric):
         return f"Date({self.first.isoformat()!r}, {self.last.isoformat()!r}{fill})"
 
 
+@lru_cache(maxsize=64)
+def part_condition(code: Calendar, members: tuple[int, ...]) -> Condition:
+    """True where a part of a date has one of some codes, as a condition on the day itself where it can be.
+
+    Years, quarters and months are ranges of days. Spark's optimiser writes out every step of the calendar
+    wherever a condition names it, and runs out of memory; a day is one step.
+
+    Privacy
+    -------
+    The same rows as ``OneOf(code, members)``, by public facts alone. Proof page: ``docs/proofs/coding.md``.
+    """
+    inside = sorted({member for member in members if code.low <= member <= code.high})
+    if code.part == "weekday":  # two steps, and a range a week
+        return OneOf(code, tuple(inside)) if inside else AnyOf(())
+    ranges = find_day_ranges(code.first, code.last, code.part, inside)
+    if len(ranges) <= MAX_RANGES:
+        return AnyOf(tuple(Between(code.source, begin, end) for begin, end in ranges))
+    others = [member for member in range(code.low, code.high + 1) if member not in inside]
+    gaps = find_day_ranges(code.first, code.last, code.part, others)
+    listed, unlisted = (
+        tuple(day for begin, end in found for day in range(begin, end + 1))
+        for found in (ranges, gaps)
+    )
+    if min(len(listed), len(unlisted)) > MAX_DAYS:
+        return OneOf(code, tuple(inside))
+    if len(listed) <= len(unlisted):
+        return OneOf(code.source, listed)
+    return NoneOf(OneOf(code.source, unlisted))
+
+
 class CalendarColumn(Column):
     """A derived column: a part of the date in a `Date` column, as a whole number.
 
@@ -161,6 +207,12 @@ class CalendarColumn(Column):
     def code(self, name: str, schema: Schema) -> Calendar:
         dates = self._dates(schema)
         return Calendar(dates.code(self.column, schema), dates.lower, dates.upper, self.part)
+
+    def condition(self, values: Iterable[Fraction], schema: Schema) -> Condition:
+        """True where the part of the date is one of some numbers."""
+        places = [value - self.first_value(schema) for value in values]
+        whole = tuple(int(place) for place in places if place.denominator == 1)
+        return part_condition(self.code(self.column, schema), whole)
 
     def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
         dates, first = self._dates(schema), self.first_value(schema)

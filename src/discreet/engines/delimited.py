@@ -14,10 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
+from discreet.coding import (
+    Batch,
+    Code,
+    CodedQuery,
+    Engine,
+    Filled,
+    Integers,
+    Places,
+    Tally,
+    leaves,
+)
 from discreet.coding.batches import cut_rows
 from discreet.coding.calendar import day_of_text
-from discreet.coding.chunks import CHUNK, Chunk
+from discreet.coding.cells import is_filled
+from discreet.coding.chunks import CHUNK, FILLED, Chunk
 from discreet.engines.arrays import Arrays, tally_of, totals_of
 from discreet.engines.base import (
     join_keys,
@@ -135,7 +146,8 @@ class Delimited(Engine):
     def length(self) -> None:
         return None
 
-    def _chunks(self, size: int) -> Iterator[Arrays]:
+    def _chunks(self, size: int, told: Collection[str] = ()) -> Iterator[Arrays]:
+        """The rows, so many at once; of the columns `told` also which cells are missing."""
         places = {name: self._header.index(name) for name in self._kinds if name != ID}
         if ID in self._kinds:
             places[ID] = self._id_place
@@ -148,6 +160,7 @@ class Delimited(Engine):
             reader = csv.reader(_lines(file))
             next(reader, None)
             columns: dict[str, list[Any]] = {name: [] for name in places}
+            columns |= {FILLED + name: [] for name in told}
             length = 0
             for cells in reader:
                 if not cells and len(self._header) > 1:
@@ -155,19 +168,25 @@ class Delimited(Engine):
                 for name, place in places.items():
                     cell = cells[place] if place < len(cells) else ""
                     columns[name].append(_parse(cell, self._kinds[name]))
+                for name in told:
+                    cell = cells[places[name]] if places[name] < len(cells) else ""
+                    columns[FILLED + name].append(1.0 if is_filled(cell) else math.nan)
                 length += 1
                 if length == size:
                     yield self._arrays(columns)
-                    columns, length = {name: [] for name in places}, 0
+                    columns, length = {name: [] for name in columns}, 0
             yield self._arrays(columns)
 
     def _arrays(self, columns: dict[str, list[Any]]) -> Arrays:
         return Arrays(
             {
-                name: np.array(cells, np.float64) if self._kinds[name] in _NUMBERS else cells
+                name: np.array(cells, np.float64) if self._is_double(name) else cells
                 for name, cells in columns.items()
             }
         )
+
+    def _is_double(self, name: str) -> bool:
+        return name not in self._kinds or self._kinds[name] in _NUMBERS
 
     def _limit_persons(
         self, query: CodedQuery, codes: Sequence[Code]
@@ -175,7 +194,7 @@ class Delimited(Engine):
         """The rows that count, those beyond a person's limit forgotten while the file is read."""
         assert query.keep is not None
         kept = PersonRows(query.keep, codes)
-        for part in self._chunks(CHUNK):
+        for part in self._chunks(CHUNK, _find_told(query)):
             chunk = part.chunk()
             kept.add(chunk, chunk.counted(query))
         return kept.chunks()
@@ -187,7 +206,7 @@ class Delimited(Engine):
         if query.keep is not None:
             return totals_of(query, self._limit_persons(query, query.codes))
         result = np.zeros((query.groups, len(query.terms)), np.int64)
-        for part in self._chunks(CHUNK):
+        for part in self._chunks(CHUNK, _find_told(query)):
             result += part.totals(query)
         return result
 
@@ -234,6 +253,14 @@ class Delimited(Engine):
 def _with_own_id(query: CodedQuery) -> CodedQuery:
     """The query with its id read from the column of ids."""
     return query if query.keep is None else replace(query, keep=replace(query.keep, id_column=ID))
+
+
+def _find_told(query: CodedQuery) -> tuple[str, ...]:
+    """The columns of which a query asks whether cells are missing."""
+    keep = query.keep
+    order = () if keep is None else (*keep.order, *keep.ties)
+    asked = leaves(*query.codes, *order)
+    return tuple(leaf.column for leaf in asked if isinstance(leaf, Filled))
 
 
 def _parse(cell: str, kind: str) -> Any:

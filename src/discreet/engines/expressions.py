@@ -22,6 +22,7 @@ from discreet.coding import (
     Code,
     Condition,
     Cuts,
+    Filled,
     Grid,
     Ladder,
     Leaf,
@@ -92,7 +93,7 @@ class Columns:
 
     def _expression(self, code: Code, name: str) -> nw.Expr:
         match code:
-            case Grid() | Category() | Ladder():
+            case Grid() | Category() | Ladder() | Filled():
                 return self._ready[code]
             case Linear(source=source, scale=scale, offset=offset):
                 return self.of(source) * scale + offset
@@ -260,6 +261,14 @@ def leaf_expression(
             return category_expression(column, dtype, code, maps)
         case Ladder():
             return ladder_expression(column, dtype, code)
+        case Filled() if dtype == nw.Date or dtype == nw.Datetime:
+            return _indicate(~column.is_null())
+        case Filled(column=name):  # a number, or nothing: text would have been refused by its type
+            return _indicate(ladder_expression(column, dtype, Ladder(name, (0.0,))) >= 0.0)
+
+
+def _indicate(holds: nw.Expr) -> nw.Expr:
+    return nw.when(holds).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
 
 
 def grid_expression(column: nw.Expr, dtype: Any, code: Grid, exact_zero: bool = False) -> nw.Expr:

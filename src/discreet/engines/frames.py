@@ -16,6 +16,7 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Condition,
+    Filled,
     Grid,
     Integers,
     Leaf,
@@ -27,6 +28,7 @@ from discreet.coding import (
 )
 from discreet.coding.cells import (
     categories_of,
+    filled_of,
     numbers_of,
     objects_of,
     persons_of,
@@ -49,6 +51,7 @@ from discreet.engines.natives import (
     names_of,
     read_native,
     refuse_collations,
+    refuse_early_dates,
     split_objects,
     text_expression,
 )
@@ -105,6 +108,7 @@ class Frames(SlottedFrames):
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])
+        refuse_early_dates(nw.to_native(self._lazy), schema)
         refuse_collations(nw.to_native(self._lazy), set(list_needed(schema, unit)))
         withhold_errors(lambda: self._rehearse(schema, unit))
 
@@ -332,6 +336,8 @@ class Frames(SlottedFrames):
             cells, column = self._cells(leaf.column), nw.col(f"o{index}")
             if isinstance(leaf, Category):
                 made[f"o{index}"], ready[leaf] = categories_of(cells, leaf), column
+            elif isinstance(leaf, Filled):
+                made[f"o{index}"], ready[leaf] = filled_of(cells).astype(np.int64), column
             else:
                 made[f"o{index}"] = numbers_of(cells)
                 ready[leaf] = leaf_expression(column, nw.Float64(), leaf)

@@ -9,7 +9,9 @@ from typing import Any
 import narwhals as nw
 
 from discreet.coding.plain import package_of
+from discreet.columns import Date
 from discreet.matching import ColumnMismatch
+from discreet.schema import Schema
 
 #: More rows than any table has: a limit that is none, but that an optimiser can't see through.
 EVERY_ROW = 2**62
@@ -214,6 +216,18 @@ def refuse_collations(frame: Any, names: set[str]) -> None:
             raise ColumnMismatch(
                 f"column {field.name!r} has the collation {collation}, under which different texts are "
                 "equal: cast it to STRING COLLATE UTF8_BINARY first."
+            )
+
+
+def refuse_early_dates(frame: Any, schema: Schema) -> None:
+    """Spark's Python writes years of fewer than four digits so that Spark can't read them."""
+    if package_of(frame) != "pyspark":
+        return
+    for name, column in schema.base.items():
+        if isinstance(column, Date) and column.first.year <= 1000:
+            raise ColumnMismatch(
+                f"column {name!r} is declared from {column.first} on: Spark can be asked about dates from "
+                "the year 1001 on. Declare a later first day; earlier dates then count as that day."
             )
 
 

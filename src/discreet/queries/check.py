@@ -14,6 +14,7 @@ from discreet.coding import (
     Code,
     CodedQuery,
     Cuts,
+    Filled,
     Grid,
     Integers,
     Ladder,
@@ -42,9 +43,9 @@ from discreet.unit import REPLACE_ONE, Unit
 __all__ = ["PERSON_LABELS", "Check"]
 
 #: What a cell can be, by the kind of its column; each cell is exactly one of them.
-NUMBER_STATES = ("not a number", "below", "within", "above")
-UNBOUNDED_STATES = ("not a number", "within")
-DATE_STATES = ("not a date", "before", "within", "after")
+NUMBER_STATES = ("missing", "not a number", "below", "within", "above")
+UNBOUNDED_STATES = ("missing", "not a number", "within")
+DATE_STATES = ("missing", "not a date", "before", "within", "after")
 CATEGORY_STATES = ("unknown", "within")
 #: The ends of the calendar: engines can't compare with a day beyond.
 FIRST_DAY, LAST_DAY = day_of(datetime.date.min), day_of(datetime.date.max)
@@ -182,18 +183,18 @@ def _steps(name: str, column: object) -> tuple[Code, ...]:
     match column:
         case Real(lower=lower, upper=upper):
             ladder = Ladder(name, (float(lower), math.nextafter(float(upper), math.inf)))
-            return tuple(Cuts(ladder, (step,)) for step in (0, 1, 2))
+            return (Filled(name), *(Cuts(ladder, (step,)) for step in (0, 1, 2)))
         case Integer(lower=lower, upper=upper):
             # fractions are rounded down, so all below upper + 1 is within
             above = max(float(upper) + 1.0, math.nextafter(float(upper), math.inf))
             ladder = Ladder(name, (float(lower), above))
-            return tuple(Cuts(ladder, (step,)) for step in (0, 1, 2))
+            return (Filled(name), *(Cuts(ladder, (step,)) for step in (0, 1, 2)))
         case Logarithmic(source=source):
             return _steps(name, source)
         case Date(lower=first, upper=last):
-            return _date_steps(name, first, last)
+            return (Filled(name), *_date_steps(name, first, last))
         case Unbounded():
-            return (Cuts(Ladder(name, (0.0,)), (0,)),)
+            return (Filled(name), Cuts(Ladder(name, (0.0,)), (0,)))
         case Categorical(values=values):
             plain = tuple(int(v) if isinstance(v, bool) else v for v in values)
             return (Cuts(Category(name, plain), (0,)),)

@@ -30,6 +30,12 @@ def Estimate(query: Query, *, level: float = 0.95) -> Query:  # noqa: N802
     >>> dp.Estimate(dp.Mean("age", by="sex"))
     MeanEstimate('age', by='sex')
     """
+    found = _find(query, level)
+    return found if query.person_rows is None else found.per_person(query.person_rows)
+
+
+def _find(query: Query, level: float) -> Query:
+    """The query that buys what an interval needs, without a limit of its own."""
     match query:
         case MeanEstimate() | SumEstimate() | ShareEstimate() | QuantileEstimate():
             return query

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet.columns import Date
 from discreet.expressions import Expression
-from discreet.queries import Count, CountPeople, Mean, Quantile, Query, Sum, Variance
+from discreet.queries import Count, CountPeople, Estimate, Mean, Quantile, Query, Sum, Variance
 from discreet.sql.conditions import presence, read_condition
 from discreet.sql.groups import Names
 from discreet.sql.reading import SqlError, check_parts, kind_of, number_of, refuse
@@ -27,6 +28,16 @@ class Aggregate:
 
     query: Query
     finish: Callable[[Any], Any]
+
+    def as_estimate(self) -> Aggregate:
+        """The same with what an interval for the population needs, where one is known."""
+        if isinstance(self.query, Mean | Sum) or type(self.query) is Quantile:
+            return replace(self, query=Estimate(self.query))
+        return self
+
+    def per_person(self, max_rows: int) -> Aggregate:
+        """The same with at most this many rows of each person."""
+        return replace(self, query=self.query.per_person(max_rows))
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,8 @@ def _root(value: Any) -> float:
 
 
 def _date(column: Date) -> Callable[[Any], Any]:
-    def show(value: Any) -> Any:
-        return column.to_date(value).isoformat() if math.isfinite(value) else None
+    return partial(_show_date, column)
 
-    return show
+
+def _show_date(column: Date, value: Any) -> Any:
+    return column.to_date(value).isoformat() if math.isfinite(value) else None

@@ -10,8 +10,10 @@ from discreet import events
 from discreet.answers import plan_questions
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Query
+from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema
+from discreet.sql.aggregates import Aggregate
 from discreet.sql.reading import SqlError
 from discreet.sql.statements import Statement, read_statement
 from discreet.sql.table import SqlPlan, SqlTable, build_table
@@ -54,7 +56,14 @@ class AsksSql(ABC):
     def with_schema(self, schema: Schema) -> Any:
         """The same rows, unit and ledger, with columns declared otherwise or more of them derived."""
 
-    def sql(self, text: str, measure: Measure) -> SqlTable:
+    def sql(
+        self,
+        text: str,
+        measure: Measure,
+        *,
+        estimate: bool = False,
+        per_person: int | None = None,
+    ) -> SqlTable:
         """The noised answer to a SELECT, charged once, before a row is read.
 
         Parameters
@@ -67,6 +76,12 @@ class AsksSql(ABC):
         measure : Measure
             ``dp.PureDP(epsilon)``, ``dp.ApproxDP(epsilon, delta)`` or ``dp.ZCDP(rho)``: for the whole
             statement. It is split among several aggregates as `release_all` splits it, with equal weights.
+        estimate : bool
+            Whether means, sums and quantiles are asked with `dp.Estimate`: then ``with_intervals`` of the
+            result has intervals for the population, which are part of the charge.
+        per_person : int, optional
+            Count at most this many rows of each person, fewer than the unit allows: 1 for answers about
+            persons, where a row is a visit.
 
         Raises
         ------
@@ -80,30 +95,50 @@ class AsksSql(ABC):
         The composition of the queries of `plan_sql`, charged as one plan; ``HAVING``, ``ORDER BY`` and
         ``LIMIT`` see noised answers alone. The text is compared with the schema and never reaches an engine.
         """
-        statement, plan = self._plan_sql(text, measure, None)
+        statement, plan = self._plan_sql(text, measure, None, estimate, per_person)
         with self.prepaid(plan.event, measure) as paid:
             door = paid.with_schema(statement.schema)
             releases = tuple(door.release(part.asked, part.measure) for part in plan.plans)
         return build_table(statement, releases, measure)
 
-    def plan_sql(self, text: str, measure: Measure, *, rows: int | None = None) -> SqlPlan:
+    def plan_sql(
+        self,
+        text: str,
+        measure: Measure,
+        *,
+        rows: int | None = None,
+        estimate: bool = False,
+        per_person: int | None = None,
+    ) -> SqlPlan:
         """What a SELECT would cost and how noisy it would be, without touching a row.
 
         Parameters
         ----------
-        text, measure : as in `sql`
+        text, measure, estimate, per_person : as in `sql`
         rows : int, optional
             A public guess of the number of rows, where errors depend on it.
         """
-        return self._plan_sql(text, measure, rows)[1]
+        return self._plan_sql(text, measure, rows, estimate, per_person)[1]
 
-    def _plan_sql(self, text: str, measure: Measure, rows: int | None) -> tuple[Statement, SqlPlan]:
+    def _plan_sql(
+        self,
+        text: str,
+        measure: Measure,
+        rows: int | None,
+        estimate: bool,
+        per_person: int | None,
+    ) -> tuple[Statement, SqlPlan]:
         if not isinstance(measure, PureDP | ApproxDP | ZCDP):
             raise TypeError(
                 "sql: measure must be dp.PureDP(epsilon), dp.ApproxDP(epsilon, delta) or dp.ZCDP(rho), not "
                 f"{type(measure).__name__}."
             )
         statement = read_statement(text, self.schema, self.unit)
+        if estimate:
+            statement = statement.map_aggregates(Aggregate.as_estimate)
+        if per_person is not None:
+            limit = as_integer(per_person, "per_person", minimum=1)
+            statement = statement.map_aggregates(lambda each: each.per_person(limit))
         asked = {f"a{at}": each.query for at, each in enumerate(statement.aggregates)}
         door = self.with_schema(statement.schema)
         try:

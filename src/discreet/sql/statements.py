@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.columns import Bins, CalendarColumn, Numeric
@@ -56,6 +56,10 @@ class Statement:
     order: tuple[tuple[str, bool], ...]
     limit: int | None
     offset: int
+
+    def map_aggregates(self, change: Callable[[Aggregate], Aggregate]) -> Statement:
+        """The same statement with each aggregate asked otherwise."""
+        return replace(self, aggregates=tuple(change(each) for each in self.aggregates))
 
 
 def read_statement(text: Any, schema: Schema, unit: Unit) -> Statement:

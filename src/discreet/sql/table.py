@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -14,6 +15,25 @@ from discreet.measures import Measure
 from discreet.release import Plan, Release
 from discreet.show import Shown, Table
 from discreet.sql.statements import Row, Statement
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the cells of a column come from: which release, and what is made of its numbers."""
+
+    release: int
+    finish: Callable[[Any], Any]
+
+    def find_ends(self, release: Release, places: Sequence[int], level: float) -> list[list[Any]]:
+        """The lower and the upper ends of the intervals of some groups."""
+        try:
+            found: Any = release.interval(level)
+        except ValueError:
+            found = release.noise_interval(level)
+            if found.unit != "value":
+                return [[None] * len(places)] * 2
+        ends = (np.atleast_1d(np.asarray(end)) for end in (found.lower, found.upper))
+        return [[self.finish(end.reshape(-1)[place].item()) for place in places] for end in ends]
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +55,8 @@ class SqlTable(Shown):
     rows: tuple[tuple[Any, ...], ...]
     releases: tuple[Release, ...] = field(repr=False)
     measure: Measure
+    _sources: tuple[Source | None, ...] = ()
+    _places: tuple[int, ...] = ()
 
     @property
     def is_private(self) -> bool:
@@ -44,6 +66,23 @@ class SqlTable(Shown):
     def to_dict(self) -> dict[str, list[Any]]:
         """The cells by column; of two columns with one name the later."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.columns)}
+
+    def with_intervals(self, level: float = 0.95) -> SqlTable:
+        """The same table with an interval beside each answer, in columns such as ``n_lower``.
+
+        With ``estimate=True`` it is one for the population, where the query has one; else it is where the
+        answer without noise lies. Answers whose interval is in ranks, such as medians, have none: None.
+        """
+        columns: list[str] = []
+        cells: list[list[Any]] = []
+        for at, (name, source) in enumerate(zip(self.columns, self._sources, strict=True)):
+            columns.append(name)
+            cells.append([row[at] for row in self.rows])
+            if source is not None:
+                columns += [f"{name}_lower", f"{name}_upper"]
+                cells += source.find_ends(self.releases[source.release], self._places, level)
+        rows = tuple(zip(*cells, strict=True))
+        return replace(self, columns=tuple(columns), rows=rows, _sources=(None,) * len(columns))
 
     def to_table(self, level: float = 0.95) -> Table:
         """The result as a table; a name that occurs again is numbered. Errors are those of `releases`."""
@@ -100,10 +139,18 @@ def build_table(statement: Statement, releases: tuple[Release, ...], measure: Me
     for key, down in reversed(statement.order):
         rows.sort(key=lambda row, key=key: _rank(row[key]), reverse=down)  # type: ignore[misc]
     end = None if statement.limit is None else statement.offset + statement.limit
-    shown = tuple(
-        tuple(row[key] for _, key in statement.columns) for row in rows[statement.offset : end]
-    )
-    return SqlTable(tuple(name for name, _ in statement.columns), shown, releases, measure)
+    rows = rows[statement.offset : end]
+    shown = tuple(tuple(row[key] for _, key in statement.columns) for row in rows)
+    sources = tuple(_find_source(statement, key) for _, key in statement.columns)
+    names = tuple(name for name, _ in statement.columns)
+    return SqlTable(names, shown, releases, measure, sources, tuple(row["place"] for row in rows))
+
+
+def _find_source(statement: Statement, key: str) -> Source | None:
+    if key not in (keys := [f"a{at}" for at in range(len(statement.aggregates))]):
+        return None
+    place = keys.index(key)
+    return Source(place, statement.aggregates[place].finish)
 
 
 def _iter_rows(statement: Statement, releases: tuple[Release, ...]) -> list[Row]:
@@ -112,7 +159,7 @@ def _iter_rows(statement: Statement, releases: tuple[Release, ...]) -> list[Row]
     rows: list[Row] = []
     for place, label in enumerate(labels):
         cells = label if isinstance(label, tuple) else (label,)
-        row: Row = {f"g{at}": cell for at, cell in enumerate(cells)}
+        row: Row = {"place": place, **{f"g{at}": cell for at, cell in enumerate(cells)}}
         for at, (aggregate, release) in enumerate(zip(statement.aggregates, releases, strict=True)):
             value = release.value[place] if statement.by else release.value
             row[f"a{at}"] = aggregate.finish(np.asarray(value).reshape(-1)[0].item())

@@ -23,11 +23,11 @@ from discreet.mechanisms import Gaussian, Laplace, mechanism_for
 from discreet.queries import Check, Mean
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
-#: Rows whose cells are in every combination of states: below, within, above, no number; known or not.
+#: Rows whose cells are in every combination of states: below, within, above, missing, text; known or not.
 ANY: tuple[Row, ...] = tuple(
-    product((-7.0, 0.5, 1e300, math.nan), (-1.0, 2.0, 5.0, math.nan), ("a", "?"))
+    product((-7.0, 0.5, 1e300, math.nan, "7,5"), (-1.0, 2.0, 5.0, math.nan), ("a", "?"))
 )
-FAR: tuple[Row, ...] = ((0.5, 2.0, "a"), (1e300, 5.0, "?"), (math.nan, -1.0, "b"))
+FAR: tuple[Row, ...] = ((0.5, 2.0, "a"), (1e300, 5.0, "?"), ("7,5", -1.0, "b"))
 #: A person: rows, and the id they have.
 Person = tuple[Sequence[Row], str | None]
 
@@ -37,7 +37,7 @@ def table(person: Sequence[Row], who: str | None) -> dict[str, Any]:
     rows = [*COMMON, *person]
     ids = [f"{at}" for at in range(len(COMMON))] + [who] * len(person)
     return {
-        "x": np.array([row[0] for row in rows], np.float64),
+        "x": np.array([row[0] for row in rows], object),
         "y": np.array([row[1] for row in rows], np.float64),
         "c": np.array([row[2] for row in rows], object),
         "who": np.array(ids, object),
