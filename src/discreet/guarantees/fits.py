@@ -31,7 +31,7 @@ from discreet.mechanisms import (
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import open_input
-from discreet.queries import Additive, Joint, Query
+from discreet.queries import Additive, Joint, MomentsValue, Query
 from discreet.release import Release
 from discreet.schema import Schema
 from discreet.step import Step
@@ -226,6 +226,8 @@ def answer_losses(
 
 def flatten(found: Any) -> Floats:
     """All numbers of an answer."""
+    if isinstance(found, MomentsValue):
+        found = found.count, found.mean, found.variance
     if isinstance(found, tuple):
         return np.concatenate([flatten(part) for part in found])
     return np.asarray(found, np.float64).ravel()

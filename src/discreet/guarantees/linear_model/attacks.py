@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.accounting import cost
-from discreet.audit.exact import exact
+from discreet.accounting import cost, satisfies
+from discreet.audit.exact import exact, statement
 from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
@@ -22,12 +22,15 @@ from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, mechanism_for
+from discreet.models.facts import Facts
 from discreet.models.linear_model import (
     LinearRegression,
     LogisticRegression,
     SimpleLinearRegression,
 )
-from discreet.models.linear_model.solving import adaptive, centre, functional
+from discreet.models.linear_model.asking import TARGET_SHARE
+from discreet.models.linear_model.shrinking import shrunk
+from discreet.models.linear_model.solving import centre, functional
 from discreet.models.linear_model.theil_sen import (
     PLACES,
     STEPS,
@@ -46,6 +49,7 @@ Pairs = tuple[Integers, Integers]
 
 SCHEMA = Schema(x=Real(-1, 1), z=Real(0, 4), y=Real(-2, 2), c=Categorical("a", "b"))
 PLANE = Schema(x=Real(0, 1), z=Real(0, 1))
+SPACE = Schema(x=Real(0, 1), z=Real(0, 1), y=Real(0, 1))
 UNITS = (Unit(ADD_REMOVE), Unit(REPLACE_ONE))
 #: Why attacks on coefficients stay below the claim.
 MADE = "made from the noised equations, whose distribution is attacked beside it: what is made says less"
@@ -105,7 +109,7 @@ def made_of(
 
 
 def _slopes(matrix: Floats, noise: float) -> Floats:
-    found = adaptive(matrix, noise, np.zeros(len(matrix) - 2))
+    found = shrunk(matrix, noise, np.zeros(len(matrix) - 2))
     return np.append(found.slopes, found.intercept)
 
 
@@ -128,13 +132,35 @@ def linear_regression() -> Iterator[Part]:
     asked = NormalEquations(["x"], "y"), PureDP(4)
     run = made_of(*asked, _slopes)
     yield Case(
-        "the coefficients by AdaSSP", run, neighbours(UNITS[0]), 4.0, 8_000, options, reason=MADE
+        "the shrunk coefficients", run, neighbours(UNITS[0]), 4.0, 8_000, options, reason=MADE
     )
     run = made_of(*asked, _functional)
     pair = neighbours(UNITS[0])
     yield Case("the coefficients, functional", run, pair, 4.0, 8_000, options, reason=MADE)
     row = {"x": 1.0, "z": 1.0}
     yield fit_case(LinearRegression(epsilon=5), PureDP(5), PLANE, row, "z")
+    yield from target_apart()
+
+
+def target_apart() -> Iterator[Part]:
+    """Fits with two features: the target's moments, then the equations, each against its share."""
+    row = {"x": 1.0, "z": 1.0, "y": 1.0}
+    for at, share in enumerate((TARGET_SHARE, 1 - TARGET_SHARE)):
+        model = LinearRegression(epsilon=5 / share)
+        yield fit_case(model, PureDP(5), SPACE, row, "y", told=slice(at, at + 1))
+    for unit in UNITS:
+        for delta in (0, "1/1000000"):
+            yield whole_plan(LinearRegression(epsilon=1, delta=delta), unit)
+
+
+def whole_plan(model: LinearRegression, unit: Unit) -> Part:
+    """Check that moments and equations cost no more together than what is charged for them."""
+    rows = 1 if unit.relation is REPLACE_ONE else None
+    plan = model._plan(Facts(SPACE, unit, ("x", "z"), "y", rows), None)
+    title = f"the plan of LinearRegression with two features, {unit.relation.value}"
+    holds = len(plan.queries) == 2 and satisfies(plan.event, plan.measure)
+    holds = holds and satisfies(plan.event, model._measure())
+    return statement(title, f"together at most {plan.measure!r}", holds, f"{plan.event!r}")
 
 
 @attack("noisy-stats")

@@ -18,8 +18,9 @@ _SUMS = (
 CLAIMS = (
     Claim(
         name="linear-regression",
-        statement="LinearRegression and Ridge, by AdaSSP and by the functional mechanism, release one "
-        "noised vector of normal equations: ε-DP, or (ε, δ)-DP with Gaussian noise.",
+        statement="LinearRegression and Ridge release noised moments of the target and one noised vector of "
+        "normal equations, by the functional mechanism that vector alone; together they are ε-DP, or "
+        "(ε, δ)-DP with Gaussian noise.",
         unit=_UNIT,
         measure="ApproxDP",
         status="proved",
@@ -27,6 +28,9 @@ CLAIMS = (
         proof="linear_model.md",
         functions=(
             *_SUMS,
+            "discreet.models.linear_model.asking.split_with_target",
+            "discreet.models.linear_model.asking.can_buy_target",
+            "discreet.models.linear_model.least_squares.LeastSquares._buys_target",
             "discreet.models.linear_model.least_squares.LeastSquares._plan",
             "discreet.models.linear_model.least_squares.LeastSquares._train",
         ),

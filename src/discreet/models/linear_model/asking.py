@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric
-from discreet.measures import Measure
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
 from discreet.models.facts import Facts
-from discreet.queries import NormalEquations
+from discreet.models.shares import split
+from discreet.queries import Moments, NormalEquations
 
 Floats = npt.NDArray[np.float64]
 
 #: Grids, finest first. A coarser one is used where the noise would exceed what the samplers can draw.
 GRIDS = (15, 12, 9, 6)
+#: The part of the budget that buys the target's mean and variance apart: three sums for the price of one.
+TARGET_SHARE = Fraction(1, 5)
+#: With fewer features the equations themselves tell them more exactly than that part would.
+MIN_FEATURES = 2
 
 
 @dataclass(frozen=True)
@@ -59,3 +65,36 @@ def equations(
             continue
         break
     return query
+
+
+def split_with_target(
+    facts: Facts, measure: PureDP | ApproxDP, query: NormalEquations
+) -> tuple[PureDP | ApproxDP, tuple[Measure, Measure]]:
+    """What is charged, and what the target's moments and the equations may cost of it.
+
+    For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on the equations.
+    """
+    weights = TARGET_SHARE, 1 - TARGET_SHARE
+    pure = PureDP(measure.epsilon)
+    target, equations = split(pure, weights)
+    if isinstance(measure, PureDP) or isinstance(measure.epsilon, float):
+        return pure, (target, equations)
+    sensitivity = query.sensitivity(facts.schema, facts.unit)
+    laplace = 2 * (sensitivity.l1 / (measure.epsilon * weights[1])) ** 2
+    normal = split(measure, weights)
+    assert isinstance(normal[1], ZCDP)
+    if laplace <= sensitivity.l2_squared / (2 * normal[1].rho):
+        return pure, (target, equations)
+    return measure, (normal[0], normal[1])
+
+
+def can_buy_target(facts: Facts, measure: PureDP | ApproxDP) -> bool:
+    """Whether there are enough features, and the noise of the target's moments can be drawn."""
+    if len(facts.features) < MIN_FEATURES:
+        return False
+    assert facts.target is not None
+    try:
+        facts.ask(Moments(facts.target), split(PureDP(measure.epsilon), (TARGET_SHARE, 1))[0])
+    except ValueError:
+        return False
+    return True

@@ -12,22 +12,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
 from discreet.models.facts import Facts, Question
-from discreet.models.linear_model.asking import Scales, equations
+from discreet.models.linear_model.asking import (
+    Scales,
+    can_buy_target,
+    equations,
+    split_with_target,
+)
+from discreet.models.linear_model.shrinking import Bought, shrunk, shrunk_through_zero
 from discreet.models.linear_model.solving import (
     FUNCTIONAL_RIDGE,
     Solution,
-    adaptive,
-    adaptive_through_zero,
     coefficient_variances,
     entry_noise,
     functional,
+    unshrunk,
 )
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.shares import together
 from discreet.models.targets import PrivateRegressor
-from discreet.queries import NormalEquations
+from discreet.queries import Moments, NormalEquations
 from discreet.rational import non_negative
 
 Floats = npt.NDArray[np.float64]
@@ -64,8 +71,9 @@ class LinearPredictor(PrivateRegressor):
 @final
 @dataclass(frozen=True, eq=False)
 class _Recipe:
-    """The equations that are asked for, and the scales of features and target."""
+    """The equations that are asked for, the target's moments if they are bought apart, and the scales."""
 
+    moments: Question | None
     question: Question
     features: Scales
     target: Scales
@@ -79,9 +87,12 @@ class LeastSquares(LinearPredictor):
     ----------
     fit_intercept : bool
     method : {"sufficient_statistics", "functional"}
-        *sufficient_statistics*: AdaSSP (Wang 2018), with as much ridge as the noise needs.
-        *functional*: the functional mechanism (Zhang et al. 2012), which noises the coefficients of the
-        objective; it solves without centring, and with a fixed ridge.
+        *sufficient_statistics*: noised sums; a fifth of the budget buys mean and variance of the target,
+        and slopes are shrunk by what the noise says about them, so that where nothing can be learned from
+        the features the mean is predicted.
+        *functional*: the functional mechanism as published (Zhang et al. 2012), which solves without
+        centring and with a fixed ridge. It is there to be compared with: on few rows or with a small
+        budget its predictions are worse than the target's mean.
     """
 
     fit_intercept: bool = True
@@ -123,25 +134,44 @@ class LeastSquares(LinearPredictor):
             raise ValueError("fit_intercept must be True with method='functional'.")
         return Scales.of(facts.numeric(name)), Scales.of((target_column(facts, name),))
 
-    def _query(self, facts: Facts) -> NormalEquations:
+    def _query(self, facts: Facts, budget: Measure) -> NormalEquations:
         square = self.method == "sufficient_statistics"
-        return equations(facts, self._measure(), facts.features, facts.target, square=square)
+        return equations(facts, budget, facts.features, facts.target, square=square)
+
+    def _buys_target(self, facts: Facts) -> bool:
+        measure = self._measure()
+        assert isinstance(measure, PureDP | ApproxDP)
+        shrinks = self.fit_intercept and self.method == "sufficient_statistics"
+        return shrinks and can_buy_target(facts, measure)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         features, target = self._check(facts)
-        question = facts.ask(self._query(facts), self._measure())
+        measure = self._measure()
+        query, moments = self._query(facts, measure), None
+        question = facts.ask(query, measure)
+        event, charged = question.event, question.measure
+        if self._buys_target(facts):
+            assert isinstance(measure, PureDP | ApproxDP)
+            assert facts.target is not None
+            charged, (first, second) = split_with_target(facts, measure, query)
+            moments = facts.ask(Moments(facts.target), first)
+            question = facts.ask(self._query(facts, second), second)
+            event = together((moments.event, question.event))
         noise = {}
         if rows is not None:
             spread = float(question.expected_error(rows)[0, 1])
             # of features spread evenly between their bounds, whose variance is a third of half², and
-            # small coefficients
+            # small coefficients, before they are shrunk
             even = np.full(len(features.half), 3.0 * spread / max(rows, 1) * target.half[0])
             noise = {"coef_": features.divide(even)}
-        return FitPlan.from_question(facts, question, noise, _Recipe(question, features, target))
+        recipe = _Recipe(moments, question, features, target)
+        asked = (question.query,) if moments is None else (moments.query, question.query)
+        return FitPlan(event, charged, noise, asked, facts, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
         features, target = recipe.features, recipe.target
+        bought = None if recipe.moments is None else Bought.of(recipe.moments.release(door), target)
         release = recipe.question.release(door)
         matrix = release.value
         noise = entry_noise(release.stderr)
@@ -153,12 +183,12 @@ class LeastSquares(LinearPredictor):
             found = functional(left, matrix[:-1, -1], noise)
             solution = Solution(float(found[0]), found[1:], FUNCTIONAL_RIDGE * noise)
         elif self.fit_intercept:
-            solution = adaptive(matrix, noise, penalty)
+            solution = shrunk(matrix, noise, penalty, bought)
         else:
             middles = np.concatenate(
                 [features.divide(features.middle), target.divide(target.middle)]
             )
-            solution = adaptive_through_zero(matrix, noise, penalty, middles)
+            solution = shrunk_through_zero(matrix, noise, penalty, middles)
         self._set_line(solution, features, target)
         if not self.fit_intercept:
             self.intercept_ = 0.0
@@ -166,7 +196,6 @@ class LeastSquares(LinearPredictor):
         self.target_range_ = (float(low), float(high))
         self.ridge_ = solution.ridge
         self.noise_ = noise
-        self._solution = solution
         self._equations = matrix
         self._scales = features, target
         query = recipe.question.query
@@ -187,7 +216,8 @@ class LeastSquares(LinearPredictor):
         Returns
         -------
         array of shape (n_features, 2)
-            Infinite where nothing is known: if a ridge was added, which biases them, for
+            About the coefficients before they were shrunk, so `coef_` is nearer to 0. Infinite where too
+            little is known (``ridge_ > 0``), with a penalty, which biases them, for
             ``method="functional"``, and without an intercept.
 
         Notes
@@ -201,19 +231,21 @@ class LeastSquares(LinearPredictor):
         biased = self.ridge_ > 0 or self._penalty() > 0
         if self.method == "functional" or not self.fit_intercept or biased:
             return np.tile([-np.inf, np.inf], (self.n_features_in_, 1))
+        solution = unshrunk(self._equations)
         variances = coefficient_variances(
-            self._equations, self._solution, self.noise_, self._counted, sampling
+            self._equations, solution, self.noise_, self._counted, sampling
         )
         features, target = self._scales
+        found = features.divide(solution.slopes * target.half[0])
         error = features.divide(np.sqrt(variances[1:]) * target.half[0])
         reach = -float(ndtri((1 - level) / 2)) * error
-        return np.stack([self.coef_ - reach, self.coef_ + reach], axis=1)
+        return np.stack([found - reach, found + reach], axis=1)
 
 
 @final
 @with_parameters
 class LinearRegression(LeastSquares):
-    """Ordinary least squares from noised second moments.
+    """Ordinary least squares from noised second moments, shrunk by what the noise says about them.
 
     Parameters
     ----------
@@ -225,7 +257,8 @@ class LinearRegression(LeastSquares):
     coef_, intercept_ : array, float
         In the units of the columns.
     ridge_ : float
-        What was added to the diagonal of the scaled equations.
+        What the diagonal of the scaled equations lacks for the noise to be small in every direction
+        (Wang 2018); with ``method="functional"`` what was added to it.
     noise_ : float
         The standard deviation of the noise of a sum, in rows.
     privacy_ : FitPrivacy
@@ -242,12 +275,14 @@ class LinearRegression(LeastSquares):
 
     Privacy
     -------
-    One release of `NormalEquations`: count, sums and products of the scaled columns, one vector with one
-    noise for its joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and
-    squared in L2, the squares of columns being free. Everything else, including the least eigenvalue, is
-    post-processing. Unit: add/remove, or replace-one with public n, with or without ids. Values are
-    clamped to the bounds, NaN counts as the column's fill; n = 0 gives finite noise. Zero-width columns get
-    coefficient 0. Runs on every engine. Proof page: ``docs/proofs/linear_model.md``.
+    One charge for two releases: with two features or more, and an intercept, a fifth of ε (of ρ with
+    Gaussian noise) buys the `Moments` of the target; the rest `NormalEquations`: count, sums and products
+    of the scaled columns, one vector with one noise for its joint sensitivity: under add/remove
+    1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the squares of columns being free.
+    Everything else, the shrinkage included, is post-processing. Unit: add/remove, or replace-one with
+    public n, with or without ids. Values are clamped to the bounds, NaN counts as the column's fill; n = 0
+    gives finite noise. Zero-width columns get coefficient 0. Runs on every engine.
+    Proof page: ``docs/proofs/linear_model.md``.
     """
 
 
@@ -260,7 +295,7 @@ class Ridge(LeastSquares):
     ----------
     alpha : float
         The penalty: the sum of squared residuals plus alpha·‖coef_‖² is minimised, in the units of the
-        columns, as in scikit-learn. Where the noise needs more ridge, more is added.
+        columns, as in scikit-learn. The noise shrinks them further.
     epsilon, delta : number
         The budget; with ``delta=0`` pure DP (Laplace noise), else the less noisy of Laplace and Gaussian.
 

@@ -20,7 +20,7 @@ _RANK_TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients in scaled units, and the ridge that made the equations solvable."""
+    """Coefficients in scaled units, and the ridge that the noise calls for (Wang 2018, Algorithm 2)."""
 
     intercept: float
     slopes: Floats
@@ -39,46 +39,22 @@ def centre(matrix: Floats) -> tuple[float, Floats, Floats]:
     return count, means, np.asarray(matrix[1:, 1:] - count * np.outer(means, means))
 
 
-def adaptive(matrix: Floats, noise: float, penalty: Floats) -> Solution:
-    """Least squares with an intercept, and as much ridge as the noise needs.
-
-    AdaSSP (Wang 2018, Algorithm 2): the ridge lifts the least eigenvalue to a bound on what the noise
-    can do to it. The eigenvalue is that of the noised matrix itself, so it costs nothing more.
-
-    Parameters
-    ----------
-    matrix : array
-        The noised sums of vvᵀ, v = (1, u, t).
-    noise : float
-        Standard deviation of the noise of an entry.
-    penalty : array
-        A ridge for each slope that was asked for.
-    """
+def unshrunk(matrix: Floats) -> Solution:
+    """The least-squares solution of noised equations as they are, with an intercept."""
     _, means, about = centre(matrix)
-    # an entry about the means carries the noise of four sums: (1 + mᵢ²)(1 + mⱼ²) times the variance
-    spread = noise * (1.0 + float((means[:-1] ** 2).max()))
-    slopes, ridge = _ridge(about[:-1, :-1] + np.diag(penalty), about[:-1, -1], spread)
-    return Solution(float(means[-1] - means[:-1] @ slopes), slopes, ridge)
+    slopes = solve(*np.linalg.eigh(_finite(about[:-1, :-1])), about[:-1, -1])
+    return Solution(float(means[-1] - means[:-1] @ slopes), slopes, 0.0)
 
 
-def adaptive_through_zero(
-    matrix: Floats, noise: float, penalty: Floats, middles: Floats
-) -> Solution:
-    """As `adaptive`, without an intercept: `middles` are the midpoints of bounds in half-widths."""
-    move = np.eye(len(matrix))
-    move[1:, 0] = middles
-    raw = move @ matrix @ move.T
-    spread = noise * (1.0 + float((middles[:-1] ** 2).max()))
-    slopes, ridge = _ridge(raw[1:-1, 1:-1] + np.diag(penalty), raw[1:-1, -1], spread)
-    return Solution(0.0, slopes, ridge)
+def missing_ridge(left: Floats, noise: float) -> float:
+    """How far the least eigenvalue lies below what the noise can do to it: the ridge of AdaSSP.
 
-
-def _ridge(left: Floats, right: Floats, noise: float) -> tuple[Floats, float]:
-    values, vectors = np.linalg.eigh(_finite(left))
-    ridge = 0.0
-    if noise > 0:
-        ridge = max(0.0, noise_eigenvalue(len(right), noise) - float(values[0]))
-    return _solve(values + ridge, vectors, right), ridge
+    Wang 2018, Algorithm 2. The eigenvalue is that of the noised matrix itself, so it costs nothing more.
+    """
+    if noise == 0:
+        return 0.0
+    least = float(np.linalg.eigvalsh(_finite(left))[0])
+    return max(0.0, noise_eigenvalue(len(left), noise) - least)
 
 
 def functional(left: Floats, right: Floats, noise: float) -> Floats:
@@ -88,10 +64,10 @@ def functional(left: Floats, right: Floats, noise: float) -> Floats:
     are left out.
     """
     values, vectors = np.linalg.eigh(_finite(left))
-    return _solve(values + FUNCTIONAL_RIDGE * noise, vectors, right)
+    return solve(values + FUNCTIONAL_RIDGE * noise, vectors, right)
 
 
-def _solve(values: Floats, vectors: Floats, right: Floats) -> Floats:
+def solve(values: Floats, vectors: Floats, right: Floats) -> Floats:
     """V diag(1/values) Vᵀ right over the positive eigenvalues."""
     least = max(_RANK_TOLERANCE * float(np.abs(values).max(initial=0.0)), 1e-300)
     use = values > least

@@ -1,0 +1,75 @@
+"""Slopes and means that are shrunk by their noise: against drawn tables, and in whole fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.models.linear_model import LinearRegression, Ridge
+from discreet.models.linear_model.shrinking import Bought, known_mean, shrunk, shrunk_slopes
+from discreet.testing import fixed_noise
+
+
+def test_slopes_are_the_posterior_mean_of_drawn_tables() -> None:
+    """Among tables drawn from the prior, those that look like this one have these slopes on average."""
+    draw = np.random.default_rng(1)
+    count, variance, noise = 200.0, 0.05, 6.0
+    left, right = np.diag([5.0, 40.0]), np.array([-2.0, 3.0])
+    found = shrunk_slopes(left, right, noise**2, count, variance)
+    share = np.exp(draw.normal(np.log(0.3), 2.0, 800_000))
+    share = share[(share <= 1) & (share >= 1e-5)]
+    slope = share * variance * count / 45
+    h = np.diag(left)
+    w = draw.normal(size=(len(slope), 2)) * np.sqrt(slope[:, None] + variance / h)
+    spread = noise * np.sqrt(1 + 2 * slope)[:, None]
+    weight = np.exp(-0.5 * ((right - h * w) / spread) ** 2).prod(axis=1) / spread[:, 0] ** 2
+    assert np.allclose(weight @ w / weight.sum(), found, rtol=0.06)
+
+
+def test_without_noise_nothing_is_shrunk() -> None:
+    left, right = np.array([[5.0, 1.0], [1.0, 40.0]]), np.array([-2.0, 3.0])
+    exact = np.linalg.solve(left, right)
+    for spread in (0.0, 1e-9):
+        assert np.allclose(shrunk_slopes(left, right, spread, 200.0, 0.05), exact, rtol=1e-6)
+
+
+def test_means_are_weighted_by_what_is_known_of_them() -> None:
+    exact, vague = Bought(0.2, 1e-8, 0.1, 0.1), Bought(0.2, 1.0, 0.1, 0.1)
+    assert np.isclose(known_mean(0.7, 1e6, 50.0, exact), 0.2, atol=1e-4)
+    assert np.isclose(known_mean(0.7, 1e6, 50.0, vague), 0.7, atol=1e-3)
+    assert abs(known_mean(-0.9, 5000.0, 4900.0, None)) < 0.1  # a count that noise made large
+    assert known_mean(0.7, 10.0, 0.0, vague) == 0.7
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_solving_noise_alone_is_finite(count: int) -> None:
+    draw = np.random.default_rng(count)
+    for _ in range(50):
+        noise = draw.normal(0, 1e6, (5, 5))
+        noise = noise + noise.T + count
+        for bought in (None, Bought(1.0, 1.0, 0.0, 1.0), Bought(0.0, 0.0, 0.0, 0.0)):
+            solution = shrunk(noise, 1e6, np.zeros(3), bought)
+            assert np.all(np.isfinite(solution.slopes))
+            assert np.isfinite(solution.intercept)
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, Ridge])
+def test_a_fit_that_learns_nothing_predicts_the_mean(kind: type[LinearRegression]) -> None:
+    """Few rows and many columns: no fit is far worse than the mean of the target."""
+    draw = np.random.default_rng(0)
+    x = draw.uniform(-1, 1, (400, 15))
+    y = np.clip(0.5 + 0.1 * x[:, 0] + draw.normal(0, 0.2, 400), -1, 1)
+    scores = []
+    for seed in range(15):
+        with fixed_noise(seed):
+            model = kind(epsilon=1, bounds=(-1, 1), target_bounds=(-1, 1))
+            scores.append(model.fit(x, y).score(x, y))
+    assert np.median(scores) > -0.2
+
+
+def test_targets_of_zero_width_and_missing_ones_are_predicted() -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, (50, 3))
+    flat = LinearRegression(bounds=(-1, 1), target_bounds=(4, 4)).fit(x, np.full(50, 4.0))
+    assert np.array_equal(flat.predict(x), np.full(50, 4.0))
+    none = LinearRegression(bounds=(-1, 1), target_bounds=(0, 4)).fit(x, np.full(50, np.nan))
+    assert np.isfinite(none.predict(x)).all()
