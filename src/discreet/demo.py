@@ -80,32 +80,7 @@ def first_act(rows: dict[str, Any], schema: dp.Schema) -> tuple[dict[str, dp.Rel
             f"epsilon 0.5 gives a standard error of about {plan.stderr:.2f} on a scale of 0 to 400"
         )
 
-        say("5. Answers. Each shows its noise; `true` is shown because this is a demo.")
-        count = data.release(dp.Count(), dp.PureDP(0.25))
-        print(
-            f"patients:            {count.value}  ± {count.stderr:.1f}   (true: {len(rows['age'])})"
-        )
-        mean = data.release(dp.Mean("progression"), dp.PureDP(0.5))
-        interval = mean.noise_interval(0.95)
-        true_mean = rows["progression"].mean()
-        print(
-            f"mean progression:    {mean.value:.1f}  ± {mean.stderr:.1f}, noise interval "
-            f"[{interval.lower:.1f}, {interval.upper:.1f}]   (true: {true_mean:.1f})"
-        )
-        table = data.release(
-            dp.Histogram("sex", "age_band", where=dp.col("bmi") >= 25), dp.PureDP(0.5)
-        )
-        print(
-            f"patients with a body-mass index of 25 or more, by sex and age, each ± {table.stderr[0]:.1f}:"
-        )
-        for (sex, band), value in table.to_dict().items():
-            print(f"    sex {sex}, age {band:9} {value:4d}")
-        median = data.release(dp.Median("pressure"), dp.PureDP(0.5))
-        rank = median.noise_interval(0.95)
-        print(
-            f"median pressure:     {median.value:.1f}, within {rank.upper:.0f} ranks of the middle "
-            "with probability 0.95"
-        )
+        answers = ask(data, rows)
 
         say("6. Too much. 0.25 is left; asking for 0.5 is refused before a row is read.")
         try:
@@ -117,13 +92,39 @@ def first_act(rows: dict[str, Any], schema: dp.Schema) -> tuple[dict[str, dp.Rel
         ledger.verify()
         statement = ledger.statement()
         print(statement)
-    answers = {
+    return answers, statement
+
+
+def ask(data: dp.PrivateDataset, rows: dict[str, Any]) -> dict[str, dp.Release]:
+    """Four answers, by the names that the report gives them."""
+    say("5. Answers. Each shows its noise; `true` is shown because this is a demo.")
+    count = data.release(dp.Count(), dp.PureDP(0.25))
+    print(f"patients:            {count.value}  ± {count.stderr:.1f}   (true: {len(rows['age'])})")
+    mean = data.release(dp.Mean("progression"), dp.PureDP(0.5))
+    interval = mean.noise_interval(0.95)
+    true_mean = rows["progression"].mean()
+    print(
+        f"mean progression:    {mean.value:.1f}  ± {mean.stderr:.1f}, noise interval "
+        f"[{interval.lower:.1f}, {interval.upper:.1f}]   (true: {true_mean:.1f})"
+    )
+    table = data.release(dp.Histogram("sex", "age_band", where=dp.col("bmi") >= 25), dp.PureDP(0.5))
+    print(
+        f"patients with a body-mass index of 25 or more, by sex and age, each ± {table.stderr[0]:.1f}:"
+    )
+    for (sex, band), value in table.to_dict().items():
+        print(f"    sex {sex}, age {band:9} {value:4d}")
+    median = data.release(dp.Median("pressure"), dp.PureDP(0.5))
+    rank = median.noise_interval(0.95)
+    print(
+        f"median pressure:     {median.value:.1f}, within {rank.upper:.0f} ranks of the middle "
+        "with probability 0.95"
+    )
+    return {
         "Patients": count,
         "Mean progression": mean,
         "Patients with a body-mass index of 25 or more": table,
         "Median pressure": median,
     }
-    return answers, statement
 
 
 def second_act(rows: dict[str, Any], schema: dp.Schema) -> None:

@@ -61,50 +61,61 @@ class Wishes:
     quiet: bool
 
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Claims, or: all, proved, assumed, refuted."),
+]
+Callable = Annotated[
+    str | None,
+    typer.Option("--callable", metavar="MODULE:FUNCTION", help="Audit your own mechanism(data)."),
+]
+Neighbours = Annotated[
+    str | None, typer.Option(metavar="JSON", help="A pair such as '[0, 1]' (--callable).")
+]
+Epsilon = Annotated[float | None, typer.Option(help="What the callable claims.")]
+Delta = Annotated[float, typer.Option(help="What the callable claims.")]
+Trials = Annotated[int, typer.Option(help="Runs on each side (--callable).")]
+Rounding = Annotated[float | None, typer.Option(help="Audit the ideal mechanism, rounded to this.")]
+Confidence = Annotated[float, typer.Option(help="Over the whole run.")]
+Effort = Annotated[float, typer.Option(help="Multiplies the runs of attacks.")]
+Jobs = Annotated[int, typer.Option(help="Processes that attack side by side.")]
+Lines = Annotated[bool, typer.Option("--json", help="A line of JSON for each result.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="A table for a document.")]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="Also measure how much each attack notices, and tell all about each claim.",
+    ),
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Findings of an earlier --explain --json; with --json again, only what is missing is "
+        "measured.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
 def audit(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Claims, or: all, proved, assumed, refuted."),
-    ] = None,
-    callable_: Annotated[
-        str | None,
-        typer.Option(
-            "--callable", metavar="MODULE:FUNCTION", help="Audit your own mechanism(data)."
-        ),
-    ] = None,
-    neighbours: Annotated[
-        str | None, typer.Option(metavar="JSON", help="A pair such as '[0, 1]' (--callable).")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="What the callable claims.")] = None,
-    delta: Annotated[float, typer.Option(help="What the callable claims.")] = 0.0,
-    trials: Annotated[int, typer.Option(help="Runs on each side (--callable).")] = 100_000,
-    rounding: Annotated[
-        float | None, typer.Option(help="Audit the ideal mechanism, rounded to this.")
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Over the whole run.")] = 0.99,
-    effort: Annotated[float, typer.Option(help="Multiplies the runs of attacks.")] = 1.0,
-    jobs: Annotated[int, typer.Option(help="Processes that attack side by side.")] = 1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="A line of JSON for each result.")
-    ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="A table for a document.")] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Also measure how much each attack notices, and tell all about each claim.",
-        ),
-    ] = False,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="Findings of an earlier --explain --json; with --json again, only what is missing is "
-            "measured.",
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    names: Names = None,
+    callable_: Callable = None,
+    neighbours: Neighbours = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    trials: Trials = 100_000,
+    rounding: Rounding = None,
+    confidence: Confidence = 0.99,
+    effort: Effort = 1.0,
+    jobs: Jobs = 1,
+    as_json: Lines = False,
+    markdown: Markdown = False,
+    explain: Explain = False,
+    source: Source = None,
+    quiet: Quiet = False,
 ) -> int:
     """Attack guarantees."""
     return run(
