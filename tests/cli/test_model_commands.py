@@ -55,7 +55,7 @@ def test_a_model_from_a_shell_predicts_as_in_python(clinic):
     assert found["prediction"] == model.predict(rows).tolist()
     assert found["patient"] == [row[0] for row in visits]
     shares = [found[f"probability of {label}"] for label in model.classes_]
-    assert (np.array(shares, float).T == model.predict_proba(rows)).all()
+    assert (model.predict_proba(rows) == np.array(shares, float).T).all()
     assert clinic.ledger().spent() == dp.PureDP(1)
     assert SECRET not in Path("p.csv").read_text() + Path("model.json").read_text() + told.output
 

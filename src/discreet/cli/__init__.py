@@ -42,6 +42,7 @@ COMMANDS = {
     "report": "add_report",
     "claims": "add_claims",
     "audit": "add_audit",
+    "reproduce": "add_reproduce",
 }
 
 _CODES = "\n".join(f"  {code:>3}  {words}" for code, words in EXIT_CODES.items())
