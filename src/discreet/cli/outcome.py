@@ -28,6 +28,7 @@ __all__ = [
     "report_lost_reader",
     "report_stop",
     "tell_charges",
+    "tell_left",
     "watch_charge",
 ]
 
@@ -104,6 +105,15 @@ def tell_charges() -> str:
     return " and ".join(told)
 
 
+def tell_left() -> str:
+    """What the ledgers that this command charged have left, in words."""
+    books = {id(charge.book): charge.book for charge in _charges}
+    try:
+        return " and ".join(f"{book.remaining()!r}" for book in books.values())
+    except Exception:  # the answer was given: a ledger that can't be asked now is no failure
+        return "not known now"
+
+
 def report_stop(name: str) -> int:
     """The sentence and the exit code after Ctrl-C."""
     charged = tell_charges()
@@ -128,6 +138,9 @@ def report_lost_reader(name: str) -> int:
 
 def report_failure(name: str, error: BaseException) -> int:
     """The sentence and the exit code for an error."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # nothing was typed: the help says what can be
+        error.show()  # type: ignore[attr-defined]
+        return WRONG
     code, words = _explain(error)
     charged = tell_charges()
     if charged:
@@ -148,7 +161,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # what was typed is no option, command or value
         words = " ".join(format_message().split())
-        return WRONG, f"{words.rstrip('.')}; --help shows what can be typed."
+        link = "" if words.endswith("?") else ";"
+        return WRONG, f"{words.rstrip('.')}{link} --help shows what can be typed."
     if isinstance(error, _library("discreet.ledger", "BudgetExceeded")):
         return REFUSED, str(error)
     if isinstance(error, _library("discreet.ledger", "LedgerError")):
