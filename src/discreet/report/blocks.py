@@ -6,6 +6,7 @@ The page and the JSON file are two forms of the same blocks, so neither says mor
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -98,6 +99,12 @@ class Chart:
     x_limits: tuple[float, ...] = ()
     y_limits: tuple[float, ...] = ()
 
+    def to_svg(self) -> str:
+        """The chart as an SVG file of its own, for light and dark pages."""
+        from discreet.report.svg import draw_chart
+
+        return draw_chart(self, "chart", is_alone=True) + "\n"
+
 
 Block = Words | Bullets | Facts | Grid | Chart
 
@@ -146,11 +153,22 @@ class Report:
                 raise TypeError("sections")
             return cls(str(body["title"]), sections)
 
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, in the order of the page."""
+        return tuple(_iter_charts(self.sections))
+
     def to_html(self) -> str:
         """The report as one page that needs nothing else."""
         from discreet.report.page import render_page
 
         return render_page(self)
+
+
+def _iter_charts(sections: tuple[Section, ...]) -> Iterator[Chart]:
+    for section in sections:
+        yield from (block for block in section.blocks if isinstance(block, Chart))
+        yield from _iter_charts(section.sections)
 
 
 _KINDS: dict[str, Any] = {
