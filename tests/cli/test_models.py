@@ -15,6 +15,7 @@ import pytest
 import discreet as dp
 from conftest import SECRET, WARDS, build_visits
 from discreet import models
+from discreet.cli import rehearsing
 from discreet.cli.rehearsing import Expected, rehearse
 from discreet.cli.settings import read_settings, to_kebab
 from discreet.models.files.kinds import estimator_kinds
@@ -322,7 +323,7 @@ def test_settings_are_written_as_in_toml():
     }  # fmt: skip
 
 
-def test_a_rehearsal_reads_and_charges_nothing(clinic):
+def test_a_rehearsal_reads_and_charges_nothing():
     data = dp.PrivateDataset(
         {"age": [1.0, 2.0]}, dp.Schema(age=dp.Real(0, 99)), ledger=dp.Ledger(limit=dp.PureDP(1))
     )
@@ -332,16 +333,22 @@ def test_a_rehearsal_reads_and_charges_nothing(clinic):
         seen.append(door)
         return door.release(dp.Count(), dp.PureDP(1))
 
-    expected = rehearse(act, data, dp.PureDP(1))
+    assert rehearse(act, data, dp.PureDP(1)).seconds > 0
     assert seen
     assert all(door.is_made_up for door in seen)
     assert data.ledger.spent() == dp.PureDP(0)
-    assert "for 1,000 rows" in expected.describe(1000)
-    assert Expected(2.0, 1e-4).describe(None) == (
-        "about 2 s, 100 s more for a million rows, and the time to read them"
-    )
-    assert Expected(200.0, None).describe(5) == (
-        "about 3 minutes, more with many rows, and the time to read them"
-    )
-    assert Expected(1.0, 1e-3).seconds(10_000_000) == 10_001
-    assert Expected(1.0, 1e-2).describe(10_000_000).startswith("about 28 hours")
+
+
+def test_expected_time_grows_evenly_with_rows(monkeypatch):
+    def expect(rows, start=0.1, per_row=1e-4):
+        monkeypatch.setattr(rehearsing, "_time", lambda act, data, measure, n: start + per_row * n)
+        return rehearse(None, None, None, rows)
+
+    assert expect(None) == Expected(pytest.approx(0.6), 5000)
+    assert expect(30) == Expected(pytest.approx(0.103), 30)
+    assert expect(10**6) == Expected(pytest.approx(100.1), 10**6)
+    assert expect(10**6, start=2) == Expected(pytest.approx(2.02), 200)  # too slow to be repeated
+    words = {0.2: "a second", 5: "5 s", 200: "3 minutes", 10**5: "28 hours"}
+    for seconds, told in words.items():
+        line = f"about {told} for 7,000 rows, and the time to read them"
+        assert Expected(seconds, 7000).describe() == line
