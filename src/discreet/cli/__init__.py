@@ -37,6 +37,7 @@ COMMANDS = {
     "describe": "add_describe",
     "query": "add_query",
     "plan": "add_plan",
+    "models": "add_model_commands",
     "ledger": "add_ledger",
     "report": "add_report",
     "claims": "add_claims",

@@ -23,6 +23,7 @@ __all__ = [
     "WRONG",
     "Charge",
     "CommandError",
+    "find_entry",
     "forget_charges",
     "report_failure",
     "report_lost_reader",
@@ -112,6 +113,11 @@ def tell_left() -> str:
         return " and ".join(f"{book.remaining()!r}" for book in books.values())
     except Exception:  # the answer was given: a ledger that can't be asked now is no failure
         return "not known now"
+
+
+def find_entry() -> Entry | None:
+    """The ledger's entry of this command's last charge; None if nothing was charged."""
+    return _charges[-1].settle() if _charges else None
 
 
 def report_stop(name: str) -> int:

@@ -9,22 +9,34 @@ from types import ModuleType
 
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
+from discreet.models.files import ModelFileError, from_json, load, save, to_json
 from discreet.models.plan import FitPlan
 from discreet.models.privacy import FitPrivacy
 
-__all__ = ["Facts", "FitPlan", "FitPrivacy", "PrivateEstimator"]
+__all__ = [
+    "Facts",
+    "FitPlan",
+    "FitPrivacy",
+    "ModelFileError",
+    "PrivateEstimator",
+    "from_json",
+    "load",
+    "save",
+    "to_json",
+]
 
-_PACKAGES = (
+#: Where the estimators are.
+PACKAGES = (
     "boosting", "cluster", "decomposition", "linear_model", "m_estimation", "metrics", "model_selection",
     "naive_bayes", "pipeline", "preprocessing", "svm", "tree",
 )  # fmt: skip
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name not in _PACKAGES:
+    if name not in PACKAGES:
         raise AttributeError(f"module 'discreet.models' has no attribute {name!r}")
     return import_module(f"discreet.models.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PACKAGES})
+    return sorted({*globals(), *PACKAGES})

@@ -18,6 +18,7 @@ from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.checked import fit_checked
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened, open_input, plan_facts
+from discreet.models.learned import Kind, attributes
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.privacy import ALONE, FitPrivacy
@@ -69,6 +70,8 @@ class PrivateEstimator(BaseEstimator, ABC):
     _log_scaling: ClassVar[bool] = False
     #: Names of the claims that the guarantee rests on.
     _claims: ClassVar[tuple[str, ...]] = ()
+    #: What a fit learns besides classes: the attributes that a model file has, with their kinds.
+    _learned: ClassVar[Mapping[str, Kind]] = attributes()
     #: The public bounds of the features where no parameter gives them: those of a pipeline's last step.
     _box: ClassVar[Any] = None
 
@@ -136,7 +139,12 @@ class PrivateEstimator(BaseEstimator, ABC):
         return self
 
     def plan(
-        self, data: Any = None, *, n_features: int | None = None, rows: int | None = None
+        self,
+        data: Any = None,
+        *,
+        n_features: int | None = None,
+        rows: int | None = None,
+        target: str | None = None,
     ) -> FitPlan:
         """Tell what a fit would cost and how noisy it would be, without touching a row.
 
@@ -148,8 +156,10 @@ class PrivateEstimator(BaseEstimator, ABC):
             The number of features, where neither schema nor bounds give it.
         rows : int, optional
             A public guess of the number of rows, for the expected noise.
+        target : str, optional
+            As for `fit`.
         """
-        facts = plan_facts(self, data, n_features, rows)
+        facts = plan_facts(self, data, n_features, rows, target)
         self._check_budget(facts.unit)
         guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
@@ -225,6 +235,9 @@ class PrivateEstimator(BaseEstimator, ABC):
         self.columns_ = dict(zip(facts.features, facts.columns, strict=True))
         if self._target == "class":
             self.classes_ = np.unique(np.asarray(facts.labels))
+
+    def _check_learned(self) -> None:
+        """Raise if what was read from a file doesn't belong together."""
 
     def _note(self, facts: Facts, own_ledger: bool) -> str:
         if facts.unit.is_public:

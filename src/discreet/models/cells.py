@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
 from discreet.columns import Base, Bins, Categorical, Numeric
+from discreet.models import learned
 from discreet.models.rows import Rows
 from discreet.rational import as_integer
 
-__all__ = ["Axis", "Cells", "axis_of", "default_bins", "even_cuts"]
+__all__ = ["CELLS", "Axis", "Cells", "axis_of", "default_bins", "even_cuts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -129,6 +130,30 @@ class Cells:
                 assert isinstance(column, Numeric)
                 parts.append(scale(rows.numbers([place]), column))
         return np.concatenate(parts, axis=1)
+
+
+#: Cells as a model file keeps them.
+CELLS = learned.Record(
+    Cells,
+    axes=learned.Each(
+        learned.Record(
+            Axis,
+            name=learned.Text(),
+            by=learned.IfSet(
+                learned.Record(
+                    Bins,
+                    column=learned.Text(),
+                    cuts=learned.Each(learned.Number(), container=tuple),
+                )
+            ),
+            points=learned.Array("own cells", "own width"),
+            is_category=learned.Flag(),
+        ),
+        "features",
+        tuple,
+        fresh=("own cells", "own width"),
+    ),
+)
 
 
 def _bin_name(name: str) -> str:

@@ -346,24 +346,28 @@ def _needs_target(estimator: Any) -> str:
 
 
 def plan_facts(
-    estimator: PrivateEstimator, data: Any, n_features: int | None, rows: int | None
+    estimator: PrivateEstimator,
+    data: Any,
+    n_features: int | None,
+    rows: int | None,
+    target: str | None = None,
 ) -> Facts:
     """The facts of a fit as far as they are known without rows."""
     if data is not None:
         if not isinstance(data, PrivateDataset):
             raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
-        return open_input(estimator, data, None, None, None).facts
+        return open_input(estimator, data, None, None, target).facts
     unit = choose_unit(estimator.unit, estimator.ledger)
     schema: Schema | None = estimator.schema
     if schema is not None:
-        target = target_name(estimator, schema, unit, None)
+        target = target_name(estimator, schema, unit, target)
         features = tuple(n for n in schema.base if n not in (target, unit.id_column))
     else:
         width = n_features or getattr(estimator, "n_features_in_", 0) or estimator._declared_width()
         if not width:
             raise ValueError("n_features must be given: the parameters don't declare it.")
         features = tuple(f"x{j}" for j in range(as_integer(width, "n_features", minimum=1)))
-        target = None if estimator._target == "none" else "target"
+        target = None if estimator._target == "none" else target or "target"
         schema = _build_schema(estimator, features, target, unit, {})
     known = rows if unit.length_is_public else None
     return _on_scale(estimator, Facts(schema, unit, features, target, known))

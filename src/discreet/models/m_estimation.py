@@ -20,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deprecation import former_method
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
-from discreet.models.cells import Axis, Cells, axis_of, default_bins, read_bins
+from discreet.models.cells import CELLS, Axis, Cells, axis_of, default_bins, read_bins
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
@@ -117,6 +118,17 @@ class HistogramMEstimator(BoundedEstimator):
     """
 
     _claims = ("histogram-m-estimator",)
+    _learned = learned.attributes(
+        weights_=learned.Array("cells"),
+        n_cells_=learned.Count(),
+        estimator_=learned.Inner(),
+        _layout=CELLS,
+        _cases=learned.Together(
+            learned.Array("used", "width"),
+            learned.Array("used", dtype="labels"),
+            learned.Array("used"),
+        ),
+    )
 
     estimator: Any = field(default=None, kw_only=False)
     classes: Any = None

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from discreet.columns import Base, Categorical, Integer, Numeric, Real
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -40,6 +41,18 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     _target = "class"
     _log_scaling = True
     _claims = ("naive-bayes",)
+    _learned = learned.attributes(
+        class_count_=learned.Array("classes"),
+        class_prior_=learned.Array("classes"),
+        theta_=learned.IfSet(learned.Array("classes", "numbers")),
+        var_=learned.IfSet(learned.Array("classes", "numbers")),
+        category_count_=learned.IfSet(
+            learned.Each(learned.Array("classes", "values"), "counted", fresh=("values",))
+        ),
+        feature_log_prob_=learned.IfSet(
+            learned.Each(learned.Array("classes", "values"), "counted", fresh=("values",))
+        ),
+    )
 
     #: Added to every count of a cell.
     alpha: Any = 0.1

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from discreet.dataset import PrivateDataset
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP, convert
+from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
@@ -61,6 +62,11 @@ class StandardScaler(Rescaler):
     """
 
     _claims = ("standard-scaler",)
+    _learned = learned.attributes(
+        mean_=learned.Array("features"),
+        var_=learned.Array("features"),
+        scale_=learned.Array("features"),
+    )
 
     with_mean: bool = True
     with_std: bool = True
@@ -138,6 +144,10 @@ class QuantileBinner(Rescaler):
     """
 
     _claims = ("exponential-quantile",)
+    _learned = learned.attributes(
+        bin_edges_=learned.Array("features", "edges"),
+        n_bins_=learned.Array("features", dtype="int64"),
+    )
 
     n_bins: int = field(default=5, kw_only=False)
 

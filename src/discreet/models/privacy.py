@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.events import Assumed, Event, event_from_dict, walk
 from discreet.ledger import NOT_DATA, Entry
@@ -83,9 +85,9 @@ class FitPrivacy(Shown):
             facts.append(("ledger entry", entry))
         return Table(("fact", "value"), facts, "What was paid for this fit")
 
-    def to_json(self) -> str:
-        """The certificate as JSON, exact to the last digit."""
-        body = {
+    def to_plain(self) -> dict[str, Any]:
+        """The certificate as plain data."""
+        return {
             "is_private": self.is_private,
             "measure": self.measure.to_dict(),
             "event": self.event.to_dict(),
@@ -95,21 +97,29 @@ class FitPrivacy(Shown):
             "entry": None if self.entry is None else self.entry.to_dict(),
             "note": self.note,
         }
-        return write_document("certificate", 1, body)
+
+    @classmethod
+    def from_plain(cls, body: Mapping[str, Any]) -> FitPrivacy:
+        """The inverse of `to_plain`."""
+        entry = body["entry"]
+        if not isinstance(body["is_private"], bool):
+            raise TypeError("is_private")
+        return cls(
+            event_from_dict(body["event"]),
+            measure_from_dict(body["measure"]),
+            Unit.from_dict(body["unit"]),
+            tuple(str(claim) for claim in body["claims"]),
+            None if entry is None else Entry.from_dict(entry),
+            body["is_private"],
+            str(body["note"]),
+        )
+
+    def to_json(self) -> str:
+        """The certificate as JSON, exact to the last digit."""
+        return write_document("certificate", 1, self.to_plain())
 
     @classmethod
     def from_json(cls, text: str) -> FitPrivacy:
         """A certificate that `to_json` wrote. Nothing in the text is run, and nothing in it is checked."""
         with read_document(text, "certificate", 1) as body:
-            entry = body["entry"]
-            if not isinstance(body["is_private"], bool):
-                raise TypeError("is_private")
-            return cls(
-                event_from_dict(body["event"]),
-                measure_from_dict(body["measure"]),
-                Unit.from_dict(body["unit"]),
-                tuple(str(claim) for claim in body["claims"]),
-                None if entry is None else Entry.from_dict(entry),
-                body["is_private"],
-                str(body["note"]),
-            )
+            return cls.from_plain(body)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
+from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.parameters import with_parameters
@@ -126,6 +127,21 @@ class MaskedData(PrivateClassifier):
     fit_intercept: bool = True
     expected_rows: int | None = None
     random_state: Any = None
+
+    _learned = learned.attributes(
+        coef_=learned.Array("scores", "features"),
+        intercept_=learned.Array("scores"),
+        alpha_=learned.IfSet(learned.Number()),
+        X_=learned.Array("samples", "features"),
+        y_=learned.Array("samples", dtype="labels"),
+        C_=learned.Number(finite=False),
+        scale_=learned.Number(),
+        gradient_=learned.Number(),
+        _shares=learned.IfSet(learned.Array("classes")),
+        _labels=learned.IfSet(learned.Array("labelled", dtype="int64")),
+        _names=learned.Texts(tuple),
+        _samples=learned.Count(),
+    )
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -316,21 +332,22 @@ class MaskedData(PrivateClassifier):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """The masked rows and labels as a data frame: of pandas, else Polars, else PyArrow."""
-        return native_frame(self._columns(), backend)
+        return native_frame(self.to_columns(), backend)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write the masked rows and labels, with a header; reading gives the same numbers again.
 
         Names and labels that a spreadsheet program would run as a formula begin with an apostrophe.
         """
-        columns = self._columns()
+        columns = self.to_columns()
         cells = ([as_cell(cell) for cell in column.tolist()] for column in columns.values())
         with open(path, "w", encoding="utf-8", newline="") as file:
             write = csv.writer(file)
             write.writerow(map(as_cell, columns))
             write.writerows(zip(*cells, strict=True))
 
-    def _columns(self) -> dict[str, Array]:
+    def to_columns(self) -> dict[str, Array]:
+        """The masked rows and labels, as one array for each column."""
         x, y = self.masked_
         parts = [*(x[:, place] for place in range(x.shape[1])), y]
         return dict(zip(self._names, parts, strict=True))

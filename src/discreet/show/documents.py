@@ -24,7 +24,14 @@ def write_document(kind: str, version: int, body: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def read_document(text: object, kind: str, version: int) -> Iterator[dict[str, Any]]:
+def read_document(
+    text: object,
+    kind: str,
+    version: int,
+    *,
+    source: str = "text",
+    remedy: str = "give the text that to_json returned, unchanged",
+) -> Iterator[dict[str, Any]]:
     """The body of a document of this kind, if it is one; whatever fails inside the block is its fault.
 
     Parameters
@@ -34,6 +41,8 @@ def read_document(text: object, kind: str, version: int) -> Iterator[dict[str, A
     kind : str
     version : int
         The newest version that can be read.
+    source, remedy : str
+        What errors call the text, and what they say to do.
 
     Raises
     ------
@@ -46,17 +55,17 @@ def read_document(text: object, kind: str, version: int) -> Iterator[dict[str, A
             "in Path(name).read_text()."
         )
     if len(text) > MAX_LENGTH:
-        raise ValueError(f"text is too long for a {kind}: more than {MAX_LENGTH} characters.")
-    data = _parse(text, kind)
+        raise ValueError(f"{source} is too long for a {kind}: more than {MAX_LENGTH} characters.")
+    data = _parse(text)
+    if data is None:
+        raise ValueError(f"{source} is not JSON, so it is no {kind}: {remedy}.")
     if data.get("format") != f"discreet {kind}":
-        raise ValueError(
-            f"text is not a {kind} that discreet wrote: give the text that its to_json returned, unchanged."
-        )
+        raise ValueError(f"{source} is not a {kind} that discreet wrote: {remedy}.")
     found = data.get("version")
     if type(found) is not int or not 1 <= found <= version:
         raise ValueError(
-            f"text is a {kind} of another version than this discreet reads (1 to {version}): read it with "
-            "the version that wrote it, or a newer one."
+            f"{source} is a {kind} of another version than this discreet reads (1 to {version}): read it "
+            "with the version that wrote it, or a newer one."
         )
     try:
         yield data
@@ -70,21 +79,16 @@ def read_document(text: object, kind: str, version: int) -> Iterator[dict[str, A
         ValueError,
     ):
         raise ValueError(
-            f"text says that it is a {kind} of discreet, but it was changed or cut: give the text that "
-            "to_json returned, unchanged."
+            f"{source} says that it is a {kind} of discreet, but it was changed or cut: {remedy}."
         ) from None
 
 
-def _parse(text: str | bytes, kind: str) -> dict[str, Any]:
+def _parse(text: str | bytes) -> dict[str, Any] | None:
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict):
-        raise ValueError(
-            f"text is not JSON, so it is no {kind}: give the text that to_json returned, unchanged."
-        )
-    return data
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def _refuse_constant(name: str) -> Any:

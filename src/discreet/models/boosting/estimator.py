@@ -18,11 +18,13 @@ from discreet import events
 from discreet.columns import Base, Categorical
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.boosting.export import read_into, text_of
 from discreet.models.boosting.layout import Layout, cells_joined, join_cells, public_layout
 from discreet.models.boosting.learning import LAG, Learned, Start, boost, stretch
 from discreet.models.boosting.pairs import (
+    PAIR,
     ROUNDS,
     SHARES,
     PairQueries,
@@ -84,6 +86,17 @@ class AdditiveBoosting(PrivateEstimator):
     interactions: Any = 0
 
     _claims = ("additive-boosting",)
+    _learned = learned.attributes(
+        cuts_=learned.Each(
+            learned.IfSet(learned.Each(learned.Number(), container=tuple)), container=dict
+        ),
+        pairs_=learned.Each(PAIR),
+        term_names_=learned.Texts(),
+        intercept_=learned.Array("outputs"),
+        term_scores_=learned.Each(learned.Array("cells", "outputs"), "terms", fresh=("cells",)),
+        term_errors_=learned.Each(learned.Array("cells", "outputs"), "terms", fresh=("cells",)),
+        term_counts_=learned.Each(learned.Array("cells"), "terms", fresh=("cells",)),
+    )
 
     @abstractmethod
     def _first_query(self, by: str | None, facts: Facts) -> Additive:
@@ -289,6 +302,12 @@ class AdditiveBoosting(PrivateEstimator):
 
     def _layout(self) -> Layout:
         return Layout.of(self.columns_, self.cuts_)
+
+    def _check_learned(self) -> None:
+        sizes = [*self._layout().sizes.values(), *(pair.size for pair in self.pairs_)]
+        for name, scores, size in zip(self.term_names_, self.term_scores_, sizes, strict=True):
+            if len(scores) != size:
+                raise ValueError(f"source: column {name!r} must have {size} scores.")
 
     def _scores(self, X: Any) -> Floats:
         """Intercept and shapes, added up: an array (rows, outputs)."""

@@ -122,10 +122,7 @@ def _set(model: AdditiveBoosting, data: Mapping[str, Any]) -> None:
     model.term_scores_ = [np.array(t["scores"], np.float64).reshape(-1, outputs) for t in terms]
     model.term_errors_ = [np.array(t["errors"], np.float64).reshape(-1, outputs) for t in terms]
     model.term_counts_ = [np.array(t["rows"], np.float64) for t in terms]
-    sizes = [*model._layout().sizes.values(), *(pair.size for pair in model.pairs_)]
-    for name, scores, size in zip(model.term_names_, model.term_scores_, sizes, strict=True):
-        if len(scores) != size:
-            raise ValueError(f"source: column {name!r} must have {size} scores.")
+    model._check_learned()
     model.privacy_ = FitPrivacy(
         event_from_dict(paid["event"]),
         measure_from_dict(paid["measure"]),

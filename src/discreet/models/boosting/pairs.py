@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from discreet.models import learned as kept
 from discreet.models.boosting.layout import Layout
 from discreet.models.boosting.learning import Learned, Start, boost
 from discreet.models.facts import Facts
@@ -98,6 +99,11 @@ class Pair:
         return np.asarray(
             first[places[self.first]] * self.shape[1] + second[places[self.second]], np.int64
         )
+
+
+_PARTS = kept.Each(kept.Count(), container=tuple)
+#: A pair as a model file keeps it.
+PAIR = kept.Record(Pair, first=kept.Text(), second=kept.Text(), parts=kept.Together(_PARTS, _PARTS))
 
 
 def add_pairs(layout: Layout, pairs: Sequence[Pair]) -> Cells:

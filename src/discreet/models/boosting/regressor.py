@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
 from discreet.models.boosting.learning import Start, number_start, whole_steps
 from discreet.models.facts import Facts
@@ -66,6 +67,10 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
     >>> bool(model.fit(X, y).score(X, y) > 0.7)
     True
     """
+
+    _learned = learned.attributes(
+        target_bounds_=learned.Together(learned.Number(), learned.Number())
+    )
 
     def _outputs(self, facts: Facts) -> int:
         return 1

@@ -14,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution, mechanism_for
+from discreet.models import learned
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
 from discreet.models.cluster.box import Box, Floats, nearest, spread
 from discreet.models.cluster.lloyd import Lloyd, count_weight
@@ -114,6 +115,12 @@ class KMeans(
     rounds: int | None = None
     blocks: int | None = None
     random_state: int | None = None
+
+    _learned = learned.attributes(
+        cluster_centers_=learned.Array("clusters", "features"),
+        cluster_sizes_=learned.Array("clusters"),
+        n_iter_=learned.Count(),
+    )
 
     def fit(
         self,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
+from discreet.models import learned
 from discreet.models.decomposition.exponential import ExponentialPlan
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
@@ -95,6 +96,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     whiten: bool = False
     norm: Any = None
     accept_assumed: bool = False
+
+    _learned = learned.attributes(
+        n_components_=learned.Count(),
+        mean_=learned.Array("features"),
+        components_=learned.Array("components", "features"),
+        explained_variance_=learned.Array("components"),
+        explained_variance_ratio_=learned.Array("components"),
+    )
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.erm.features import MAX_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
@@ -70,6 +71,7 @@ class RiskEstimator(BoundedEstimator):
     noise: str = "exact"
 
     _log_scaling = True
+    _learned = learned.attributes(alpha_=learned.IfSet(learned.Number()))
 
     @abstractmethod
     def _loss(self, facts: Facts) -> Loss:
@@ -174,6 +176,10 @@ class RiskEstimator(BoundedEstimator):
 
 class RiskClassifier(RiskEstimator, PrivateClassifier):
     """A `RiskEstimator` for classes: one score for two of them, else one for each."""
+
+    _learned = learned.attributes(
+        coef_=learned.Array("scores", "width"), intercept_=learned.Array("scores")
+    )
 
     def _class_count(self, facts: Facts) -> int:
         count = len(facts.labels)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.solving import (
@@ -87,6 +88,27 @@ class LeastSquares(LinearPredictor):
     method: str = "sufficient_statistics"
 
     _claims = ("linear-regression",)
+    _learned = learned.attributes(
+        coef_=learned.Array("features"),
+        intercept_=learned.Number(),
+        target_range_=learned.Together(learned.Number(), learned.Number()),
+        ridge_=learned.Number(),
+        noise_=learned.Number(),
+        _solution=learned.Record(
+            Solution,
+            intercept=learned.Number(),
+            slopes=learned.Array("features"),
+            ridge=learned.Number(),
+        ),
+        _equations=learned.Array("unknowns", "unknowns"),
+        _scales=learned.Together(
+            learned.Record(
+                Scales, middle=learned.Array("features"), half=learned.Array("features")
+            ),
+            learned.Record(Scales, middle=learned.Array(1), half=learned.Array(1)),
+        ),
+        _counted=learned.Flag(),
+    )
     _log_scaling = True
 
     def _penalty(self) -> float:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import log_expit
 
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.erm.estimator import RiskClassifier
 from discreet.models.erm.losses import Logistic, Loss, Softmax
 from discreet.models.facts import Facts, Question
@@ -68,6 +69,8 @@ class LogisticRegression(RiskClassifier):
     """
 
     norm: Any = None
+
+    _learned = learned.attributes(noise_=learned.IfSet(learned.Number()))
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]

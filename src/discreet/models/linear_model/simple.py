@@ -13,6 +13,7 @@ from discreet import events
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, PureDP
+from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.least_squares import LinearPredictor, target_column
@@ -82,6 +83,13 @@ class SimpleLinearRegression(LinearPredictor):
     method: str = "noisy_stats"
     matchings: int = 10
     feature: str | int | None = None
+
+    _learned = learned.attributes(
+        coef_=learned.Array("features"),
+        intercept_=learned.Number(),
+        slope_=learned.Number(),
+        target_range_=learned.Together(learned.Number(), learned.Number()),
+    )
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]

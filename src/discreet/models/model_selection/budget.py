@@ -13,6 +13,7 @@ from discreet.accounting import cost, satisfies
 from discreet.accounting.curves import log_mean_runs
 from discreet.events import Event, Repeat
 from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.models import learned
 from discreet.rational import rational
 from discreet.selection import Selection
 from discreet.unit import Unit
@@ -78,6 +79,18 @@ class SearchBudget:
             f"{self.fit!r} for a fit, {self.score!r} for its score; one run alone would cost "
             f"{self.one_run!r}, each setting once {self.every_setting!r}"
         )
+
+
+#: A budget as a model file keeps it.
+BUDGET = learned.Record(
+    SearchBudget,
+    total=learned.MEASURE,
+    fit=learned.MEASURE,
+    score=learned.MEASURE,
+    expected_runs=learned.Number(),
+    settings=learned.Count(),
+    run=learned.EVENT,
+)
 
 
 def gamma_of(shape: Fraction, runs: float) -> Fraction:

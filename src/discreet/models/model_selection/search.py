@@ -20,12 +20,14 @@ from discreet.columns import Base
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
 from discreet.models.metrics.kinds import Metric, metric_of
 from discreet.models.metrics.scoring import ScoredRows, score_distribution, score_event
 from discreet.models.model_selection.budget import (
+    BUDGET,
     Division,
     SearchBudget,
     check_share,
@@ -153,6 +155,12 @@ class PrivateSearch(PrivateEstimator):
     weights: Any = None
     score_share: Any = 0.2
 
+    _learned = learned.attributes(
+        best_estimator_=learned.Inner(),
+        best_params_=learned.Setting(),
+        best_score_=learned.Number(),
+        budget_=BUDGET,
+    )
     _target = _TargetOfEstimator()
 
     bounds = _delegate("bounds")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
 from discreet.models.erm.features import MAX_FEATURES, ONE, FeatureMap
 from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
@@ -46,6 +47,11 @@ class KernelEstimator(RiskEstimator):
     gamma: Any = None
     n_components: int = 50
     random_state: Any = None
+
+    _learned = learned.attributes(
+        gamma_=learned.Number(),
+        frequencies_=learned.Array("indicators", "directions"),
+    )
 
     def _features(self, facts: Facts) -> FourierMap:
         if self.kernel != "rbf":

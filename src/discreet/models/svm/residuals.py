@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.models import learned
 from discreet.models.erm.estimator import RiskEstimator
 from discreet.models.erm.losses import HuberSquare, Insensitive, Loss
 from discreet.models.facts import Facts
@@ -50,6 +51,8 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
     loss: str = "epsilon_insensitive"
     margin: Any = 0.0
     width: Any = 0.25
+
+    _learned = learned.attributes(coef_=learned.Array("width"), intercept_=learned.Number())
 
     def _loss(self, facts: Facts) -> Loss:
         if self.loss == "huber":

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from discreet.columns import Numeric, Parts, Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -81,6 +82,10 @@ class RandomForest(PrivateEstimator):
     random_state: Any = None
 
     _claims = ("random-decision-forest",)
+    _learned = learned.attributes(
+        trees_=learned.Each(learned.Splits("leaves"), "trees"),
+        _pool=learned.Number(),
+    )
 
     @abstractmethod
     def _leaf_query(self, leaf: str, facts: Facts) -> Additive:
@@ -246,6 +251,12 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     True
     """
 
+    _learned = learned.attributes(
+        leaf_values_=learned.Each(learned.Array("leaves", "classes"), "trees"),
+        class_prior_=learned.Array("classes"),
+        _evidence=learned.Each(learned.Array("leaves", "classes"), "trees"),
+    )
+
     def _leaf_query(self, leaf: str, facts: Facts) -> Count:
         assert facts.target is not None
         return Count(by=(leaf, facts.target))
@@ -308,6 +319,13 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
     One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
     `RandomDecisionForest`. Proof page: ``docs/proofs/tree.md``.
     """
+
+    _learned = learned.attributes(
+        leaf_values_=learned.Each(learned.Array("leaves", 2), "trees"),
+        mean_=learned.Number(),
+        target_range_=learned.Together(learned.Number(), learned.Number()),
+        _evidence=learned.Each(learned.Array("leaves"), "trees"),
+    )
 
     def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
         assert facts.target is not None

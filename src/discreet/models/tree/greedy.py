@@ -14,6 +14,7 @@ import numpy.typing as npt
 from discreet.columns import Numeric, Split, Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -70,6 +71,7 @@ class GreedyTree(PrivateEstimator):
     expected_rows: Any = None
 
     _claims = ("decision-tree",)
+    _learned = learned.attributes(tree_=learned.Splits("leaves"), depth_=learned.Count())
 
     @abstractmethod
     def _criterion(self) -> Any:
@@ -220,6 +222,12 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     criterion: Any = "gini"
 
+    _learned = learned.attributes(
+        leaf_values_=learned.Array("leaves", "classes"),
+        class_prior_=learned.Array("classes"),
+        leaf_proba_=learned.Array("leaves", "classes"),
+    )
+
     def _criterion(self) -> Any:
         if self.criterion not in ("gini", "majority"):
             raise ValueError(
@@ -277,6 +285,12 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     -------
     As `DecisionTreeClassifier`. Proof page: ``docs/proofs/tree.md``.
     """
+
+    _learned = learned.attributes(
+        leaf_values_=learned.Array("leaves", 2),
+        leaf_mean_=learned.Array("leaves"),
+        target_range_=learned.Together(learned.Number(), learned.Number()),
+    )
 
     def _criterion(self) -> Any:
         return "variance"

@@ -79,16 +79,24 @@ class Layout:
         for name in given:
             if name not in names or not isinstance(schema[name], Numeric):
                 raise ValueError(f"bins: {name!r} is not a column of numbers of this table.")
-        axes, zeros = [], []
+        cuts: dict[str, tuple[float, ...]] = {}
         for name in names:
             column = schema.base[name]
-            cuts: tuple[float, ...] = ()
+            cuts[name] = ()
             if isinstance(column, Numeric):
-                cuts = _read_cuts(column, given.get(name, most), name)
-            axes.append(Axis(name, cuts))
-            zeros.append(isinstance(column, Numeric) and _is_zero_cell(column, cuts))
+                cuts[name] = _read_cuts(column, given.get(name, most), name)
+        return cls.from_cuts(schema, cuts)
+
+    @classmethod
+    def from_cuts(cls, schema: Schema, cuts: Mapping[str, tuple[float, ...]]) -> Layout:
+        """The columns of these names, each cut at its numbers."""
+        axes, zeros = [], []
+        for name, places in cuts.items():
+            column = schema.base[name]
+            axes.append(Axis(name, places))
+            zeros.append(isinstance(column, Numeric) and _is_zero_cell(column, places))
         sizes = tuple(axis.size(schema) for axis in axes)
-        return cls({n: schema.base[n] for n in names}, tuple(axes), sizes, tuple(zeros))
+        return cls({n: schema.base[n] for n in cuts}, tuple(axes), sizes, tuple(zeros))
 
     def is_ordered(self, place: int) -> bool:
         """Whether neighbouring cells of a column are close."""

@@ -1,0 +1,227 @@
+"""``discreet fit``: a private model from a table, in a file with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import common
+from discreet.cli.outcome import CommandError, tell_charges
+from discreet.cli.printing import check_out, print_lines, tell
+from discreet.cli.settings import check_known, read_settings, suggest, to_kebab
+
+if TYPE_CHECKING:
+    from discreet.dataset import PrivateDataset
+    from discreet.models import PrivateEstimator
+
+__all__ = [
+    "PositionalData", "Settings", "Target", "choose_data", "fit", "print_certificate", "tell_price",
+]  # fmt: skip
+
+Model = Annotated[
+    str | None, typer.Argument(help="The model by name, such as logistic-regression; see --list.")
+]
+PositionalData = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="The table, as with --data.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", "-t", help="The column to learn; by default the schema's last one."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting, as in --set alpha=0.1; repeat it."
+    ),
+]
+ModelOut = Annotated[
+    str | None, typer.Option("--out", "-o", help="The model file to write, such as model.json.")
+]
+#: What the table brings, so that it isn't set.
+_BROUGHT = ("bounds", "classes", "target_bounds", "categories")
+#: Estimators that aren't offered here.
+_LEFT_OUT = ("MaskedData",)
+
+
+def fit(
+    model: Model = None,
+    table: PositionalData = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the models, and end.")] = False,
+    target: Target = None,
+    settings: Settings = None,
+    data: common.Data = None,
+    schema: common.SchemaFile = None,
+    ledger: common.LedgerPlace = None,
+    account: common.Account = None,
+    epsilon: common.Epsilon = None,
+    delta: common.Delta = None,
+    unit: common.DeclaredUnit = None,
+    id_column: common.IdColumn = None,
+    max_rows: common.MaxRows = None,
+    rows: common.Rows = None,
+    out: ModelOut = None,
+    force: common.Force = False,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+) -> None:
+    """Fit a private model to a table, and write it to a file of JSON with its certificate.
+
+    Price and expected time are told before anything is charged. `discreet predict` uses the file.
+
+    \b
+    Examples:
+      discreet fit --list
+      discreet fit logistic-regression visits.csv --schema visits.toml --ledger budget.db --target ill
+        --epsilon 1 --out model.json
+      discreet fit k-means visits.csv -s visits.toml -l budget.db -e 0.5 --set n_clusters=4 -o wards.json
+      discreet fit private-search visits.csv -s visits.toml -l budget.db -t ill -e 2
+        --set estimator=gaussian-nb --set scoring=accuracy -o best.json
+    """
+    if list_:
+        _print_list(as_json)
+        return
+    kind = _find_kind(model)
+    given = _read_parameters(kind, read_settings(settings))
+    measure: Any = common.read_budget(epsilon, delta, None, "the fit")
+    _check_file(out, force)
+    assert out is not None
+    chosen = common.read_unit(unit, id_column, max_rows)
+    rows_behind = common.open_data(
+        choose_data(table, data), schema, ledger, unit=chosen, account=account, rows=rows
+    )
+    estimator = kind(epsilon=measure.epsilon, delta=getattr(measure, "delta", 0), **given)
+    plan = estimator.plan(rows_behind, rows=rows, target=target)
+
+    def act(door: PrivateDataset) -> PrivateEstimator:
+        from sklearn.base import clone
+
+        fitted: PrivateEstimator = clone(estimator).fit(door, target=target)
+        return fitted
+
+    from discreet.cli.rehearsing import rehearse, show_progress
+
+    expected = rehearse(act, rows_behind, plan.measure, rows)
+    tell_price(plan.measure, rows_behind, expected.describe(), quiet)
+    with show_progress(f"fitting {to_kebab(kind.__name__)}", expected, quiet):
+        fitted = act(rows_behind)
+    _write_model(fitted, out)
+    facts = {"model": kind.__name__, "out": out}
+    print_certificate("fit", facts, fitted.privacy_, as_json)
+    tell(f"written to {out}", quiet)
+    charged = tell_charges()
+    if charged:
+        tell(f"charged {charged}", quiet)
+
+
+def choose_data(positional: str | None, option: str | None) -> str | None:
+    """The table of the argument or of --data."""
+    if positional is not None and option is not None and positional != option:
+        raise CommandError("give the table once: as an argument, or with --data.")
+    return option if positional is None else positional
+
+
+def tell_price(measure: Any, data: PrivateDataset, time: str, quiet: bool) -> None:
+    """Say what will be charged, what is left, and how long it may take: before the charge."""
+    if data.unit.is_public:
+        tell(f"price: nothing, the rows are public; time: {time}", quiet)
+        return
+    book = data.ledger
+    assert book is not None
+    tell(f"price: {measure!r} of {book.remaining()!r} that is left; time: {time}", quiet)
+
+
+def print_certificate(kind: str, facts: Mapping[str, Any], privacy: Any, as_json: bool) -> None:
+    """Print what was paid and what that guarantees."""
+    if not as_json:
+        print_lines(privacy.certificate)
+        return
+    from discreet.models.files.parts import write_certificate
+    from discreet.show import write_document
+
+    body = {**facts, "certificate": write_certificate(privacy)}
+    print_lines(write_document(kind, 1, body))
+
+
+def _write_model(fitted: PrivateEstimator, out: str) -> None:
+    """Write the file; if that fails, print the model, since it was paid for."""
+    from discreet.models import save, to_json
+
+    try:
+        save(fitted, out)
+    except ValueError as error:
+        print_lines(to_json(fitted))
+        raise CommandError(f"--out: {error} The model was printed instead.") from None
+
+
+def _check_file(out: str | None, force: bool) -> None:
+    if out is None:
+        raise CommandError("--out must name the model file to write, such as --out model.json.")
+    check_out(out, force, (".json",))
+
+
+def _kinds() -> dict[str, type[PrivateEstimator]]:
+    from discreet.models.files.kinds import estimator_kinds
+
+    found = estimator_kinds()
+    return {to_kebab(name): found[name] for name in sorted(found) if name not in _LEFT_OUT}
+
+
+def _find_kind(name: str | None) -> type[PrivateEstimator]:
+    if name is None:
+        raise CommandError(
+            "say which model to fit, such as logistic-regression; --list shows them."
+        )
+    kinds = _kinds()
+    if name not in kinds:
+        near = suggest(name.lower(), kinds)
+        raise CommandError(f"no model is called {name!r}.{near} `discreet fit --list` shows them.")
+    return kinds[name]
+
+
+def _read_parameters(kind: type[PrivateEstimator], given: dict[str, Any]) -> dict[str, Any]:
+    """Settings as the class takes them; an estimator inside of another is given by its name."""
+    for name in _BROUGHT:
+        if name in given and name in kind._get_param_names():
+            raise CommandError(f"--set {name}: the schema declares it; change the schema file.")
+    own = {"epsilon", "delta", "schema", "unit", "ledger", *_BROUGHT}
+    check_known(given, set(kind._get_param_names()) - own, to_kebab(kind.__name__))
+    if isinstance(given.get("estimator"), str):
+        given = {**given, "estimator": _find_inner(kind.__name__, given["estimator"])}
+    return given
+
+
+def _find_inner(kind: str, name: str) -> Any:
+    from discreet.models.files.kinds import plain_models
+
+    inner: dict[str, Any] = {
+        to_kebab(known.removeprefix("sklearn ")): plain.kind
+        for known, plain in plain_models().items()
+        if plain.learned
+    }
+    if kind == "PrivateSearch":
+        inner = {key: one for key, one in _kinds().items() if one.__name__ != kind}
+    if name not in inner:
+        raise CommandError(
+            f"--set estimator: no model is called {name!r}.{suggest(name, inner)} Give one of "
+            f"{', '.join(sorted(inner))}."
+        )
+    return inner[name]()
+
+
+def _print_list(as_json: bool) -> None:
+    """Names of models, with the first line of what is said about each."""
+    import inspect
+
+    summaries = {
+        name: (inspect.getdoc(kind) or "").partition("\n")[0] for name, kind in _kinds().items()
+    }
+    if as_json:
+        from discreet.show import write_document
+
+        print_lines(write_document("models", 1, {"models": summaries}))
+        return
+    from discreet.cli.tables import table
+
+    print_lines(table(("model", "what it is"), list(summaries.items())))
