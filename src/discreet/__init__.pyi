@@ -10,6 +10,7 @@ from discreet import models as models
 from discreet import noise as noise
 from discreet import publish as publish
 from discreet import queries as queries
+from discreet import report as report
 from discreet import testing as testing
 from discreet import tradeoff as tradeoff
 from discreet.answers import Answers as Answers

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
-
-from conftest import COLUMNS, SECRET, WARDS
+from clinic_shell import COLUMNS, SECRET, WARDS
 
 pytest.importorskip("sqlglot")
 FACTS = ("--schema", "visits.toml", "--ledger", "budget.db")
@@ -133,3 +134,16 @@ def test_a_bad_command_gets_a_sentence_with_a_remedy_and_charges_nothing(clinic,
 
 def test_there_are_many_of_them():
     assert len(BAD) >= 40
+
+
+@pytest.mark.parametrize("name", ["no such column", "too much", "a ledger that is none"])
+def test_the_same_holds_for_the_program_itself(clinic, name):
+    words, code, remedy = BAD[name]
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert re.search(remedy, done.stderr)
+    assert len(clinic.ledger().entries()) == 1

@@ -54,6 +54,13 @@ def test_help_is_light():
     assert done.stdout.strip().endswith("[]")
 
 
+def test_without_a_command_the_help_is_shown_as_it_is(capsys):
+    for words in ([], ["ledger"]):
+        assert main(words) == 2
+        shown = capsys.readouterr()
+        assert "Commands:\n" in shown.out + shown.err
+
+
 def test_the_shell_completes_commands_and_options():
     for words, wanted in (("discreet qu", "query"), ("discreet ledger ver", "verify")):
         done = subprocess.run(

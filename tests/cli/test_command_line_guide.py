@@ -7,9 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from clinic_shell import WARDS
 
 import discreet as dp
-from conftest import WARDS
 from discreet.cli.outcome import EXIT_CODES
 
 pytest.importorskip("sqlglot")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from clinic_shell import SECRET, build_visits
 
 import discreet as dp
-from conftest import SECRET, build_visits
 from discreet.testing import fixed_noise
 
 pytest.importorskip("sqlglot")

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from clinic_shell import SECRET
 
 import discreet as dp
-from conftest import SECRET
 
 TABLE = ("--data", "visits.csv", "--schema", "visits.toml", "--ledger", "budget.db")
 

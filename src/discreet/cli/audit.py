@@ -37,7 +37,7 @@ Examples:
 
 def add_audit(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("audit", help=_HELP)(audit)
+    app.command("audit", help=_HELP, short_help="Attack guarantees, ours or yours.")(audit)
 
 
 @dataclass(frozen=True)

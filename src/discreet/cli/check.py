@@ -15,7 +15,7 @@ __all__ = ["add_check"]
 
 def add_check(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("check")(check)
+    app.command("check", short_help="Does a table match its schema?")(check)
 
 
 def check(

@@ -31,7 +31,7 @@ def add_claims(app: typer.Typer) -> None:
     commands = typer.Typer(rich_markup_mode=None)
     commands.callback(invoke_without_command=True)(claims)
     commands.command("show")(show)
-    app.add_typer(commands, name="claims")
+    app.add_typer(commands, name="claims", short_help="The guarantees, with their proofs.")
 
 
 def claims(

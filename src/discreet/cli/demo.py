@@ -17,7 +17,7 @@ __all__ = ["add_demo"]
 
 def add_demo(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo")(demo)
+    app.command("demo", short_help="A tour on a real table, explained as it goes.")(demo)
 
 
 def demo(

@@ -15,7 +15,7 @@ __all__ = ["add_describe"]
 
 def add_describe(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("describe")(describe)
+    app.command("describe", short_help="All columns for one charge.")(describe)
 
 
 def describe(

@@ -102,9 +102,9 @@ def fit(
 
     from discreet.cli.rehearsing import rehearse, show_progress
 
-    expected = rehearse(act, rows_behind, plan.measure)
-    tell_price(plan.measure, rows_behind, expected.describe(rows), quiet)
-    with show_progress(f"fitting {to_kebab(kind.__name__)}", expected.seconds(rows), quiet):
+    expected = rehearse(act, rows_behind, plan.measure, rows)
+    tell_price(plan.measure, rows_behind, expected.describe(), quiet)
+    with show_progress(f"fitting {to_kebab(kind.__name__)}", expected, quiet):
         fitted = act(rows_behind)
     _write_model(fitted, out)
     facts = {"model": kind.__name__, "out": out}

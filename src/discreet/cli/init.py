@@ -20,7 +20,7 @@ __all__ = ["add_init"]
 
 def add_init(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("init")(init)
+    app.command("init", short_help="Write a schema file: public facts about a table.")(init)
 
 
 def init(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,9 +34,19 @@ Everything but `open` reads only, and needs no right to write where the ledger i
 def add_ledger(app: typer.Typer) -> None:
     """Add the commands."""
     commands = typer.Typer(help=_HELP, no_args_is_help=True, rich_markup_mode=None)
-    for command in (open_, show, verify, backup, accounts, export):
-        commands.command(command.__name__.rstrip("_"))(command)
-    app.add_typer(commands, name="ledger")
+    listed: dict[Callable[..., Any], str] = {
+        open_: "Open a new ledger, or an account.",
+        show: "Who asked what, and what is left.",
+        verify: "Is the ledger whole?",
+        backup: "Copy the ledger to a new file.",
+        accounts: "List accounts: limit, spent, left.",
+        export: "Write all entries to a file.",
+    }
+    for command, words in listed.items():
+        commands.command(command.__name__.rstrip("_"), short_help=words)(command)
+    app.add_typer(
+        commands, name="ledger", short_help="Open, show, verify, copy and export a budget."
+    )
 
 
 def open_(

@@ -29,6 +29,7 @@ __all__ = [
     "report_lost_reader",
     "report_stop",
     "tell_charges",
+    "tell_left",
     "watch_charge",
 ]
 
@@ -105,6 +106,15 @@ def tell_charges() -> str:
     return " and ".join(told)
 
 
+def tell_left() -> str:
+    """What the ledgers that this command charged have left, in words."""
+    books = {id(charge.book): charge.book for charge in _charges}
+    try:
+        return " and ".join(f"{book.remaining()!r}" for book in books.values())
+    except Exception:  # the answer was given: a ledger that can't be asked now is no failure
+        return "not known now"
+
+
 def find_entry() -> Entry | None:
     """The ledger's entry of this command's last charge; None if nothing was charged."""
     return _charges[-1].settle() if _charges else None
@@ -134,6 +144,9 @@ def report_lost_reader(name: str) -> int:
 
 def report_failure(name: str, error: BaseException) -> int:
     """The sentence and the exit code for an error."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # nothing was typed: the help says what can be
+        error.show()  # type: ignore[attr-defined]
+        return WRONG
     code, words = _explain(error)
     charged = tell_charges()
     if charged:
@@ -154,7 +167,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # what was typed is no option, command or value
         words = " ".join(format_message().split())
-        return WRONG, f"{words.rstrip('.')}; --help shows what can be typed."
+        link = "" if words.endswith("?") else ";"
+        return WRONG, f"{words.rstrip('.')}{link} --help shows what can be typed."
     if isinstance(error, _library("discreet.ledger", "BudgetExceeded")):
         return REFUSED, str(error)
     if isinstance(error, _library("discreet.ledger", "LedgerError")):

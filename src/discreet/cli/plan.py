@@ -12,7 +12,7 @@ __all__ = ["add_plan"]
 
 def add_plan(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("plan")(plan)
+    app.command("plan", short_help="What questions would cost, and their errors.")(plan)
 
 
 def plan(

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.outcome import CommandError, tell_charges
+from discreet.cli.outcome import CommandError, tell_charges, tell_left
 
 if TYPE_CHECKING:
     from discreet.show import Shown, Table
@@ -61,8 +61,8 @@ def give_result(
     if as_json or out is None:
         _print_result(result, as_json, level)
     charged = tell_charges()
-    if charged:
-        tell(f"charged {charged}", quiet)
+    if charged and not quiet:
+        tell(f"charged {charged}; left is {tell_left()}")
 
 
 def _print_result(result: Shown, as_json: bool, level: float | None) -> None:

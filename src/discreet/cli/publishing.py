@@ -117,9 +117,9 @@ def _publish(
     def act(door: PrivateDataset) -> Mapping[str, Any]:
         return publisher.offer(door, measure, target, given).publish(door)
 
-    expected = rehearse(act, data, offer.measure)
-    tell_price(offer.measure, data, expected.describe(rows), quiet)
-    with show_progress(f"publishing {publisher.name}", expected.seconds(rows), quiet):
+    expected = rehearse(act, data, offer.measure, rows)
+    tell_price(offer.measure, data, expected.describe(), quiet)
+    with show_progress(f"publishing {publisher.name}", expected, quiet):
         made = offer.publish(data)
     write_rows(made, out)
     count = len(next(iter(made.values())))

@@ -15,7 +15,7 @@ __all__ = ["add_query"]
 
 def add_query(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("query")(query)
+    app.command("query", short_help="Ask noised questions.")(query)
 
 
 def query(

@@ -19,39 +19,38 @@ __all__ = ["Expected", "rehearse", "show_progress"]
 FEW, MANY = 200, 5000
 #: Seconds after which a rehearsal isn't repeated with more rows.
 PATIENCE = 1.0
-#: What more rows take must be this share of the whole, or it is taken for chance.
-MIN_SHARE = 0.2
 
 
 @final
 @dataclass(frozen=True)
 class Expected:
-    """The time that something takes: some, and more for each row, if that is known."""
+    """The time that something takes for a number of rows, which is a public guess or our own."""
 
-    start: float
-    per_row: float | None
+    seconds: float
+    rows: int
 
-    def seconds(self, rows: int | None) -> float | None:
-        """The time for this many rows; None if it isn't known."""
-        if rows is None or self.per_row is None:
-            return None
-        return self.start + self.per_row * rows
-
-    def describe(self, rows: int | None) -> str:
-        """The time in words; `rows` is a public guess of their number."""
-        whole = self.seconds(rows)
-        if whole is not None:
-            return f"about {_words(whole)} for {rows:,} rows, and the time to read them"
-        more = "more with many rows"
-        if self.per_row is not None:
-            more = f"{_words(self.per_row * 1e6)} more for a million rows"
-        return f"about {_words(self.start)}, {more}, and the time to read them"
+    def describe(self) -> str:
+        """The time in words."""
+        return f"about {_words(self.seconds)} for {self.rows:,} rows, and the time to read them"
 
 
 def rehearse(
-    act: Callable[[PrivateDataset], Any], data: PrivateDataset, measure: Measure
+    act: Callable[[PrivateDataset], Any],
+    data: PrivateDataset,
+    measure: Measure,
+    rows: int | None = None,
 ) -> Expected:
     """Do something with made-up rows instead: how long it takes, and whether it works at all.
+
+    Parameters
+    ----------
+    act : callable
+    data : PrivateDataset
+        Its schema and unit are used, and nothing else.
+    measure : Measure
+        What `act` charges.
+    rows : int, optional
+        A public guess of the number of rows. Beyond a few thousand the time is taken to grow evenly.
 
     Privacy
     -------
@@ -60,12 +59,13 @@ def rehearse(
     """
     first = _time(act, data, measure, FEW)  # with imports, and what is computed once
     if first > PATIENCE:
-        return Expected(first, None)
-    few, many = (_time(act, data, measure, rows) for rows in (FEW, MANY))
-    if many - few < MIN_SHARE * many:
-        return Expected(many, 0.0)
-    per_row = (many - few) / (MANY - FEW)
-    return Expected(max(0.0, few - per_row * FEW), per_row)
+        return Expected(first, FEW)
+    size = MANY if rows is None else min(rows, MANY)
+    took = _time(act, data, measure, size)
+    if rows is None or rows == size:
+        return Expected(took, size)
+    more = max(0.0, took - _time(act, data, measure, FEW)) / (size - FEW)
+    return Expected(took + more * (rows - size), rows)
 
 
 def _time(
@@ -93,14 +93,14 @@ def _time(
 
 
 @contextmanager
-def show_progress(title: str, whole: float | None, quiet: bool) -> Iterator[None]:
-    """Inside, a bar shows how far something is that is expected to take `whole` seconds; none if quiet."""
+def show_progress(title: str, expected: Expected, quiet: bool) -> Iterator[None]:
+    """Inside, a bar shows how far something is by its expected time; none if quiet."""
     from discreet.progress import hide_bars, show
 
-    start = time.monotonic()
+    start, whole = time.monotonic(), max(expected.seconds, 1.0)
 
     def share() -> float:
-        return -1.0 if whole is None else min(0.99, (time.monotonic() - start) / max(whole, 1.0))
+        return min(0.99, (time.monotonic() - start) / whole)
 
     with hide_bars() if quiet else show(title, share):
         yield

@@ -16,7 +16,7 @@ __all__ = ["add_report"]
 
 def add_report(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report")(report)
+    app.command("report", short_help="A page for others: what was released.")(report)
 
 
 def report(

@@ -16,22 +16,22 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.columns import Base, base_column_from_dict
+from discreet.columns import Base
 from discreet.events import event_from_dict
 from discreet.measures import measure_from_dict
 from discreet.show import decode_value, encode_value
 
 __all__ = [
+    "EVENT",
+    "MEASURE",
     "Array",
-    "Column",
     "Count",
     "Each",
-    "Event",
+    "Fact",
     "Flag",
     "IfSet",
     "Inner",
     "Kind",
-    "Measure",
     "Number",
     "Record",
     "Setting",
@@ -345,37 +345,20 @@ class Splits(Kind):
 
 
 @final
-class Column(Kind):
-    """The declaration of a column."""
+class Fact(Kind):
+    """A measure or an event: what has a form as plain data of its own."""
 
-    def write(self, value: Any, tools: Tools) -> Any:
-        plain: dict[str, Any] = value.to_dict()
-        return plain
-
-    def read(self, data: Any, tools: Tools) -> Base:
-        return base_column_from_dict("of the file", data)
-
-
-@final
-class Measure(Kind):
-    """A measure of privacy."""
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self._read = read
 
     def write(self, value: Any, tools: Tools) -> Any:
         return value.to_dict()
 
     def read(self, data: Any, tools: Tools) -> Any:
-        return measure_from_dict(data)
+        return self._read(data)
 
 
-@final
-class Event(Kind):
-    """An event for the accountant."""
-
-    def write(self, value: Any, tools: Tools) -> Any:
-        return value.to_dict()
-
-    def read(self, data: Any, tools: Tools) -> Any:
-        return event_from_dict(data)
+MEASURE, EVENT = Fact(measure_from_dict), Fact(event_from_dict)
 
 
 @final

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 
 from discreet.report.blocks import Chart, Series
 from discreet.report.scales import Scale, find_ends, format_number
-from discreet.report.theme import HEAT
+from discreet.report.theme import CHART_STYLE, HEAT
 from discreet.show.tables import format_cell
 from discreet.show.values import visible
 
@@ -27,11 +27,15 @@ MAX_BARS = 40
 MAX_LABEL = 20
 #: Cells of a heat map that still have room for a number.
 MAX_NUMBERS = 120
+_SPACE = "http://www.w3.org/2000/svg"
 _LETTER, _WIDE_LETTER = 8.3, 15.0
 
 
-def draw_chart(chart: Chart, anchor: str) -> str:
-    """A chart as an SVG element that is named and described; `anchor` makes its ids unique."""
+def draw_chart(chart: Chart, anchor: str, *, is_alone: bool = False) -> str:
+    """A chart as an SVG element that is named and described; `anchor` makes its ids unique.
+
+    One that is alone brings its own style, for a file.
+    """
     draw: dict[str, Callable[[Chart], tuple[list[str], float]]] = {
         "bars": _draw_bars,
         "dots": _draw_dots,
@@ -40,12 +44,14 @@ def draw_chart(chart: Chart, anchor: str) -> str:
         "meter": _draw_meter,
     }
     parts, height = draw[chart.kind](chart)
+    alone = f' xmlns="{_SPACE}" width="{WIDTH}" height="{height:.0f}"' if is_alone else ""
+    own = f'<style>{CHART_STYLE}</style><rect width="{WIDTH}" height="{height:.0f}" fill="var(--page)"/>'
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+        f'<svg{alone} viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
         f'aria-labelledby="{anchor}-title {anchor}-desc">'
         f'<title id="{anchor}-title">{_text(chart.title)}</title>'
         f'<desc id="{anchor}-desc">{_text(chart.description)}</desc>'
-        f"{''.join(parts)}</svg>"
+        f"{own if is_alone else ''}{''.join(parts)}</svg>"
     )
 
 

@@ -5,7 +5,7 @@ All colours stand here, so that a test can compute the contrast of every pair th
 
 from __future__ import annotations
 
-__all__ = ["DARK", "HEAT", "LIGHT", "STYLE"]
+__all__ = ["CHART_STYLE", "DARK", "HEAT", "LIGHT", "STYLE"]
 
 LIGHT = {
     "page": "#ffffff",
@@ -81,6 +81,8 @@ thead th{color:var(--soft);font-weight:600}
 tbody th{font-weight:400}
 .number{text-align:right}
 footer{padding-top:2rem;padding-bottom:2rem;color:var(--soft)}
+"""
+_SHAPES = """
 svg text{font:14px system-ui,sans-serif;fill:var(--soft)}
 svg text.ink{fill:var(--ink)}
 svg .grid{stroke:var(--rule);stroke-width:1}
@@ -100,6 +102,8 @@ svg .s3{--series:var(--series3)}
 svg .curve{stroke:var(--series);stroke-width:2;fill:none}
 svg .band{fill:var(--series);fill-opacity:.18}
 svg .mark{fill:var(--series)}
+"""
+_PHONE = """
 @media (max-width:34rem){h1{font-size:1.6rem}nav ul{columns:1}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 """
@@ -116,11 +120,7 @@ def _declare(colours: dict[str, str]) -> str:
 
 
 #: Paper is light, whatever the screen is.
-STYLE = (
-    _declare(LIGHT)
-    + "@media screen and (prefers-color-scheme:dark){"
-    + _declare(DARK)
-    + "}"
-    + _SHEET
-    + _PRINT
-)
+_COLOURS = f"{_declare(LIGHT)}@media screen and (prefers-color-scheme:dark){{{_declare(DARK)}}}"
+#: The style of a page, and that of a chart which stands alone.
+STYLE = _COLOURS + _SHEET + _SHAPES + _PHONE + _PRINT
+CHART_STYLE = _COLOURS + _SHAPES

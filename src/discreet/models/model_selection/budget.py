@@ -84,12 +84,12 @@ class SearchBudget:
 #: A budget as a model file keeps it.
 BUDGET = learned.Record(
     SearchBudget,
-    total=learned.Measure(),
-    fit=learned.Measure(),
-    score=learned.Measure(),
+    total=learned.MEASURE,
+    fit=learned.MEASURE,
+    score=learned.MEASURE,
     expected_runs=learned.Number(),
     settings=learned.Count(),
-    run=learned.Event(),
+    run=learned.EVENT,
 )
 
 

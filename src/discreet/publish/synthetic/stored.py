@@ -65,7 +65,7 @@ def write_model(model: Synthesizer, tools: Tools) -> dict[str, Any]:
 
 def read_model(data: Any, tools: Tools) -> Synthesizer:
     """The inverse of `write_model`."""
-    measure = learned.Measure().read(data["measure"], tools)
+    measure = learned.MEASURE.read(data["measure"], tools)
     given = {name: tools.read_setting(data["parameters"][name]) for name in PARAMETERS}
     delta = measure.delta if isinstance(measure, ApproxDP) else 0
     model = Synthesizer(measure.epsilon, delta, **given)

@@ -15,10 +15,10 @@ import pytest
 import discreet as dp
 from conftest import SECRET, WARDS, build_visits
 from discreet import models
+from discreet.cli import rehearsing
 from discreet.cli.rehearsing import Expected, rehearse
 from discreet.cli.settings import read_settings, to_kebab
 from discreet.models.files.kinds import estimator_kinds
-from discreet.publish.publishers import Offer, Publisher, list_publishers, register_publisher
 from discreet.testing import fixed_noise
 
 FACTS = ("--schema", "visits.toml", "--ledger", "budget.db")
@@ -165,80 +165,6 @@ def test_models_of_every_sort_are_fitted_and_used(clinic, name):
     assert clinic.ledger().spent() == dp.PureDP(1)
 
 
-def test_tables_are_published_to_csv_and_parquet(clinic):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    clinic.done("publish", "synthetic", "visits.csv", *FACTS, "-e", "1", *MADE, "-o", "made.csv")
-    made = read_csv("made.csv")
-    assert list(made) == ["ward", "age", "cost", "day"]
-    assert len(made["age"]) == 30
-    assert set(made["ward"]) <= {*WARDS, ""}
-    columns = (
-        "--column",
-        f"ward=categorical({', '.join(WARDS)})",
-        "--column",
-        "age=integer(0, 99)",
-    )
-    clinic.done("init", *columns, "--id", "patient", "--max-rows", "3", "--out", "two.toml")
-    two = ("-s", "two.toml", "-l", "budget.db", "-e", "0.5")
-    clinic.done(
-        "publish",
-        "masked",
-        "visits.csv",
-        *two,
-        "-t",
-        "ward",
-        "--set",
-        "samples=40",
-        "-o",
-        "m.parquet",
-    )
-    table = parquet.read_table("m.parquet")
-    assert (table.num_rows, table.column_names) == (40, ["age", "ward"])
-    clinic.done(
-        "publish", "ranges", "--data", "visits.csv", *two, "--set", "columns=age", "-o", "ages.csv"
-    )
-    assert len(read_csv("ages.csv")["age"]) == 100
-    assert clinic.ledger().spent() == dp.PureDP(2)
-    assert SECRET not in "".join(
-        path.read_text(errors="replace")
-        for path in Path().glob("*.csv")
-        if path.name != "visits.csv"
-    )
-
-
-@pytest.mark.parametrize(("kind", "more"), [("perturbed", []), ("wavelet", ["--set", "block=9"])])
-def test_every_row_is_published_only_if_their_number_is_public(clinic, kind, more):
-    columns = (
-        "--column",
-        f"ward=categorical({', '.join(WARDS)})",
-        "--column",
-        "age=integer(0, 99)",
-    )
-    clinic.done("init", *columns, "--unit", "replace_one", "--out", "rows.toml")
-    clinic.done("ledger", "open", "rows.db", "--schema", "rows.toml", "--epsilon", "9")
-    words = (
-        "publish",
-        kind,
-        "visits.csv",
-        "-s",
-        "rows.toml",
-        "-l",
-        "rows.db",
-        "-e",
-        "3",
-        "-t",
-        "ward",
-        *more,
-    )
-    refused = clinic(*words, "-o", "rows.csv")
-    assert refused.exit_code == 2
-    assert "--rows must give" in refused.stderr
-    assert len(clinic.ledger("rows.db").entries()) == 1
-    clinic.done(*words, "--rows", "390", "-o", "rows.csv")
-    assert [len(cells) for cells in read_csv("rows.csv").values()] == [390, 390]
-    assert clinic.ledger("rows.db").spent() == dp.PureDP(3)
-
-
 def test_public_rows_cost_nothing(clinic):
     columns = (
         "--column",
@@ -256,42 +182,6 @@ def test_public_rows_cost_nothing(clinic):
     refused = clinic("predict", "model.json", "visits.csv", "--ledger", "budget.db")
     assert refused.exit_code == 2
     assert "declared public" in refused.stderr
-
-
-def test_other_publishers_register_themselves(clinic):
-    def offer(data, measure, target, settings):
-        plan = data.plan(dp.Count(), measure)
-        return Offer(
-            plan.event, measure, ("additive",),
-            lambda rows: {"rows": np.array([rows.release(dp.Count(), measure).value] * settings.get("times", 1))},
-        )  # fmt: skip
-
-    from discreet.publish import publishers
-
-    mine = Publisher("head-count", "The number of rows.", ("times",), offer)
-    register_publisher(mine)
-    try:
-        assert mine in list_publishers()
-        with pytest.raises(ValueError, match="registered already"):
-            register_publisher(mine)
-        with pytest.raises(TypeError, match="must be a Publisher"):
-            register_publisher("head-count")
-        assert "head-count" in clinic.done("publish", "--list").stdout
-        clinic.done(
-            "publish",
-            "head-count",
-            "visits.csv",
-            *FACTS,
-            "-e",
-            "1",
-            "--set",
-            "times=3",
-            "-o",
-            "n.csv",
-        )
-        assert len(read_csv("n.csv")["rows"]) == 3
-    finally:
-        publishers._PUBLISHERS.pop("head-count")
 
 
 def test_rows_to_predict_for_are_read_by_the_models_declarations(clinic):
@@ -396,106 +286,6 @@ def test_what_was_paid_for_is_printed_if_it_cannot_be_written(clinic, monkeypatc
     assert not list(Path().glob(".m*"))
 
 
-#: What was typed, and words of the sentence, among them the remedy.
-BAD = {
-    "no model": (["fit"], "--list"),
-    "no such model": (["fit", "logistic-regresion", "visits.csv"], "Did you mean logistic-regression"),
-    "a class of Python": (["fit", "GaussianNB", "visits.csv"], "--list"),
-    "a model by path": (["fit", "os.system", "visits.csv", *FACTS, "-e", "1"], "--list"),
-    "no budget": (["fit", "gaussian-nb", "visits.csv", *FACTS, "-o", "m.json"], "--epsilon 0.5"),
-    "no file to write": ([*FIT], "--out model.json"),
-    "a file of another kind": ([*FIT, "-o", "m.pickle"], "must end in .json"),
-    "a file that exists": ([*FIT, "-o", "exists.json"], "--force"),
-    "no such folder": ([*FIT, "-o", "none/m.json"], "make it first"),
-    "no such setting": ([*BAYES, "--set", "alhpa=1"], "Did you mean alpha"),
-    "a setting without value": ([*BAYES, "--set", "alpha"], "NAME=VALUE"),
-    "a setting twice": ([*BAYES, "--set", "alpha=1", "--set", "alpha=2"], "give it once"),
-    "a setting that is an option": ([*BAYES, "--set", "epsilon=9"], "give --epsilon instead"),
-    "a setting of the schema": (
-        ["fit", "gaussian-nb", "visits.csv", *FACTS, "-e", "1", "-o", "m.json", "--set", "classes=[0, 1]"],
-        "the schema declares it",
-    ),
-    "a setting that is no number": ([*BAYES, "--set", "alpha=much"], "alpha"),
-    "a negative setting": ([*BAYES, "--set", "alpha=-1"], "alpha"),
-    "no such target": ([*BAYES[:-4], "-t", "wardd", "-o", "m.json", "-e", "1"], "ward"),
-    "a target of another kind": (
-        ["fit", "linear-regression", "visits.csv", *FACTS, "-t", "ward", "-e", "1", "-o", "m.json"],
-        "ward",
-    ),
-    "no such inner model": (
-        ["fit", "private-search", "visits.csv", *FACTS, "-e", "1", "-o", "m.json", "--set", "estimator=x"],
-        "Give one of",
-    ),
-    "no inner model": (
-        ["fit", "private-search", "visits.csv", *FACTS, "-t", "ward", "-e", "1", "-o", "m.json"],
-        "estimator must be",
-    ),
-    "two tables": ([*BAYES, "--data", "other.csv"], "give the table once"),
-    "no table": (["fit", "mixed-nb", *FACTS, "-e", "1", "-o", "m.json"], "--data must name"),
-    "no such table": (["fit", "mixed-nb", "x.csv", *FACTS, "-e", "1", "-o", "m.json"], "check the path"),
-    "nothing to predict with": (["predict"], "predict model.json new.csv"),
-    "nothing to predict for": (["predict", "model.json"], "predict model.json new.csv"),
-    "no such model file": (["predict", "x.json", "visits.csv"], "give the path of a model file"),
-    "a model file that is none": (["predict", "exists.json", "visits.csv"], "discreet.models.save"),
-    "a model of CSV": (["predict", "visits.csv", "visits.csv"], "discreet.models.save"),
-    "rows of another kind": (["predict", "good.json", "visits.toml"], "must be a file that ends in .csv"),
-    "no such rows": (["predict", "good.json", "x.csv"], "check the path"),
-    "rows without a column": (["predict", "good.json", "few.csv"], "no column 'cost', which the model needs"),
-    "rows without a header": (["predict", "good.json", "empty.csv"], "no header line"),
-    "rows that are no Parquet": (["predict", "good.json", "bad.parquet"], "write it again"),
-    "rows that are no gzip": (["predict", "good.json", "bad.csv.gz"], "write it again"),
-    "a column to keep that isn't there": (["predict", "good.json", "visits.csv", "--keep", "x"], "no column 'x'"),
-    "predictions to HTML": (["predict", "good.json", "visits.csv", "-o", "p.html"], "must end in .csv"),
-    "another ledger": (["predict", "good.json", "visits.csv", "-l", "budget.db"], "ledger"),
-    "no way to publish": (["publish"], "masked"),
-    "no such way": (["publish", "synthetics", "visits.csv"], "Did you mean synthetic"),
-    "publishing nowhere": (["publish", "synthetic", "visits.csv", *FACTS, "-e", "1"], "--out made.csv"),
-    "publishing to JSON": (["publish", "synthetic", "visits.csv", *FACTS, "-e", "1", "-o", "a.json"], ".parquet"),
-    "publishing an unknown setting": (
-        ["publish", "synthetic", "visits.csv", *FACTS, "-e", "1", "-o", "a.csv", "--set", "row=1"],
-        "Did you mean rows",
-    ),
-    "publishing every row": (["publish", "perturbed", "visits.csv", *FACTS, "-e", "1", "-o", "a.csv"], "replace_one"),
-    "publishing no column": (["publish", "ranges", "visits.csv", *FACTS, "-e", "1", "-o", "a.csv"], "columns=age"),
-    "publishing a mask of dates": (
-        ["publish", "masked", "visits.csv", *FACTS, "-t", "day", "-e", "1", "-o", "a.csv"],
-        "categor|class|numbers",
-    ),
-}  # fmt: skip
-
-
-@pytest.fixture
-def littered(clinic):
-    """The clinic with files of all sorts."""
-    X = np.random.default_rng(0).random((50, 2))
-    good = models.naive_bayes.GaussianNB(bounds=(0, 1), classes=[0, 1])
-    models.save(good.fit({"age": X[:, 0], "cost": X[:, 1]}, np.arange(50) % 2), "good.json")
-    Path("exists.json").write_text("{}")
-    Path("few.csv").write_text("age\n1\n")
-    Path("empty.csv").write_text("")
-    Path("bad.parquet").write_bytes(b"PAR1 no")
-    Path("bad.csv.gz").write_bytes(b"no gzip")
-    return clinic
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_mistake_is_told_in_one_sentence_and_costs_nothing(littered, name):
-    words, told = BAD[name]
-    before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    failed = littered(*words)
-    assert failed.exit_code == 2, failed.stderr
-    assert failed.stdout == ""
-    lines = failed.stderr.strip().splitlines()
-    assert len(lines) == 1, lines
-    assert lines[0].startswith(f"discreet {words[0]}: ")
-    assert any(part in lines[0] for part in told.split("|")), lines[0]
-    assert "Traceback" not in failed.output
-    assert SECRET not in failed.output
-    after = {path.name: path.read_bytes() for path in Path().iterdir()}
-    assert after.keys() == before.keys()
-    assert len(littered.ledger().entries()) == 1
-
-
 def test_too_much_is_refused_before_the_price_is_paid(clinic):
     refused = clinic(
         "fit", "mixed-nb", "visits.csv", *FACTS, "-t", "ward", "-e", "5", "-o", "model.json"
@@ -533,7 +323,7 @@ def test_settings_are_written_as_in_toml():
     }  # fmt: skip
 
 
-def test_a_rehearsal_reads_and_charges_nothing(clinic):
+def test_a_rehearsal_reads_and_charges_nothing():
     data = dp.PrivateDataset(
         {"age": [1.0, 2.0]}, dp.Schema(age=dp.Real(0, 99)), ledger=dp.Ledger(limit=dp.PureDP(1))
     )
@@ -543,16 +333,22 @@ def test_a_rehearsal_reads_and_charges_nothing(clinic):
         seen.append(door)
         return door.release(dp.Count(), dp.PureDP(1))
 
-    expected = rehearse(act, data, dp.PureDP(1))
+    assert rehearse(act, data, dp.PureDP(1)).seconds > 0
     assert seen
     assert all(door.is_made_up for door in seen)
     assert data.ledger.spent() == dp.PureDP(0)
-    assert "for 1,000 rows" in expected.describe(1000)
-    assert Expected(2.0, 1e-4).describe(None) == (
-        "about 2 s, 100 s more for a million rows, and the time to read them"
-    )
-    assert Expected(200.0, None).describe(5) == (
-        "about 3 minutes, more with many rows, and the time to read them"
-    )
-    assert Expected(1.0, 1e-3).seconds(10_000_000) == 10_001
-    assert Expected(1.0, 1e-2).describe(10_000_000).startswith("about 28 hours")
+
+
+def test_expected_time_grows_evenly_with_rows(monkeypatch):
+    def expect(rows, start=0.1, per_row=1e-4):
+        monkeypatch.setattr(rehearsing, "_time", lambda act, data, measure, n: start + per_row * n)
+        return rehearse(None, None, None, rows)
+
+    assert expect(None) == Expected(pytest.approx(0.6), 5000)
+    assert expect(30) == Expected(pytest.approx(0.103), 30)
+    assert expect(10**6) == Expected(pytest.approx(100.1), 10**6)
+    assert expect(10**6, start=2) == Expected(pytest.approx(2.02), 200)  # too slow to be repeated
+    words = {0.2: "a second", 5: "5 s", 200: "3 minutes", 10**5: "28 hours"}
+    for seconds, told in words.items():
+        line = f"about {told} for 7,000 rows, and the time to read them"
+        assert Expected(seconds, 7000).describe() == line
