@@ -127,6 +127,7 @@ EXEMPT = {
     "shows, writes and reads what was released or is public already, which is post-processing": (
         "discreet.certificates",
         "discreet.layout",
+        "discreet.pages",
         "discreet.show.*",
     ),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
