@@ -23,7 +23,6 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).parent))
 
 from algorithms import STRENGTH, Floats, clipped, logistic, norm_gamma, published_masks
-from report import draw, report
 from sets import DATA, TABLES, Table
 from settings import (
     EPSILONS,
@@ -41,6 +40,7 @@ from settings import (
 
 import discreet as dp
 from discreet.publish import MaskedData, RowPerturbation
+from report import draw, report
 
 Integers = npt.NDArray[np.int64]
 

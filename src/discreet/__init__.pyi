@@ -10,7 +10,9 @@ from discreet import models as models
 from discreet import noise as noise
 from discreet import publish as publish
 from discreet import queries as queries
+from discreet import report as report
 from discreet import testing as testing
+from discreet import tradeoff as tradeoff
 from discreet.answers import Answers as Answers
 from discreet.answers import AnswersPlan as AnswersPlan
 from discreet.answers import Description as Description
@@ -47,6 +49,7 @@ from discreet.queries import Sum as Sum
 from discreet.queries import Variance as Variance
 from discreet.release import Plan as Plan
 from discreet.release import Release as Release
+from discreet.report import write_report as write_report
 from discreet.schema import Bins as Bins
 from discreet.schema import Categorical as Categorical
 from discreet.schema import Date as Date

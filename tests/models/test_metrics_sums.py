@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.coding import Sensitivity
-from discreet.models.metrics import AUC, METRICS, LogLoss, Metric
+from discreet.models.metrics import AUC, METRICS, GroupCounts, LogLoss, Metric
 
 WILD = [
     -math.inf,
@@ -52,12 +52,16 @@ def metrics() -> list[Metric]:
         kind().bound(Wild([]), schema, "y" if kind.target == "number" else "c")
         for kind in METRICS.values()
     ]
-    return [*found, AUC(2), LogLoss(0.4)]
+    grouped = dp.Schema(g=dp.Categorical("a", "b"), c=dp.Categorical("no", "yes"))
+    by_group = [GroupCounts("g", "yes", bins).bound(Wild([]), grouped, "c") for bins in (2, 6)]
+    return [*found, AUC(2), LogLoss(0.4), *by_group]
 
 
 @pytest.mark.parametrize("metric", metrics(), ids=lambda metric: repr(metric))
 def test_a_row_adds_numbers_of_at_least_zero_that_make_up_the_steps(metric: Metric) -> None:
     targets: list[Any] = ["no", "yes"] if metric.target == "class" else [0.0, 0.4, 1.0]
+    if metric.beside:
+        targets = list(itertools.product(["a", "b", "elsewhere"], targets))
     for answer, target in itertools.product(WILD, targets):
         with np.errstate(all="ignore"):
             added = metric.totals(

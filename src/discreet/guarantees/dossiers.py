@@ -128,7 +128,13 @@ EXEMPT = {
         "discreet.certificates",
         "discreet.layout",
         "discreet.pages",
+        "discreet.report",
+        "discreet.report.*",
         "discreet.show.*",
+    ),
+    "fits and scores through the door like any user, and computes with what it was given": (
+        "discreet.tradeoff",
+        "discreet.tradeoff.*",
     ),
     "learns from what masks released, which is post-processing": ("discreet.publish.learning",),
     "public files, networks without weights, features of one image: what reads rows is charged": (

@@ -26,6 +26,7 @@ from discreet.mechanisms import LaplaceDistribution
 from discreet.models.metrics import (
     AUC,
     Accuracy,
+    GroupCounts,
     LogLoss,
     MeanAbsoluteError,
     MeanSquaredError,
@@ -165,12 +166,13 @@ class Constant:
 
 
 #: What the attacked tables hold.
-SCHEMA = Schema({"x": Real(0, 1), "y": Categorical(0, 1)})
+SCHEMA = Schema({"x": Real(0, 1), "g": Categorical(0, 1), "y": Categorical(0, 1)})
 
 
 def table(rows: Sequence[tuple[float, int]]) -> dict[str, Any]:
-    """Rows (x, y) as columns."""
-    return {"x": np.array([x for x, _ in rows], float), "y": np.array([y for _, y in rows], int)}
+    """Rows (x, y) as columns; the group is the class."""
+    classes = np.array([y for _, y in rows], int)
+    return {"x": np.array([x for x, _ in rows], float), "g": classes, "y": classes}
 
 
 def searches(epsilon: Fraction) -> tuple[Callable[..., Any], Measure]:
@@ -215,6 +217,7 @@ METRICS: tuple[Metric, ...] = (
     AUC(4),
     MeanSquaredError(Real(0, 1)),
     MeanAbsoluteError(Real(0, 1)),
+    GroupCounts("g", 1, 4).bound(Constant(), SCHEMA, "y"),
 )
 UNITS = (
     Unit(ADD_REMOVE),
@@ -227,7 +230,9 @@ UNITS = (
 def moved(metric: Metric, unit: Unit) -> AuditResult:
     """Compare how far a person's rows move the sums, over all rows of a small table, with the sensitivity."""
     model = Constant()
-    goals = (0, 1) if metric.target == "class" else (0.0, 0.3, 1.0)
+    goals: tuple[Any, ...] = (0, 1) if metric.target == "class" else (0.0, 0.3, 1.0)
+    if metric.beside:  # the group, then the class
+        goals = tuple(itertools.product((0, 1), goals))
     rows = list(itertools.product((0.0, 0.4, 1.0), goals))
     vectors = [_sums(metric, model, [row]) for row in rows]
     nothing = np.zeros(metric.size, np.int64)
@@ -270,3 +275,5 @@ def private_score() -> Iterator[Part]:
         yield worst((moved(metric, unit) for metric in METRICS), f"sensitivities, {unit}")
     run, claim = scores(Accuracy(), Fraction(1))
     yield Case("accuracy", run, NEIGHBOURS, claim, 1_500)
+    run, claim = scores(METRICS[-1], Fraction(1))
+    yield Case("counts by group, truth and prediction", run, NEIGHBOURS, claim, 1_500)

@@ -50,7 +50,9 @@ CLAIMS = (
         proof="model_selection.md",
         functions=(
             _METRICS + "kinds",
+            _METRICS + "groups",
             _METRICS + "scoring.ScoredRows.run",
+            _METRICS + "scoring.ScoredRows._totals",
             _METRICS + "scoring.blocks",
             _METRICS + "scoring.score_event",
             _METRICS + "scoring.score_distribution",

@@ -1,5 +1,6 @@
 """How good a model is on private rows: noised counts and sums of what it gets right and wrong."""
 
+from discreet.models.metrics.groups import GroupCounts
 from discreet.models.metrics.kinds import (
     AUC,
     METRICS,
@@ -15,6 +16,7 @@ __all__ = [
     "AUC",
     "METRICS",
     "Accuracy",
+    "GroupCounts",
     "LogLoss",
     "MeanAbsoluteError",
     "MeanSquaredError",

@@ -40,6 +40,8 @@ class Metric(ABC):
     steps: ClassVar[int]
     #: How many sums there are.
     size: int = 2
+    #: Columns that a row is told apart by, beside its target, such as its group.
+    beside: tuple[str, ...] = ()
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """How far one person moves the sums."""
@@ -57,7 +59,10 @@ class Metric(ABC):
         return self
 
     def totals(self, model: Any, X: Any, target: Any, counts: Integers) -> Integers:
-        """The sums over rows, each counted `counts` times; `target` holds their classes or numbers."""
+        """The sums over rows, each counted `counts` times; `target` holds their classes or numbers.
+
+        For a metric with columns `beside` the target, it has a column for each, and the target's last.
+        """
         found, seen = self.ask(model, X), counts > 0
         if found.shape != (len(counts), *self.answers(model)):
             parts = "".join(f", with {count} probabilities" for count in self.answers(model))

@@ -70,7 +70,8 @@ class ScoredRows(Step):
         target: str,
         distribution: Distribution,
     ) -> None:
-        self.columns = (*features, target)
+        self.columns = (*dict.fromkeys((*features, *metric.beside)), target)
+        self.features, self.told = features, (*metric.beside, target)
         self.metric, self.model, self.distribution = metric, model, distribution
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
@@ -79,16 +80,18 @@ class ScoredRows(Step):
     def run(self, rows: CodedRows) -> Integers:
         columns = [rows.schema.base[name] for name in rows.names]
         # models of this toolkit accept unknown categories; others might raise because of one
-        first = len(columns) - 1 if isinstance(self.model, PrivateEstimator) else 0
-        needed = [j for j in range(first, len(columns)) if not isinstance(columns[j], Numeric)]
+        strict = self.told if isinstance(self.model, PrivateEstimator) else rows.names
+        needed = [
+            j
+            for j, name in enumerate(rows.names)
+            if name in strict and not isinstance(columns[j], Numeric)
+        ]
         codes = rows.codes[(rows.codes[:, needed] >= 0).all(axis=1)]
         found = np.zeros(self.metric.size, np.int64)
         # how often the model is asked depends on rows: no trace of that is left
         with renew(find_generators(self.model)), hide_bars(), _hide_warnings():
             for block, counts in blocks(codes):
-                cells = [_cells(column, block[:, j]) for j, column in enumerate(columns)]
-                x = self._features(rows.names[:-1], cells[:-1])
-                found += self.metric.totals(self.model, x, cells[-1], counts)
+                found += self._totals(rows.names, columns, block, counts)
         return self.distribution.run(found)
 
     def rehearse(self, schema: Schema) -> None:
@@ -101,18 +104,25 @@ class ScoredRows(Step):
         for j, column in enumerate(columns):
             last = column.code("", schema).high
             codes[:3, j] = 0, last // 2, last
-        cells = [_cells(column, codes[:, j]) for j, column in enumerate(columns)]
         counts = (np.arange(BLOCK) < 3).astype(np.int64)
-        names = tuple(self.columns or ())[:-1]
         with renew(find_generators(self.model)), _hide_warnings():
             try:
-                x = self._features(names, cells[:-1])
-                self.metric.totals(self.model, x, cells[-1], counts)
+                self._totals(tuple(self.columns or ()), columns, codes, counts)
             except Exception as error:
                 raise ValueError(
                     f"model has no answer that {type(self.metric).__name__} can use for made-up rows of this "
                     f"schema, so nothing was charged: {error}"
                 ) from error
+
+    def _totals(
+        self, names: tuple[str, ...], columns: list[Any], codes: Integers, counts: Integers
+    ) -> Integers:
+        """The metric's sums over a block of coded rows."""
+        cells = {name: _cells(columns[j], codes[:, j]) for j, name in enumerate(names)}
+        x = self._features(self.features, [cells[name] for name in self.features])
+        told = [cells[name] for name in self.told]
+        target = told[0] if len(told) == 1 else np.column_stack([t.astype(object) for t in told])
+        return self.metric.totals(self.model, x, target, counts)
 
     def _features(self, names: tuple[str, ...], cells: list[npt.NDArray[Any]]) -> Any:
         """Features in a form that the model takes."""
@@ -223,6 +233,16 @@ class Score(Shown):
     _totals: Floats = field(repr=False)
     _distribution: Distribution = field(repr=False)
 
+    @property
+    def totals(self) -> Floats:
+        """The noised sums that the metric is made of."""
+        return self._totals.copy()
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise on each of `totals`."""
+        return self._distribution.expected_error()
+
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Where the metric on *these* rows lies, with probability at least `level`."""
         _check_level(level)
@@ -295,8 +315,9 @@ def private_score(
     goal = target
     if goal is None:
         goal = [name for name in schema.base if name != unit.id_column][-1]
-    features = _features(model, schema, goal, unit)
-    chosen = metric_of(metric).bound(model, schema, goal)
+    asked = metric_of(metric)
+    features = _features(model, schema, goal, unit, asked.beside)
+    chosen = asked.bound(model, schema, goal)
     distribution = score_distribution(chosen, budget, unit)
     measure = budget if isinstance(budget, Measure) else budget.measure
     step = ScoredRows(chosen, model, features, goal, distribution)
@@ -317,9 +338,17 @@ def private_score(
     )
 
 
-def _features(model: Any, schema: Schema, target: str, unit: Unit) -> tuple[str, ...]:
-    """The columns that a model predicts from, in its order."""
-    schema[target]  # raises if it is not declared
+def _features(
+    model: Any, schema: Schema, target: str, unit: Unit, beside: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The columns that a model predicts from, in its order.
+
+    A model that knows no names may have been fitted with or without the columns `beside` the target.
+    """
+    for name in (target, *beside):
+        schema[name]  # raises if it is not declared
+    if target in beside:
+        raise ValueError(f"group: column {target!r} is the target, and not the target's group.")
     names = tuple(name for name in schema.base if name not in (target, unit.id_column))
     named = getattr(model, _NAMES, None)
     if named is not None:
@@ -330,6 +359,9 @@ def _features(model: Any, schema: Schema, target: str, unit: Unit) -> tuple[str,
             )
         names = tuple(named)
     width = getattr(model, "n_features_in_", len(names))
+    others = tuple(name for name in names if name not in beside)
+    if named is None and width == len(others):
+        names = others
     if width != len(names):
         raise ValueError(f"model was fitted on {width} features, but data has {len(names)}.")
     return names

@@ -1,0 +1,204 @@
+"""What a report is made of: sections with words, facts, tables and charts, as data.
+
+The page and the JSON file are two forms of the same blocks, so neither says more than the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from discreet.show import Table, decode_value, encode_value, read_document, write_document
+
+__all__ = ["Bullets", "Chart", "Facts", "Grid", "Report", "Section", "Series", "Words"]
+
+#: Raised when the form of these documents changes; old forms stay readable.
+VERSION = 1
+
+
+@final
+@dataclass(frozen=True)
+class Words:
+    """A paragraph. *Notice* and *alarm* are what a reader must not miss."""
+
+    text: str
+    tone: Literal["plain", "lead", "notice", "alarm"] = "plain"
+
+
+@final
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they are."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """A table that stands for itself."""
+
+    table: Table
+
+
+@final
+@dataclass(frozen=True)
+class Series:
+    """Points with a name; `lower` and `upper` are empty or the ends of their intervals.
+
+    A *reference* is something to compare with, such as a bound, and is drawn dashed. Without marks the points
+    are not drawn, only the line.
+    """
+
+    name: str
+    x: tuple[Any, ...]
+    y: tuple[float, ...]
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    is_reference: bool = False
+    has_marks: bool = True
+
+
+@final
+@dataclass(frozen=True)
+class Chart:
+    """A picture, the words that stand for it, and the numbers behind it.
+
+    Attributes
+    ----------
+    kind : str
+        ``"bars"``: one horizontal bar for each name. ``"dots"``: for each name a dot of every series.
+        ``"lines"``: lines with bands. ``"heat"``: numbers over pairs of names. ``"meter"``: a share.
+    title, description : str
+        Read to people who can't see it.
+    table : Table
+        The numbers that are drawn, and more.
+    x_scale : {"linear", "log", "names"}
+    x_limits, y_limits : pair of float
+        The ends of the axes; empty where they follow from the numbers.
+    """
+
+    kind: Literal["bars", "dots", "lines", "heat", "meter"]
+    title: str
+    description: str
+    table: Table
+    series: tuple[Series, ...]
+    x_label: str = ""
+    y_label: str = ""
+    x_scale: Literal["linear", "log", "names"] = "linear"
+    x_limits: tuple[float, ...] = ()
+    y_limits: tuple[float, ...] = ()
+
+    def to_svg(self) -> str:
+        """The chart as an SVG file of its own, for light and dark pages."""
+        from discreet.report.svg import draw_chart
+
+        return draw_chart(self, "chart", is_alone=True) + "\n"
+
+
+Block = Words | Bullets | Facts | Grid | Chart
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it; sections inside it are one level lower."""
+
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """A whole report.
+
+    Examples
+    --------
+    >>> from discreet.report import Report, Section, Words
+    >>> report = Report("Visits", (Section("Summary", (Words("Nothing was released."),)),))
+    >>> Report.from_json(report.to_json()) == report
+    True
+
+    Privacy
+    -------
+    It holds what it is given: what was released, or is public already. Nothing here sees a row.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+
+    def to_json(self) -> str:
+        """The report as JSON: numbers exact to the last digit, text to the last character."""
+        plain = _to_plain(self)
+        return write_document("report", VERSION, {key: plain[key] for key in ("title", "sections")})
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """A report that `to_json` wrote. Nothing in the text is run."""
+        with read_document(text, "report", VERSION) as body:
+            sections = _from_plain(body["sections"])
+            if not all(isinstance(section, Section) for section in sections):
+                raise TypeError("sections")
+            return cls(str(body["title"]), sections)
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, in the order of the page."""
+        return tuple(_iter_charts(self.sections))
+
+    def to_html(self) -> str:
+        """The report as one page that needs nothing else."""
+        from discreet.report.page import render_page
+
+        return render_page(self)
+
+
+def _iter_charts(sections: tuple[Section, ...]) -> Iterator[Chart]:
+    for section in sections:
+        yield from (block for block in section.blocks if isinstance(block, Chart))
+        yield from _iter_charts(section.sections)
+
+
+_KINDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Words, Bullets, Facts, Grid, Chart, Series, Section, Table)
+}
+
+
+def _to_plain(value: Any) -> Any:
+    """Blocks as plain data: records with their kind, tuples as lists."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {
+            field.name: _to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+        return {
+            "kind": type(value).__name__,
+            **({"is": fields.pop("kind")} if "kind" in fields else {}),
+            **fields,
+        }
+    if isinstance(value, tuple):
+        return [_to_plain(part) for part in value]
+    return encode_value(value)
+
+
+def _from_plain(data: Any) -> Any:
+    """The inverse of `_to_plain`; builds nothing but blocks and plain values."""
+    if isinstance(data, list):
+        return tuple(_from_plain(part) for part in data)
+    if isinstance(data, dict) and "kind" in data:
+        fields = {key: _from_plain(part) for key, part in data.items() if key != "kind"}
+        if "is" in fields:
+            fields["kind"] = fields.pop("is")
+        return _KINDS[data["kind"]](**fields)
+    return decode_value(data)
