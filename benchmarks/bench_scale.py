@@ -177,7 +177,7 @@ def show(engine: str, rows: int, found: dict[str, Any]) -> None:
         if name == "memory":
             print(f"{engine:7} {rows:12,} {'largest memory':24} {told:9.0f} MB")
             continue
-        moved = "" if told["shuffled"] is None else f"   {told['shuffled'] / 1e6:9.3f} MB shuffled"
+        moved = "" if told["shuffled"] is None else f"   {told['shuffled']:13,} bytes shuffled"
         per_row = told["seconds"] / rows * 1e9
         print(
             f"{engine:7} {rows:12,} {name:24} {told['seconds']:9.2f} s {per_row:9.1f} ns/row{moved}"

@@ -14,8 +14,15 @@ from sphinx.ext.autodoc.mock import mock
 
 #: Pages in the order of the menu; a page of these folders that isn't named comes after the named ones.
 MENU: dict[str, tuple[str, ...]] = {
-    "Start": ("_made/readme", "guides/data/index", "guides/data/*", "sharp_edges"),
-    "Guides": ("guides/models", "guides/*"),
+    "Start": ("_made/readme", "tutorial", "guides/one_liners", "guides/choosing", "sharp_edges"),
+    "Your data": ("guides/data/index", "guides/data/*", "guides/at_scale"),
+    "Moving": (
+        "guides/from_diffprivlib",
+        "guides/from_opendp",
+        "guides/from_tumult",
+        "guides/from_opacus",
+    ),
+    "Guides": ("guides/answers", "guides/models", "guides/*"),
     "Trust": ("papers", "_made/papers/*", "audits", "benchmarks", "proofs/*"),
     "Reference": ("_made/api/index", "architecture", "_made/*"),
 }

@@ -27,6 +27,8 @@ from discreet.measures import GaussianDP as GaussianDP
 from discreet.measures import PureDP as PureDP
 from discreet.measures import Renyi as Renyi
 from discreet.measures import convert as convert
+from discreet.pages import list_pages as list_pages
+from discreet.pages import read_page as read_page
 from discreet.publish.privelet import Ranges as Ranges
 from discreet.queries import Bounds as Bounds
 from discreet.queries import Count as Count

@@ -14,6 +14,17 @@ class Comparison(NamedTuple):
     """How much one group exceeds another, and where the difference lies in the population.
 
     `is_clear` says whether the interval leaves out 0. `about` says in words what is compared.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Estimate(dp.Mean("age", by="ward")), dp.PureDP(4))
+    >>> found = answer.compare("B", "A")  # 51 against about 42
+    >>> 5 < found.difference < 14
+    True
     """
 
     difference: float

@@ -304,6 +304,12 @@ def col(name: str) -> _ColumnName:
 
     Conditions are tested on the integer codes of the columns: values were filled and clamped before,
     and two reals in one cell of the grid (a 2^20th of the width) count as equal.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Count(where=(dp.col("age") >= 40) & (dp.col("ward") == "A"))
+    Count(where="(age >= 40 and ward == 'A')")
     """
     return _ColumnName(name)
 

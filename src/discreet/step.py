@@ -47,6 +47,20 @@ class Step(ABC):
     -------
     The author of a step vouches that `run` is as private as `event` says. The door charges the event
     before `run` sees a row.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> class ManyRows(dp.Step):
+    ...     def event(self, schema, unit):
+    ...         return dp.events.DiscreteLaplace(2, unit.rows_per_person)
+    ...
+    ...     def run(self, rows):
+    ...         return len(rows.codes) + dp.noise.discrete_laplace(2) > 100
+    >>> table, schema = {"x": [1.0] * 400}, dp.Schema(x=dp.Real(0, 9))
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(1)))
+    >>> bool(data.run(ManyRows()))
+    True
     """
 
     #: The columns it reads; all of the schema's by default.

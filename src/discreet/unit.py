@@ -50,6 +50,12 @@ class Unit:
     -------
     The relation, the id column and `max_rows` decide the sensitivity of every query and are stored in
     the ledger, which refuses data sets with another unit. Proof page: ``docs/proofs/coding.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> print(dp.Unit(dp.ADD_REMOVE, id_column="patient", max_rows=3))
+    a person is in the data or not (by column 'patient', at most 3 rows each)
     """
 
     relation: Relation = ADD_REMOVE

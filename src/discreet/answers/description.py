@@ -65,6 +65,16 @@ class Description(Shown):
         For each column of numbers its mean, deviation, and quartiles.
     values : dict of str to dict
         For each category column the counts of its values, the commonest first.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> description = data.describe(dp.PureDP(4))
+    >>> "age" in str(description)
+    True
     """
 
     def __init__(self, answers: Answers, schema: Schema, level: float) -> None:

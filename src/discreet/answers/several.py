@@ -77,6 +77,16 @@ class AnswersPlan(Shown):
     event, measure : what would run, and what would be charged for all of it, once
     route : str
         How the parts add up: "pure", "gaussian", "concentrated", or "public".
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> plan = data.plan_all({"rows": dp.Count(), "age": dp.Mean("age")}, dp.PureDP(2), rows=400)
+    >>> [question.name for question in plan.questions]
+    ['rows', 'age']
     """
 
     questions: tuple[Question, ...]
@@ -124,6 +134,16 @@ class Answers(Shown, Mapping[str, Release]):
     ----------
     plan : AnswersPlan
         How the budget was split.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answers = data.release_all({"rows": dp.Count(), "age": dp.Mean("age")}, dp.PureDP(2))
+    >>> 380 < answers["rows"].value < 420
+    True
     """
 
     def __init__(self, plan: AnswersPlan, releases: Mapping[str, Release]) -> None:

@@ -171,6 +171,14 @@ class Real(Numeric):
     -----
     ``dp.Real()`` declares numbers whose bounds nobody knows yet. All that can be asked of such a column
     is `Bounds`, which buys some.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Real(0, 5000)
+    Real(0.0, 5000.0)
+    >>> dp.Real(0, 5000, fill=0)  # missing cells count as 0
+    Real(0.0, 5000.0, fill=0.0)
     """
 
     lower: float = None  # type: ignore[assignment]
@@ -231,6 +239,14 @@ class Integer(Numeric):
         How models that scale their columns see it (``docs/guides/scales.md``); by default "log" where the
         larger bound is 1000 or more in size and the smaller less than half of that. Sums, means and
         counts don't depend on it.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Schema(age=dp.Integer(0, 110))
+    Schema(
+      age: Integer(0, 110),
+    )
     """
 
     lower: int = None  # type: ignore[assignment]
@@ -300,6 +316,13 @@ class Text(Column):
     """A column of text whose values nobody may list in advance, such as names of towns.
 
     All that can be asked of it are its frequent values: ``dp.KeyCounts(...)``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(town=dp.Text())
+    >>> dp.KeyCounts("town", delta=1e-6)  # what can be asked of it
+    KeyCounts('town', delta=1e-06)
     """
 
     def code(self, name: str, schema: Schema) -> Code:
@@ -326,6 +349,13 @@ class Categorical(Column):
     unknown : one of the values, optional
         What any other cell, null among them, counts as. Without it, rows with another cell are left
         out of the queries that use this column.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B", "other", unknown="other"))
+    >>> schema.labels("ward")
+    ('A', 'B', 'other')
     """
 
     def __init__(self, *values: Any, unknown: Any = None) -> None:

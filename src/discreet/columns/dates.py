@@ -237,6 +237,13 @@ class Year(CalendarColumn):
     Parameters
     ----------
     column : str
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(day=dp.Date("2024-01-01", "2025-12-31"))
+    >>> schema.derive(year=dp.Year("day")).labels("year")
+    (2024, 2025)
     """
 
     @property
@@ -250,6 +257,13 @@ class Quarter(CalendarColumn):
     Parameters
     ----------
     column : str
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(day=dp.Date("2024-01-01", "2025-12-31"))
+    >>> schema.derive(quarter=dp.Quarter("day")).labels("quarter")
+    (1, 2, 3, 4)
     """
 
     @property
@@ -263,6 +277,13 @@ class Month(CalendarColumn):
     Parameters
     ----------
     column : str
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(day=dp.Date("2024-01-01", "2024-12-31"))
+    >>> dp.Histogram("month").labels(schema.derive(month=dp.Month("day")))[:3]
+    [1, 2, 3]
     """
 
     @property
@@ -276,6 +297,13 @@ class Weekday(CalendarColumn):
     Parameters
     ----------
     column : str
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(day=dp.Date("2024-01-01", "2024-12-31"))
+    >>> schema.derive(weekday=dp.Weekday("day")).labels("weekday")
+    (1, 2, 3, 4, 5, 6, 7)
     """
 
     @property

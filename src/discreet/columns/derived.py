@@ -33,6 +33,13 @@ class Bins(Column):
         the bin above it.
     labels : sequence of str, optional
         Names of the bins, one more than cuts.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100)).derive(band=dp.Bins("age", [18, 65]))
+    >>> schema.labels("band")
+    ('[0, 18)', '[18, 65)', '[65, 100]')
     """
 
     def __init__(
@@ -111,6 +118,13 @@ class Nearest(Column):
         Numeric columns.
     centres : sequence of sequences of float
         One row per centre, in the units of the columns.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(x=dp.Real(0, 10), y=dp.Real(0, 10))
+    >>> schema.derive(site=dp.Nearest(["x", "y"], [[2, 2], [8, 8]])).labels("site")
+    (0, 1)
     """
 
     def __init__(self, columns: Sequence[str], centres: Sequence[Sequence[float]]) -> None:
@@ -169,6 +183,15 @@ class Score(Column):
         The values that the clamped sum stands for.
     offset : int
         Added to the sum.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"), age=dp.Integer(0, 100))
+    >>> schema = schema.derive(band=dp.Bins("age", [65]))
+    >>> risk = dp.Score({"ward": [0, 2], "band": [0, 1]}, link=[0, 10, 30, 60])
+    >>> dp.Sum("risk").sensitivity(schema.derive(risk=risk), dp.Unit()).l1
+    60
     """
 
     def __init__(

@@ -129,6 +129,7 @@ EXEMPT = {
         "discreet.layout",
         "discreet.models.files.*",
         "discreet.models.learned",
+        "discreet.pages",
         "discreet.report",
         "discreet.report.*",
         "discreet.show.*",

@@ -74,6 +74,17 @@ class BudgetExceeded(LedgerError):
         The account that was too small: ``"/"`` is the ledger itself.
     reserve : str
         What the charge asked of, and found left in, the δ set aside at opening; may be empty.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"x": [1.0]}, dp.Schema(x=dp.Real(0, 9)), ledger=ledger)
+    >>> try:
+    ...     data.release(dp.Count(), dp.PureDP(2))
+    ... except dp.BudgetExceeded as refused:
+    ...     print(str(refused).split(". ")[0])
+    The charge costs PureDP(epsilon=2), but the ledger has only PureDP(epsilon=1) left
     """
 
     def __init__(self, asked: Measure, left: Measure, account: str, reserve: str = "") -> None:

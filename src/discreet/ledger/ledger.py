@@ -59,6 +59,13 @@ class Ledger(Book):
     next, all accepted charges together keep `limit` for `unit`. The ledger trusts that events are
     charged before they run and that they say what runs. Its hash chain guards against accidents, not
     against the owner of the file. Proof page: ``docs/proofs/ledger.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.ApproxDP(1, 1e-6), unit=dp.Unit(dp.ADD_REMOVE))
+    >>> ledger
+    Ledger(limit=ApproxDP(epsilon=1, delta=1e-06), 0% used)
     """
 
     def __init__(

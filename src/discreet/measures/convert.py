@@ -45,6 +45,12 @@ def convert(
     ------
     ValueError
         Where no theorem leads from one measure to the other, with the reason.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.convert(dp.PureDP(1), dp.ZCDP)
+    ZCDP(rho=0.5)
     """
     if isinstance(measure, RandomDP) or cast(object, to) is RandomDP:
         raise ValueError(f"{NO_CONVERSION}.")

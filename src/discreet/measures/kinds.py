@@ -73,6 +73,14 @@ class PureDP(Measure):
     """ε-differential privacy: probabilities of any outcome differ by a factor of at most e^ε.
 
     Source: Dwork, McSherry, Nissim & Smith 2006, Definition 1.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.PureDP(0.5)
+    PureDP(epsilon=0.5)
+    >>> dp.PureDP("1/3").epsilon
+    Fraction(1, 3)
     """
 
     epsilon: Fraction | float
@@ -100,7 +108,14 @@ class PureDP(Measure):
 
 @dataclass(frozen=True, repr=False)
 class ApproxDP(Measure):
-    """(ε, δ)-differential privacy. Source: Dwork, Kenthapadi, McSherry, Mironov & Naor 2006."""
+    """(ε, δ)-differential privacy. Source: Dwork, Kenthapadi, McSherry, Mironov & Naor 2006.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Ledger(limit=dp.ApproxDP(1, 1e-6)).limit
+    ApproxDP(epsilon=1, delta=1e-06)
+    """
 
     epsilon: Fraction | float
     delta: Fraction
@@ -136,7 +151,14 @@ class ApproxDP(Measure):
 
 @dataclass(frozen=True, repr=False)
 class ZCDP(Measure):
-    """ρ-zero-concentrated DP: D_α <= ρα for all α > 1. Source: Bun & Steinke 2016, Definition 1.1."""
+    """ρ-zero-concentrated DP: D_α <= ρα for all α > 1. Source: Bun & Steinke 2016, Definition 1.1.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.convert(dp.ZCDP(0.1), dp.ApproxDP, delta=1e-6).epsilon < 2.4
+    True
+    """
 
     rho: Fraction | float
 
@@ -166,6 +188,12 @@ class GaussianDP(Measure):
     """μ-Gaussian DP, by its square: trade-off no worse than N(0,1) against N(μ,1).
 
     Source: Dong, Roth & Su 2022, Definition 2.6; composition adds the squares (Corollary 3.3).
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.GaussianDP(0.25).mu
+    0.5
     """
 
     mu_squared: Fraction
@@ -205,6 +233,13 @@ class Renyi(Measure):
     ----------
     curve : mapping of order to bound
         Bounds are floats that were rounded up. Source: Mironov 2017, Definition 4.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> curve = dp.Renyi({2: 0.1, 8: 0.4, 32: 1.6})
+    >>> dp.convert(curve, dp.ApproxDP, delta=1e-6).epsilon < 3
+    True
     """
 
     def __init__(self, curve: Mapping[float, float]) -> None:

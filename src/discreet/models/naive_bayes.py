@@ -249,6 +249,16 @@ class CategoricalNB(NaiveBayes):
     within half a standard deviation of the noise count as 0. Rows without a declared value of a feature
     have a cell of their own, which class counts need; predictions ignore it. Proof page:
     ``docs/proofs/naive_bayes.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.naive_bayes import CategoricalNB
+    >>> X = np.array([["a", "x"], ["b", "y"]] * 200, dtype=object)
+    >>> y = np.array([0, 1] * 200)
+    >>> model = CategoricalNB(epsilon=2, categories=[["a", "b"], ["x", "y"]], classes=[0, 1]).fit(X, y)
+    >>> model.predict(X[:2]).tolist()
+    [0, 1]
     """
 
     categories: Any = None

@@ -39,6 +39,16 @@ class NoiseInterval(NamedTuple):
     `unit` is ``"value"``, or ``"rank"`` where `lower` and `upper` say how many rows the released
     quantile may be away from the asked rank, or ``"score"`` where `upper` says how far the score of a
     chosen candidate may fall short of the best.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> interval = data.release(dp.Count(), dp.PureDP(1)).noise_interval(0.95)
+    >>> interval.lower < 420 and interval.upper > 380, interval.unit
+    (True, 'value')
     """
 
     lower: Any
@@ -52,6 +62,16 @@ class Interval(NamedTuple):
 
     It covers the noise and the chance by which the rows came out of the population; not what clamping or
     filling did. `about` says in words which number of which population it is.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Estimate(dp.Mean("age")), dp.PureDP(2))
+    >>> answer.interval(0.95).about
+    "the mean of 'age' in the population that the rows came from"
     """
 
     lower: Any

@@ -27,6 +27,18 @@ class Count(Additive):
     One person moves one count by at most `max_rows` (add/remove), or two counts (replace-one). Without
     `by` and `where`, under replace-one, the count is the public number of rows and costs nothing.
     Proof page: ``docs/proofs/coding.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Count(by="ward", where="age >= 30"), dp.PureDP(1))
+    >>> answer.labels
+    ['A', 'B']
+    >>> bool(180 < answer.value[0] < 220)
+    True
     """
 
     error_needs_rows = False

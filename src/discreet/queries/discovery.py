@@ -107,7 +107,14 @@ class KeyCounts(Query):
 @final
 @dataclass(frozen=True)
 class Keys:
-    """The former way to ask for `KeyCounts`; it works for one more version."""
+    """The former way to ask for `KeyCounts`; it works for one more version.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.KeyCounts("town", delta=1e-6)  # what to write instead
+    KeyCounts('town', delta=1e-06)
+    """
 
     column: str
     delta: Number
@@ -147,6 +154,18 @@ class Bounds(Query):
     -------
     A histogram with public bins: discrete Laplace noise, ε-DP. Null and NaN are left out.
     Proof page: ``docs/proofs/discovery.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> data = dp.PrivateDataset(
+    ...     {"cost": [120.0, 90.0, 3000.0] * 100},
+    ...     dp.Schema(cost=dp.Real()),
+    ...     ledger=dp.Ledger(limit=dp.PureDP(1)),
+    ... )
+    >>> found = data.release(dp.Bounds("cost"), dp.PureDP(1)).value
+    >>> found.lower, found.upper
+    (64.0, 4096.0)
     """
 
     #: How often, at most, an empty range of values may pass for a frequent one.

@@ -25,6 +25,15 @@ class Gram(SumsOfProducts):
     One vector (count, sums, products for i < j, and sums of 1 - u² for the squares) of codes scaled to
     [-1, 1], weighted to one size, with one noise; the reported matrix is a linear function of it. At most
     2^32 rows. Proof page: ``docs/proofs/linear_model.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), stay=dp.Real(0, 30))
+    >>> table = {"age": [34, 51, 29, 62] * 100, "stay": [2.0, 4.0, 1.0, 7.0] * 100}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(2)))
+    >>> data.release(dp.Gram("age", "stay"), dp.PureDP(2)).value.shape
+    (3, 3)
     """
 
     def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:

@@ -41,6 +41,16 @@ class Mean(Additive):
     s, where count and sum would have 2s, and squared L2 sensitivity s². Under replace-one without groups
     the pair is (count, sum of 2k - s), and the sum alone where the count is public. One vector, one noise.
     Proof page: ``docs/proofs/moments.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Mean("age"), dp.PureDP(1))
+    >>> 40 < answer.value < 48
+    True
     """
 
     def __init__(

@@ -225,6 +225,16 @@ class Moments(_SecondMoments):
     is pure ε): L1 sensitivity and squared L2 sensitivity 1 for each. Else count, and sums of z = 2u - 1
     and 1 - z² for each column: L1 sensitivity 1 + 5/4, squared L2 sensitivity 1 + 1 for each. At most 2^32
     rows. Proof page: ``docs/proofs/moments.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Moments("age"), dp.PureDP(1))
+    >>> bool(40 < answer.value.mean[0] < 48)
+    True
     """
 
     def __init__(self, *columns: str, by: By = None, where: Where = None) -> None:
@@ -257,7 +267,18 @@ class Moments(_SecondMoments):
 
 @final
 class Variance(_SecondMoments):
-    """The variance of a column's rows (divisor n); see `Moments`."""
+    """The variance of a column's rows (divisor n); see `Moments`.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Variance("age", by="ward"), dp.PureDP(2))
+    >>> bool(100 < answer.value[0] < 500)  # of ages 29, 34 and 62
+    True
+    """
 
     def __init__(self, column: str, *, by: By = None, where: Where = None) -> None:
         super().__init__(by, where)

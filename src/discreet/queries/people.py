@@ -35,6 +35,16 @@ class CountPeople(Additive):
     One person moves the count by 1. With `by` and k = `max_rows`, one person moves at most k groups by 1
     each: L1 = k and squared L2 = k under add/remove, twice that under replace-one; never more than the number
     of groups. Proof page: ``docs/proofs/people.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> visits = {"patient": [1, 1, 2, 3] * 100, "ward": ["A", "B", "A", "B"] * 100}
+    >>> unit = dp.Unit(dp.ADD_REMOVE, id_column="patient", max_rows=2)
+    >>> ledger = dp.Ledger(limit=dp.PureDP(1), unit=unit)
+    >>> data = dp.PrivateDataset(visits, dp.Schema(ward=dp.Categorical("A", "B")), ledger=ledger)
+    >>> -30 < data.release(dp.CountPeople(), dp.PureDP(1)).value < 36  # 3 patients, 400 visits
+    True
     """
 
     error_needs_rows = False
@@ -104,6 +114,17 @@ class RowsPerPerson(CountVector):
     -------
     One person moves one count by 1 (add/remove), or two (replace-one), however many rows there are.
     Proof page: ``docs/proofs/people.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> visits = {"patient": [k // 2 for k in range(400)], "ward": ["A", "B"] * 200}
+    >>> unit = dp.Unit(dp.ADD_REMOVE, id_column="patient", max_rows=2)
+    >>> ledger = dp.Ledger(limit=dp.PureDP(1), unit=unit)
+    >>> data = dp.PrivateDataset(visits, dp.Schema(ward=dp.Categorical("A", "B")), ledger=ledger)
+    >>> rows = data.release(dp.RowsPerPerson(4), dp.PureDP(1))
+    >>> dp.RowsPerPerson.find_quantile(rows.value, 0.5)  # of 200 patients with two visits each
+    2
     """
 
     def __init__(self, maximum: int = 10, *, where: Expression | str | None = None) -> None:

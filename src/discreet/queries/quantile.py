@@ -44,6 +44,16 @@ class Quantile(Query):
     a·(rows above), rows at the point counting for either side; one row moves it by max(a, b-a), a
     replaced row by b. Exponential mechanism of McSherry & Talwar 2007 (as in Smith 2011), drawn exactly.
     Proof page: ``docs/proofs/quantiles.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Quantile("age", [0.25, 0.75]), dp.PureDP(4))
+    >>> bool(25 < answer.value[0] < 36 and 48 < answer.value[1] < 65)
+    True
     """
 
     def __init__(
@@ -141,7 +151,17 @@ def Median(  # noqa: N802
     by: str | Sequence[str] | None = None,
     where: Expression | str | None = None,
 ) -> Quantile:
-    """The median of a column: `Quantile` at one half."""
+    """The median of a column: `Quantile` at one half.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> 30 < data.release(dp.Median("age"), dp.PureDP(2)).value < 55
+    True
+    """
     return Quantile(column, "1/2", by=by, where=where)
 
 

@@ -32,6 +32,16 @@ class Sum(Additive):
     Under add/remove one person moves the sum by the largest value in size; under replace-one by the
     distance of the bounds, or from a bound to zero where a row can be left out, if that is more.
     Null and NaN count as the column's fill. Proof page: ``docs/proofs/coding.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
+    >>> answer = data.release(dp.Sum("age"), dp.PureDP(1))
+    >>> 16_000 < answer.value < 19_000
+    True
     """
 
     error_needs_rows = False

@@ -307,6 +307,15 @@ class Ridge(LeastSquares):
     Privacy
     -------
     As `LinearRegression`: alpha is a public number. Proof page: ``docs/proofs/linear_model.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.linear_model import Ridge
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> model = Ridge(epsilon=4, bounds=(-1, 1), target_bounds=(-1, 1), alpha=0.1).fit(X, X[:, 0])
+    >>> model.score(X, X[:, 0]) > 0.7
+    True
     """
 
     alpha: Any = 1.0

@@ -66,6 +66,16 @@ class LogisticRegression(RiskClassifier):
     ``docs/proofs/linear_model.md``. Everything else is post-processing. Unit: add/remove, or replace-one,
     with or without ids. Rows without a declared class are left out; n = 0 and one class give finite
     predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.linear_model import LogisticRegression
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = LogisticRegression(epsilon=4, bounds=(-1, 1), classes=[0, 1]).fit(X, y)
+    >>> model.score(X, y) > 0.8
+    True
     """
 
     norm: Any = None

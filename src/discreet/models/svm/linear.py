@@ -33,6 +33,16 @@ class LinearSVC(RiskClassifier):
     -------
     One `MinimisedRisk` step, as private as (epsilon, delta) says, for add/remove and replace-one, with or
     without ids. Rows without a declared class are left out. Proof page: ``docs/proofs/erm.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.svm import LinearSVC
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = LinearSVC(epsilon=4, bounds=(-1, 1), classes=[0, 1]).fit(X, y)
+    >>> model.score(X, y) > 0.8
+    True
     """
 
     norm: Any = None

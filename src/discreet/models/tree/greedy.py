@@ -284,6 +284,15 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     Privacy
     -------
     As `DecisionTreeClassifier`. Proof page: ``docs/proofs/tree.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.tree import DecisionTreeRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> model = DecisionTreeRegressor(epsilon=4, bounds=(-1, 1), target_bounds=(-1, 1)).fit(X, X[:, 0])
+    >>> model.score(X, X[:, 0]) > 0.7
+    True
     """
 
     _learned = learned.attributes(
