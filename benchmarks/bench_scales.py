@@ -1,12 +1,14 @@
 """Wide columns on a logarithmic scale against the linear one, on training parts of real tables.
 
 ``python benchmarks/bench_scales.py`` prints the area under the ROC curve, mean ± standard error over splits
-of the training part in two halves; no test part is read.
+of the training part in two halves, and the accuracy; no test part is read. ``bench_scales.py bank`` has one
+table alone.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -45,9 +47,10 @@ def widen(schema: dp.Schema, times: float) -> dp.Schema:
     return dp.Schema(columns)
 
 
-def areas(
-    name: str, build: Any, scale: str | None, epsilon: float, times: float, seeds: int
-) -> Any:
+def measure(
+    name: str, build: Any, scale: str | None, epsilon: float, times: float
+) -> tuple[float, float, float]:
+    """The mean area with its standard error, and the mean accuracy."""
     table, split = TABLES[name], load(name)
     schema = with_scale(widen(dp.Schema.read(table.schema_path), times), scale)
     label, frame = table.label, split.train
@@ -59,13 +62,16 @@ def areas(
         data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(epsilon)))
         model = build(epsilon=epsilon).fit(data, target=label)
         scores = model.predict_proba(others.drop(columns=label))[:, 1]
-        found.append(roc_auc_score(others[label] == model.classes_[1], scores))
-    return np.mean(found), np.std(found) / np.sqrt(max(1, SEEDS - 1))
+        truth = np.asarray(others[label] == model.classes_[1])
+        found.append((roc_auc_score(truth, scores), np.mean((scores > 0.5) == truth)))
+    area, accuracy = np.mean(found, axis=0)
+    spread = np.std(found, axis=0)[0] / np.sqrt(max(1, SEEDS - 1))
+    return float(area), float(spread), float(accuracy)
 
 
-def main() -> int:
+def main(names: Sequence[str] = ()) -> int:
     """Print one line for each table, model, budget and width of bounds. There is no bar to miss."""
-    for name in NAMES:
+    for name in names or NAMES:
         table = TABLES[name]
         if not has_tables(name, *table.files):
             continue
@@ -74,11 +80,13 @@ def main() -> int:
         print(f"{table.title}: {', '.join(wide) or 'no wide column'}", flush=True)
         for title, build in MODELS.items():
             for epsilon, times in product(EPSILONS, TIMES):
-                pair = [areas(name, build, scale, epsilon, times) for scale in ("linear", None)]
-                shown = " → ".join(f"{mean:.3f} ± {error:.3f}" for mean, error in pair)
-                print(f"  {title}, ε = {epsilon:g}, bounds × {times:g}: {shown}", flush=True)
+                pair = [measure(name, build, scale, epsilon, times) for scale in ("linear", None)]
+                shown = " → ".join(f"{area:.3f} ± {error:.3f}" for area, error, _ in pair)
+                hits = " → ".join(f"{accuracy:.3f}" for _, _, accuracy in pair)
+                head = f"  {title}, ε = {epsilon:g}, bounds × {times:g}"
+                print(f"{head}: area {shown}, accuracy {hits}", flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

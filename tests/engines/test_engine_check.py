@@ -255,3 +255,54 @@ def test_a_file_that_is_read_in_parts_counts_the_same_persons(tmp_path, monkeypa
     coded = dp.CountPeople(by=["c", "n"]).coded(SCHEMA, unit)
     whole = open_engine(tables.arrays(table, KINDS), SCHEMA, unit)
     assert open_engine(path, SCHEMA, unit).totals(coded).tolist() == whole.totals(coded).tolist()
+
+
+def check_limits(source: Any, table: tables.Table) -> None:
+    """Compare checks, counts of persons, and questions with limits of their own with those of arrays."""
+    unit = dp.Unit(dp.PUBLIC, "who", 3)
+    reference = open_engine(tables.arrays(table, KINDS), SCHEMA, unit)
+    engine = open_engine(source, SCHEMA, unit)
+    assert integers(source, unit) == integers(tables.arrays(table, KINDS), unit)
+    asked = (
+        dp.CountPeople(),  # a person counts once
+        dp.CountPeople(by=["c", "f"], where="x >= 0"),
+        dp.CountPeople(by="c").per_person(1),
+        dp.Mean("x", by="c").per_person(1),
+        dp.Count(where="n >= 2").per_person(2),
+        dp.RowsPerPerson(4),
+    )
+    for query in asked:
+        narrow = query.narrow(unit)
+        parts = (
+            query.parts(SCHEMA, narrow)
+            if hasattr(query, "parts")
+            else [query.coded(SCHEMA, narrow)]
+        )
+        for coded in parts:
+            assert engine.totals(coded).tolist() == reference.totals(coded).tolist(), query
+    quantile = dp.Median("x").per_person(1)
+    coded = quantile.coded(SCHEMA, quantile.narrow(unit))
+    found, wanted = (
+        [part.tolist() for part in (tally.groups, tally.codes, tally.counts)]
+        for tally in (engine.tally(coded), reference.tally(coded))
+    )
+    assert found == wanted
+
+
+@pytest.mark.parametrize(
+    "build",
+    [tables.arrow, tables.polars_lazy, tables.pandas_nullable, tables.duckdb_relation],
+    ids=lambda build: build.__name__,
+)
+def test_limits_of_a_question_are_the_same_on_every_engine(build: Any) -> None:
+    table = sample(11, 80)
+    check_limits(build(table, KINDS), table)
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow:DeprecationWarning")  # Ibis's own
+def test_postgresql_and_ibis_keep_the_limits_of_a_question(postgres_server: Any) -> None:
+    ibis = pytest.importorskip("ibis")
+    table = sample(12, 80)
+    check_limits(tables.postgres_url(table, KINDS, postgres_server, "limits"), table)
+    rows = ibis.duckdb.connect().create_table("rows", tables.arrow(table, KINDS))
+    check_limits(rows, table)

@@ -9,6 +9,7 @@ from typing import Any
 import oracle
 import pytest
 import tables
+import test_engine_check as checks
 import test_engine_discovery as discovery
 import test_engine_matrix as matrix
 
@@ -84,6 +85,13 @@ def spark() -> Iterator[Any]:
 def test_spark(spark: Any) -> None:
     check(tables.spark_frame(DIRTY, matrix.KINDS, spark), DIRTY, ALL, PERSONS)
     check(tables.spark_frame(EMPTY, matrix.KINDS, spark), EMPTY, ["moments", "histogram"], [])
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_spark_keeps_the_limits_of_a_question(spark: Any) -> None:
+    table = checks.sample(12, 80)
+    checks.check_limits(tables.spark_frame(table, checks.KINDS, spark), table)
 
 
 @pytest.mark.slow

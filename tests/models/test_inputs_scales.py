@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 from pathlib import Path
@@ -44,6 +45,32 @@ def accuracy(build: Any, scale: str | None) -> float:
 def test_wide_bounds_no_longer_hide_the_rows(build: Any) -> None:
     assert accuracy(build, None) > 0.8
     assert accuracy(build, None) > accuracy(build, "linear")
+
+
+def calls(upper: float, scale: str | None, epsilon: float) -> tuple[float, GaussianNB]:
+    """The area of naive Bayes on calls, of which many that sell nothing end at once."""
+    draw = np.random.default_rng(0)
+    sold = draw.random(6000) < 0.12
+    length = np.where(sold, draw.lognormal(6.1, 0.6, 6000), draw.lognormal(5.1, 1.1, 6000))
+    schema = dp.Schema(
+        length=dp.Real(0, upper, scale=scale), age=dp.Real(18, 100), sold=dp.Categorical(0, 1)
+    )
+    rows = {"length": length, "age": draw.normal(40 + 4 * sold, 12), "sold": sold.astype(int)}
+    unit = dp.PUBLIC if epsilon == math.inf else None
+    with dp.testing.fixed_noise(1):
+        model = GaussianNB(epsilon=epsilon, schema=schema, unit=unit).fit(rows, target="sold")
+    scores = model.predict_proba({name: rows[name] for name in ("length", "age")})[:, 1]
+    return float(roc_auc_score(sold, scores)), model
+
+
+def test_naive_bayes_has_one_spread_on_a_logarithmic_scale_and_does_not_lose_by_it() -> None:
+    """Of the classes one has the wider spread and the smaller values: long calls aren't a sign of it."""
+    for epsilon in (math.inf, 1):
+        area, model = calls(3600, None, epsilon)
+        assert model.var_[0, 0] == model.var_[1, 0]
+        assert model.var_[0, 1] != model.var_[1, 1]
+        assert area > calls(3600, "linear", epsilon)[0] - 0.005
+    assert calls(36_000, None, 1)[0] > calls(36_000, "linear", 1)[0] + 0.02
 
 
 @pytest.mark.parametrize("build", [*CLASSIFIERS, LinearRegression])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from discreet.columns import Base, Categorical, Integer, Numeric, Real
+from discreet.columns import Base, Categorical, Integer, Logarithmic, Numeric, Real
 from discreet.dataset import PrivateDataset
 from discreet.models import learned
 from discreet.models.base import PrivateEstimator
@@ -108,8 +108,20 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
                 (noise, error.sums[0], spread),
                 4.0**-bits,
             )
-            self._learn_numbers(columns, bits, *moments)
+            means, variances = moments
+            self._learn_numbers(columns, bits, means, self._share_spread(columns, variances))
         self._learn_cells(value, error)
+
+    def _share_spread(self, columns: list[Numeric], variances: Floats) -> Floats:
+        """Variances within classes, one for all classes where a column is on a logarithmic scale.
+
+        What differs by a factor between classes is shifted on that scale, its spread isn't. Spreads that
+        differ make the largest values a sign of the class with the wider spread, which is often the one
+        with the smaller values, such as short calls.
+        """
+        shared = self.class_prior_ @ variances
+        is_log = np.array([isinstance(column, Logarithmic) for column in columns])
+        return np.where(is_log, shared, variances)
 
     def _learn_numbers(
         self, columns: list[Numeric], bits: int, means: Floats, variances: Floats
@@ -197,7 +209,8 @@ class GaussianNB(NaiveBayes, PrivateClassifier):
     ----------
     classes_, class_count_, class_prior_ : arrays over classes
     theta_, var_ : arrays of shape (classes, features)
-        Mean, and variance of a new row (the noise of the mean included).
+        Mean, and variance of a new row (the noise of the mean included); on a logarithmic scale all
+        classes share one variance.
     privacy_ : FitPrivacy
 
     Privacy
