@@ -55,7 +55,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         "-d",
-        envvar="DISCREET_DATA",
+        envvar="DISCREET_TABLE",
         help="The table: a path (.csv, .csv.gz, .parquet), duckdb:///file.db?table=name, or "
         "postgresql://user@host/database?table=name.",
     ),
