@@ -101,6 +101,11 @@ BAD = {
         ["init", "--column", AGE, "--derive", "month=month(day)", "-o", "n.toml"], 2, "day"),
     "no answers": (["init", "-o", "n.toml"], 2, "--column"),
     "a schema without ending": (["init", "--column", AGE, "-o", "facts"], 2, ".toml"),
+    "a report of nothing": (["report", "-o", "r.html"], 2, "name something"),
+    "a report of no file": (["report", "x.json", "-o", "r.html"], 2, "--out"),
+    "a report of a table": (["report", "visits.csv", "-o", "r.html"], 2, "discreet wrote|--out wrote"),
+    "a report of bytes": (["report", "noise.toml", "-o", "r.html"], 2, "--out wrote"),
+    "a report of another form": (["report", "-l", "budget.db", "-o", "r.pdf"], 2, ".html or .json"),
     "a claim that is none": (["claims", "show", "discrete-laplac"], 2, "discrete-laplace"),
     "a status that is none": (["claims", "--status", "true"], 2, "proved"),
 }  # fmt: skip
