@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clinic_shell import SECRET, WARDS, build_visits
 
 import discreet as dp
-from conftest import SECRET, WARDS, build_visits
 from discreet import models
 from discreet.cli import rehearsing
 from discreet.cli.rehearsing import Expected, rehearse
