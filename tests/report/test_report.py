@@ -248,6 +248,19 @@ def test_files_that_are_no_items_are_refused_without_their_content(tmp_path: Pat
         Report.from_json(changed)
 
 
+def test_a_membership_attack_is_read_from_its_json(tmp_path):
+    result, claim = attack_result(), dp.PureDP("1/2")
+    path = tmp_path / "attack.json"
+    path.write_text(result.to_json(), encoding="utf-8")
+    assert build_report((str(path), claim)) == build_report((result, claim))
+    assert build_report(path) == build_report(result)
+    text = build_report((result, claim)).to_html()
+    assert "The attack refutes the claim ε = 0.5" in text
+    check_page(text)
+    with pytest.raises(ValueError, match="changed or cut"):
+        MembershipReport.from_json(result.to_json().replace('"bool"', '"int64"'))
+
+
 def test_an_audit_is_read_from_its_json(tmp_path):
     result = AuditResult("t", dp.PureDP(1), 1.0, float("inf"), "violated", 0.99, "e", "p", "c", 9)
     path = tmp_path / "audit.json"

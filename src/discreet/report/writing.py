@@ -146,6 +146,8 @@ def _iter_items(items: Any) -> Iterator[tuple[str, Any]]:
     for item in items:
         if isinstance(item, str | PathLike):
             yield "", read_item(Path(fspath(item)))
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str | PathLike):
+            yield "", (read_item(Path(fspath(item[0]))), item[1])
         elif isinstance(item, list):
             yield from _iter_items(item)
         elif isinstance(item, Mapping) and not isinstance(item, Shown):
