@@ -256,6 +256,7 @@ def test_a_membership_attack_is_read_from_its_json(tmp_path):
     assert build_report(path) == build_report(result)
     text = build_report((result, claim)).to_html()
     assert "The attack refutes the claim ε = 0.5" in text
+    assert text.count("For the owner of the data") == 2, "at the head, and over the attack"
     check_page(text)
     with pytest.raises(ValueError, match="changed or cut"):
         MembershipReport.from_json(result.to_json().replace('"bool"', '"int64"'))
