@@ -65,18 +65,16 @@ class Shell:
         return dp.Ledger(f"sqlite:///{self.folder / path}", read_only=True)
 
 
-@pytest.fixture
-def shell(tmp_path, monkeypatch) -> Shell:
-    """A shell in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("DATA", "SCHEMA", "LEDGER", "PROGRESS", "DEBUG"):
+def open_shell(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell in a folder, without settings of whoever runs the tests."""
+    monkeypatch.chdir(folder)
+    for name in ("TABLE", "SCHEMA", "LEDGER", "PROGRESS", "DEBUG"):
         monkeypatch.delenv(f"DISCREET_{name}", raising=False)
-    return Shell(tmp_path)
+    return Shell(folder)
 
 
-@pytest.fixture
-def clinic(shell) -> Shell:
-    """A shell beside visits.csv, its schema visits.toml, and a ledger budget.db of ε = 4."""
+def build_clinic(shell: Shell) -> Shell:
+    """Put visits.csv, its schema visits.toml, and a ledger budget.db of ε = 4 into a shell's folder."""
     with open("visits.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([HEADER, *build_visits()])
     columns = [word for column in COLUMNS for word in ("--column", column)]
@@ -84,3 +82,30 @@ def clinic(shell) -> Shell:
     shell.done("init", *columns, *person, "--out", "visits.toml")
     shell.done("ledger", "open", "budget.db", "--schema", "visits.toml", "--epsilon", "4")
     return shell
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch) -> Shell:
+    """A shell in an empty folder."""
+    return open_shell(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def clinic(shell) -> Shell:
+    """A shell beside a table, its schema and its ledger."""
+    return build_clinic(shell)
+
+
+@pytest.fixture(scope="module")
+def clinic_folder(tmp_path_factory) -> Path:
+    """The folder of a clinic that the tests of one file share, since they change nothing in it."""
+    folder = tmp_path_factory.mktemp("clinic")
+    with pytest.MonkeyPatch.context() as patch:
+        build_clinic(open_shell(folder, patch))
+    return folder
+
+
+@pytest.fixture
+def old_clinic(clinic_folder, monkeypatch) -> Shell:
+    """A shell in the clinic that the tests of one file share."""
+    return open_shell(clinic_folder, monkeypatch)

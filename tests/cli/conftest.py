@@ -1,3 +1,3 @@
 """Fixtures of all tests of the command line."""
 
-from clinic_shell import clinic, shell  # noqa: F401
+from clinic_shell import clinic, clinic_folder, old_clinic, shell  # noqa: F401

@@ -101,24 +101,29 @@ BAD = {
         ["init", "--column", AGE, "--derive", "month=month(day)", "-o", "n.toml"], 2, "day"),
     "no answers": (["init", "-o", "n.toml"], 2, "--column"),
     "a schema without ending": (["init", "--column", AGE, "-o", "facts"], 2, ".toml"),
+    "a report of nothing": (["report", "-o", "r.html"], 2, "name something"),
+    "a report of no file": (["report", "x.json", "-o", "r.html"], 2, "--out"),
+    "a report of a table": (["report", "visits.csv", "-o", "r.html"], 2, "discreet wrote|--out wrote"),
+    "a report of bytes": (["report", "noise.toml", "-o", "r.html"], 2, "--out wrote"),
+    "a report of another form": (["report", "-l", "budget.db", "-o", "r.pdf"], 2, ".html or .json"),
     "a claim that is none": (["claims", "show", "discrete-laplac"], 2, "discrete-laplace"),
     "a status that is none": (["claims", "--status", "true"], 2, "proved"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_command_gets_a_sentence_with_a_remedy_and_charges_nothing(clinic, name):
+def test_a_bad_command_gets_a_sentence_with_a_remedy_and_charges_nothing(old_clinic, name):
     words, code, remedy = BAD[name]
-    (clinic.folder / "strange.toml").write_text("[column.age]\ntype = 'text'\n")
-    (clinic.folder / "unit.toml").write_text(
+    (old_clinic.folder / "strange.toml").write_text("[column.age]\ntype = 'text'\n")
+    (old_clinic.folder / "unit.toml").write_text(
         "[columns.age]\ntype = 'text'\n[unit]\nrelation = 'x'\n"
     )
-    (clinic.folder / "noise.toml").write_bytes(b"\xff\xfe\x00")
-    (clinic.folder / "rows.toml").write_text(
+    (old_clinic.folder / "noise.toml").write_bytes(b"\xff\xfe\x00")
+    (old_clinic.folder / "rows.toml").write_text(
         "[columns.age]\ntype = 'integer'\nlower = 0\nupper = 99\n"
     )
-    before = clinic.ledger().head
-    result = clinic(*words, input="")
+    before = old_clinic.ledger().head
+    result = old_clinic(*words, input="")
     assert result.exit_code == code, result.output
     error = result.stderr.strip().splitlines()[-1]
     assert error.startswith("discreet")
@@ -129,7 +134,7 @@ def test_a_bad_command_gets_a_sentence_with_a_remedy_and_charges_nothing(clinic,
     assert not re.search(r"\bdp\.", error), error  # it speaks to somebody at a shell
     for value in (SECRET, "hunter2", *WARDS):
         assert value not in result.output
-    assert clinic.ledger().head == before
+    assert old_clinic.ledger().head == before
 
 
 def test_there_are_many_of_them():
@@ -137,7 +142,7 @@ def test_there_are_many_of_them():
 
 
 @pytest.mark.parametrize("name", ["no such column", "too much", "a ledger that is none"])
-def test_the_same_holds_for_the_program_itself(clinic, name):
+def test_the_same_holds_for_the_program_itself(old_clinic, name):
     words, code, remedy = BAD[name]
     done = subprocess.run(
         [sys.executable, "-m", "discreet", *words], capture_output=True, text=True, check=False
@@ -146,4 +151,4 @@ def test_the_same_holds_for_the_program_itself(clinic, name):
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1
     assert re.search(remedy, done.stderr)
-    assert len(clinic.ledger().entries()) == 1
+    assert len(old_clinic.ledger().entries()) == 1

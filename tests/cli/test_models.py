@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clinic_shell import SECRET, WARDS, build_visits
 
 import discreet as dp
-from conftest import SECRET, WARDS, build_visits
 from discreet import models
 from discreet.cli import rehearsing
 from discreet.cli.rehearsing import Expected, rehearse
@@ -58,6 +58,17 @@ def test_a_model_from_a_shell_predicts_as_in_python(clinic):
     assert (model.predict_proba(rows) == np.array(shares, float).T).all()
     assert clinic.ledger().spent() == dp.PureDP(1)
     assert SECRET not in Path("p.csv").read_text() + Path("model.json").read_text() + told.output
+
+
+def test_an_argument_goes_before_the_environment(clinic, monkeypatch):
+    monkeypatch.setenv("DISCREET_DATA", "elsewhere.csv")
+    monkeypatch.setenv("DISCREET_SCHEMA", "visits.toml")
+    monkeypatch.setenv("DISCREET_LEDGER", "budget.db")
+    clinic.done("fit", "mixed-nb", "visits.csv", "-t", "ward", "-e", "1", "-o", "model.json")
+    monkeypatch.setenv("DISCREET_DATA", "visits.csv")
+    clinic.done("fit", "mixed-nb", "-t", "ward", "-e", "1", "-o", "other.json")
+    monkeypatch.setenv("DISCREET_LEDGER", "elsewhere.db")  # predictions cost nothing
+    clinic.done("predict", "model.json", "visits.csv", "-o", "p.csv")
 
 
 def test_a_database_gives_the_same_model_as_a_file(clinic):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clinic_shell import SECRET
 
-from conftest import SECRET
 from discreet import models
 
 FACTS = ("--schema", "visits.toml", "--ledger", "budget.db")

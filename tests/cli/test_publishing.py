@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clinic_shell import SECRET, WARDS
 
 import discreet as dp
-from conftest import SECRET, WARDS
 from discreet.publish import publishers
 from discreet.publish.publishers import Offer, Publisher, list_publishers, register_publisher
 

@@ -13,6 +13,6 @@ __all__ = ["add_model_commands"]
 
 def add_model_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("fit")(fit)
-    app.command("predict")(predict)
-    app.command("publish")(publish)
+    app.command("fit", short_help="Fit a model, and write its file.")(fit)
+    app.command("predict", short_help="Predict with the file of a model.")(predict)
+    app.command("publish", short_help="Publish a table or counts of ranges.")(publish)

@@ -35,7 +35,10 @@ def predict(
         list[str] | None,
         typer.Option("--keep", help="A column of the rows to pass on; repeat it."),
     ] = None,
-    ledger: common.LedgerPlace = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", "-l", help="Refuse a model that this ledger didn't pay for."),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Write predictions to a .csv or .parquet file."),
@@ -46,8 +49,7 @@ def predict(
 ) -> None:
     """Predict for rows with a model file: post-processing, so nothing is charged.
 
-    The rows are read as they are, without protection: give rows that you may see. With --ledger the model is
-    refused unless that ledger paid for it.
+    The rows are read as they are, without protection: give rows that you may see.
 
     \b
     Examples:

@@ -20,6 +20,7 @@ from discreet.report.guarantee import name_measure
 from discreet.show import Table
 
 __all__ = [
+    "OWNER_ONLY",
     "describe_audits",
     "describe_fit",
     "describe_membership",
@@ -27,6 +28,11 @@ __all__ = [
     "find_certificate",
 ]
 
+#: What stands over an attack that knows who was in.
+OWNER_ONLY = (
+    "For the owner of the data: a membership attack knows the rows, and its figures were neither noised nor "
+    "charged. Leave them out of what you publish."
+)
 #: How many points of a ROC curve are drawn.
 MAX_POINTS = 200
 
@@ -110,7 +116,7 @@ def describe_membership(item: MembershipReport, claim: Measure | None, title: st
     described = (
         f"True against false positives of {item.attack}: area {item.auc:.3f}, where 0.5 is blind."
     )
-    blocks: list[Block] = []
+    blocks: list[Block] = [Words(OWNER_ONLY, "notice")]
     if claim is not None:
         is_refuted = item.audit.refutes(claim)
         facts.append(

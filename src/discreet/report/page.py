@@ -54,8 +54,8 @@ def render_page(report: Report) -> str:
         f"<header><h1>{_text(report.title)}</h1></header>\n"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
         f'<main id="content" tabindex="-1">\n{body}</main>\n'
-        "<footer><p>Written by discreet. Everything on this page was released already, or is public; writing "
-        "it down cost nothing.</p></footer>\n</body>\n</html>\n"
+        "<footer><p>Written by discreet, from what was given to it; writing it down cost nothing.</p>"
+        "</footer>\n</body>\n</html>\n"
     )
 
 

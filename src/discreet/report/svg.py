@@ -19,7 +19,7 @@ from discreet.show.values import visible
 
 __all__ = ["MAX_BARS", "draw_chart", "shorten_label"]
 
-#: The width of all charts, in units of which a letter is about 8 wide.
+#: The width of all charts, in units of which a letter is up to 9 wide.
 WIDTH = 480
 #: How many names have a bar or a row of dots; the table has all.
 MAX_BARS = 40
@@ -28,7 +28,7 @@ MAX_LABEL = 20
 #: Cells of a heat map that still have room for a number.
 MAX_NUMBERS = 120
 _SPACE = "http://www.w3.org/2000/svg"
-_LETTER, _WIDE_LETTER = 8.3, 15.0
+_LETTER, _WIDE_LETTER = 9.2, 16.0
 
 
 def draw_chart(chart: Chart, anchor: str, *, is_alone: bool = False) -> str:

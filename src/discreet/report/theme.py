@@ -104,7 +104,7 @@ svg .band{fill:var(--series);fill-opacity:.18}
 svg .mark{fill:var(--series)}
 """
 _PHONE = """
-@media (max-width:34rem){h1{font-size:1.6rem}nav ul{columns:1}
+@media (max-width:34rem){h1{font-size:1.6rem}nav ul{columns:1}svg text{font-size:16px}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 """
 _PRINT = """

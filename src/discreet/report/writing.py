@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from discreet.report.blocks import Grid, Report, Section, Words
 from discreet.report.books import describe_statement
 from discreet.report.costs import describe_curve, describe_fairness
 from discreet.report.learned import (
+    OWNER_ONLY,
     describe_audits,
     describe_fit,
     describe_membership,
@@ -87,9 +89,10 @@ def write_report(
 
     Privacy
     -------
-    Post-processing: nothing here sees a row, and nothing is charged. What is shown is what was released, with
-    what it cost; the statement is a fill level and the guarantee the ledger's limit. Without a ledger the
-    report says that guarantees of single items don't add up to one.
+    Post-processing: nothing here sees a row, and nothing is charged. Results of membership attacks are no
+    release, and the report says so: they are for the owner of the data. The statement is a fill level; the
+    guarantee is the ledger's limit. Without a ledger the report says that guarantees of single items don't add
+    up to one.
     """
     place = Path(fspath(path))
     form = place.suffix.lower()
@@ -125,14 +128,24 @@ def build_report(
             declared = _only(declared, item, "schema")
     shown = [(name, item) for name, item in found if not isinstance(item, Statement | Schema)]
     payments = list_payments([item for _, item in shown])
+    first = summarise(payments, statement)
+    if any(_is_membership(item) for _, item in shown):
+        first = replace(first, blocks=(Words(OWNER_ONLY, "notice"), *first.blocks))
     sections = [
-        summarise(payments, statement),
+        first,
         _describe_source(declared, statement, payments),
         *([describe_statement(statement)] if statement is not None else []),
         *_iter_sections(shown, statement),
         describe_limits(payments, statement),
     ]
     return Report(title or DEFAULT_TITLE, tuple(sections))
+
+
+def _is_membership(item: Any) -> bool:
+    """Whether an item shows what an attack made of the rows themselves."""
+    return isinstance(item, MembershipReport) or (
+        isinstance(item, tuple) and bool(item) and isinstance(item[0], MembershipReport)
+    )
 
 
 def _only(known: Any, item: Any, name: str) -> Any:
@@ -146,6 +159,8 @@ def _iter_items(items: Any) -> Iterator[tuple[str, Any]]:
     for item in items:
         if isinstance(item, str | PathLike):
             yield "", read_item(Path(fspath(item)))
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str | PathLike):
+            yield "", (read_item(Path(fspath(item[0]))), item[1])
         elif isinstance(item, list):
             yield from _iter_items(item)
         elif isinstance(item, Mapping) and not isinstance(item, Shown):
