@@ -99,7 +99,7 @@ class Quantile(Query):
         if self.candidates is None:
             return None
         column, kind = numeric_column(schema, self.column, "Quantile"), self.kind(schema)
-        grid, found = kind.grid(self.column, VALUE_BITS), {}
+        grid, found = kind.grid(self.column, VALUE_BITS), dict[int, float]()
         for value in self.candidates:
             number = _as_number(value, column)
             if not float(column.lower) <= number <= float(column.upper):
