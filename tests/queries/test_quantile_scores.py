@@ -75,3 +75,58 @@ def test_large_counts_do_not_overflow() -> None:
     _, _, score = dp.Quantile.scores(codes, counts, Fraction(999_999, 10**6), 2**20)
     assert score.min() >= -(2**61)
     assert score.max() <= 0
+
+
+@max_examples(200)
+@given(
+    st.lists(st.integers(0, 12), max_size=15),
+    st.lists(st.integers(0, 12), min_size=1, max_size=6),
+    QS,
+)
+def test_candidates_have_the_scores_of_their_grid_points(
+    values: list[int], candidates: list[int], q: Fraction
+) -> None:
+    schema = dp.Schema(y=dp.Integer(0, 12))
+    query = dp.Quantile("y", q, candidates=candidates)
+    codes, counts = np.unique(np.array(values, np.int64), return_counts=True)
+    points, length, score = query.runs(codes, counts.astype(np.int64), q, schema)
+    assert points.tolist() == sorted(set(candidates))
+    assert length.tolist() == [1] * len(points)
+    assert score.tolist() == [expanded(values, q, 12)[point] for point in points]
+
+
+def test_only_candidates_are_answers_and_the_best_is_likely() -> None:
+    rows = {
+        "x": np.repeat([3.0, 520.0, 900.0], [100, 800, 100]),
+        "day": np.repeat(np.array(["2024-01-01", "2024-06-01"], "M8[D]"), [100, 900]),
+    }
+    schema = dp.Schema(x=dp.Real(0, 1e6), day=dp.Date("2024-01-01", "2024-12-31"))
+    data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(1000)))
+    query = dp.Median("x", candidates=[1, 520, 800, 1e6])
+    released = [data.release(query, dp.PureDP(0.1)).value for _ in range(20)]
+    assert set(released) == {520.0}  # all others are 400 rows or more from the middle
+    days = dp.Quantile("day", ["1/2", "1"], candidates=["2024-05-31", "2024-06-01", "2024-12-31"])
+    found = data.release(days, dp.PureDP(50)).value
+    assert found[0] == schema["day"].to_date(found[0]).toordinal() - 719163
+    assert str(schema["day"].to_date(found[0])) == "2024-06-01"
+    few, many = (
+        data.release(each, dp.PureDP(1)).noise_interval(0.95).upper
+        for each in (query, dp.Median("x"))
+    )
+    assert few < many / 3
+    assert data.release(query, dp.PureDP(1)).noise_interval().unit == "score"
+
+
+def test_candidates_that_cannot_be_are_refused_before_a_charge() -> None:
+    schema = dp.Schema(x=dp.Real(0, 10))
+    ledger = dp.Ledger(limit=dp.PureDP(1))
+    data = dp.PrivateDataset({"x": np.arange(5.0)}, schema, ledger=ledger)
+    for wrong in ([11], [float("nan")], ["2024-01-01"]):
+        with pytest.raises((TypeError, ValueError), match="candidates"):
+            data.release(dp.Quantile("x", candidates=wrong), dp.PureDP(1))
+    assert len(list(ledger.entries())) == 1  # its opening
+    for wrong in ([], "10", 10):
+        with pytest.raises((TypeError, ValueError), match="candidates"):
+            dp.Quantile("x", candidates=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="no candidates"):
+        dp.Estimate(dp.Quantile("x", candidates=[1, 2]))

@@ -45,11 +45,11 @@ def _find(query: Query, level: float) -> Query:
             return SumEstimate(query.column, by=query.by, where=query.where)
         case Count():
             return ShareEstimate(by=query.by, where=query.where)
-        case Quantile() if query.is_single:
+        case Quantile() if query.is_single and query.candidates is None:
             return QuantileEstimate(
                 query.column, query.q[0], level=level, by=query.by, where=query.where
             )
     raise TypeError(
-        "query must be dp.Mean, dp.Sum, dp.Count with by, or dp.Quantile with one q: of "
+        "query must be dp.Mean, dp.Sum, dp.Count with by, or dp.Quantile with one q and no candidates: of "
         f"{type(query).__name__} no interval for a population is known here."
     )

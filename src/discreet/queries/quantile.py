@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from discreet import events, noise
 from discreet.coding import VALUE_BITS, CodedQuery, Engine, Extent, Integers, Sensitivity
-from discreet.columns import Integer, Logarithmic, Numeric, Real, column_name, numeric_column
+from discreet.coding.calendar import day_of
+from discreet.columns import Date, Integer, Logarithmic, Numeric, Real, column_name, numeric_column
+from discreet.columns.bounds import finite
+from discreet.columns.dates import as_date
 from discreet.expressions import Expression
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
@@ -35,8 +39,18 @@ class Quantile(Query):
     q : number or sequence of numbers
         Between 0 and 1. Several share the budget evenly: quantiles beside the one you want are the
         way to buy an interval for the value.
+    candidates : sequence of numbers or dates, optional
+        The only answers that can be given, in place of the grid: public values between the bounds, such
+        as round amounts. Fewer candidates are told apart with less budget; what lies between them can't
+        be an answer.
     by, where
         As in every query.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Quantile("cost", "9/10", candidates=[0, 100, 200, 500, 1000, 2000])
+    Quantile('cost', q=9/10, candidates=6)
 
     Privacy
     -------
@@ -61,6 +75,7 @@ class Quantile(Query):
         column: str,
         q: Number | Sequence[Number] = "1/2",
         *,
+        candidates: Sequence[Any] | None = None,
         by: str | Sequence[str] | None = None,
         where: Expression | str | None = None,
     ) -> None:
@@ -73,6 +88,7 @@ class Quantile(Query):
         )
         if not self.q or not all(0 <= value <= 1 for value in self.q):
             raise ValueError(f"q must be between 0 and 1, got {q!r}.")
+        self.candidates = None if candidates is None else _read_candidates(candidates)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,6 +103,35 @@ class Quantile(Query):
 
     def coded(self, schema: Schema, unit: Unit) -> CodedQuery:
         return self._coded(schema, unit, (), self.kind(schema).grid(self.column, VALUE_BITS))
+
+    def places(self, schema: Schema) -> dict[int, float] | None:
+        """The grid points of the candidates, each with the value that it stands for; None for all points."""
+        if self.candidates is None:
+            return None
+        column, kind = numeric_column(schema, self.column, "Quantile"), self.kind(schema)
+        grid, found = kind.grid(self.column, VALUE_BITS), dict[int, float]()
+        for value in self.candidates:
+            number = _as_number(value, column)
+            if not float(column.lower) <= number <= float(column.upper):
+                raise ValueError(
+                    f"Quantile: candidates must lie between the bounds of {self.column!r}, "
+                    f"{column.lower:g} and {column.upper:g}: values are clamped there."
+                )
+            found.setdefault(grid.of(number), number)
+        return dict(sorted(found.items()))
+
+    def runs(
+        self, codes: Integers, counts: Integers, q: Fraction, schema: Schema
+    ) -> tuple[Integers, Integers, Integers]:
+        """`scores` of the candidates: runs of the whole grid, or single points of it."""
+        last = self.kind(schema).steps(VALUE_BITS)
+        first, length, score = self.scores(codes, counts, q, last)
+        places = self.places(schema)
+        if places is None:
+            return first, length, score
+        points, order = np.array(list(places), np.int64), np.argsort(first)
+        at = order[np.searchsorted(first[order], points, side="right") - 1]
+        return points, np.ones(len(points), np.int64), score[at]
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         """How much one person moves the scores of all groups together, for the worst of `q`."""
@@ -138,6 +183,7 @@ class Quantile(Query):
         shown = [str(q) for q in self.q]
         return [
             f"q={shown[0] if self.is_single else '[' + ', '.join(shown) + ']'}",
+            *([] if self.candidates is None else [f"candidates={len(self.candidates)}"]),
             *super()._options(),
         ]
 
@@ -148,6 +194,7 @@ class Quantile(Query):
 def Median(  # noqa: N802
     column: str,
     *,
+    candidates: Sequence[Any] | None = None,
     by: str | Sequence[str] | None = None,
     where: Expression | str | None = None,
 ) -> Quantile:
@@ -162,7 +209,7 @@ def Median(  # noqa: N802
     >>> 30 < data.release(dp.Median("age"), dp.PureDP(2)).value < 55
     True
     """
-    return Quantile(column, "1/2", by=by, where=where)
+    return Quantile(column, "1/2", candidates=candidates, by=by, where=where)
 
 
 class PreparedQuantile(Prepared):
@@ -177,6 +224,7 @@ class PreparedQuantile(Prepared):
         self._query, self._schema, self._mechanism = query, schema, mechanism
         self._coded = query.coded(schema, unit)
         self._column = query.kind(schema)
+        self._places = query.places(schema)
         self._draws = len(query.q)
         self._sensitivities = [query.rank_sensitivity(q, schema, unit) for q in query.q]
         self.measure = mechanism.measure
@@ -214,6 +262,8 @@ class PreparedQuantile(Prepared):
         )
 
     def _value(self, code: int) -> float:
+        if self._places is not None:
+            return self._places[code]
         value = self._column.decode(code, VALUE_BITS)
         if not isinstance(self._column, Logarithmic):
             return value
@@ -223,8 +273,7 @@ class PreparedQuantile(Prepared):
         return min(max(float(found), float(source.lower)), float(source.upper))
 
     def _draw(self, codes: Integers, counts: Integers, q: Fraction, index: int) -> int:
-        last = self._column.steps(VALUE_BITS)
-        first, length, score = self._query.scores(codes, counts, q, last)
+        first, length, score = self._query.runs(codes, counts, q, self._schema)
         run = self._mechanism.run(score, length, self._sensitivities[index], self._draws)
         if isinstance(self._mechanism.epsilon(), float):
             return int(first[run] + (length[run] - 1) // 2)
@@ -232,9 +281,28 @@ class PreparedQuantile(Prepared):
 
     def _interval(self, level: float) -> NoiseInterval:
         candidates = self._column.steps(VALUE_BITS) + 1
+        if self._places is not None:
+            candidates = len(self._places)
         widths = []
         for q, sensitivity in zip(self._query.q, self._sensitivities, strict=True):
             short = self._mechanism.expected_error(candidates, sensitivity, level, self._draws)
             widths.append(short / q.denominator)
         width = widths[0] if self._query.is_single else np.array(widths)
+        if self._places is not None:  # the best of them may be far from the asked rank
+            return NoiseInterval(0.0 * width, width, level, "score")
         return NoiseInterval(-width, width, level, "rank")
+
+
+def _read_candidates(candidates: Sequence[Any]) -> tuple[Any, ...]:
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence | np.ndarray):
+        raise TypeError("Quantile: candidates must be a list of values, such as [0, 100, 1000].")
+    if not len(candidates):
+        raise ValueError("Quantile: candidates must hold at least one value.")
+    return tuple(v.item() if isinstance(v, np.generic) else v for v in candidates)
+
+
+def _as_number(value: Any, column: Numeric) -> float:
+    """A candidate as the column counts it: a date is its number of days."""
+    if isinstance(column, Date) and isinstance(value, str | datetime.date):
+        return float(day_of(as_date(value, "Quantile: candidates")))
+    return finite(value, "Quantile: candidates")

@@ -218,12 +218,11 @@ def _ratio(found: int, bound: int) -> Fraction:
 def quantile_distribution(query: Quantile, mechanism: Exponential, rows: Any, unit: Unit) -> Floats:
     """The probabilities of all answers over groups and quantiles together, from the query's own scores."""
     tally = open_engine(rows, SCHEMA, unit).tally(query.coded(SCHEMA, unit))
-    last = SCHEMA.code(query.column).high
     distributions = []
     for group in range(query.coded(SCHEMA, unit).groups):
         here = tally.groups == group
         for q in query.q:
-            first, length, score = query.scores(tally.codes[here], tally.counts[here], q, last)
+            first, length, score = query.runs(tally.codes[here], tally.counts[here], q, SCHEMA)
             sensitivity = query.rank_sensitivity(q, SCHEMA, unit)
             factor = float(mechanism.epsilon(len(query.q))) / (2 * sensitivity)
             at = np.repeat(score, length)[np.argsort(np.repeat(first, length), kind="stable")]
@@ -245,6 +244,7 @@ def exponential_quantile() -> Iterator[Part]:
         Quantile("y", "1/2"),
         Quantile("y", "1/4", by="c"),
         Quantile("y", "9/10", where="x > 0"),
+        Quantile("y", "1/3", candidates=[4, 0, 1]),
     )
     several = Quantile("y", ["1/4", "3/4"], by="c")
     claims: tuple[PureDP | ZCDP, ...] = (PureDP(4), ZCDP("1/8"))
