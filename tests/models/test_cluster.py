@@ -94,9 +94,23 @@ def test_the_parts_cost_together_what_is_charged(init: str, rounds: int | None) 
     assert accounting.satisfies(plan.event, dp.ApproxDP("7/3", 1e-6))
     assert not accounting.satisfies(plan.event, dp.ApproxDP("7/3", 0.99e-6))
     asked = {"grid": 1, "split": 3, "spread": 0}[init]
-    default = {"grid": 2, "split": 3, "spread": 5}[init]
+    default = {"grid": 4, "split": 3, "spread": 5}[init]
     assert len(plan.event.events) == asked + (default if rounds is None else rounds)
     assert plan.noise["cluster_centers_"].shape == (5, 3)
+
+
+def test_few_rows_or_a_small_budget_get_fewer_rounds_after_a_grid() -> None:
+    """By public facts alone: ε, and the number of rows where it is public."""
+
+    def rounds(epsilon: float, rows: int | None = None) -> int:
+        options: dict[str, Any] = {"epsilon": epsilon, "bounds": (0, 1), "init": "grid"}
+        if rows is None:
+            return len(KMeans(2, **options).plan(n_features=2, rows=50).event.events) - 1
+        model = KMeans(2, unit=dp.REPLACE_ONE, **options).fit(np.zeros((rows, 2)))
+        return int(model.n_iter_)
+
+    assert [rounds(epsilon) for epsilon in (0.5, 1, 10)] == [2, 4, 4]
+    assert [rounds(1, 100), rounds(10, 1000)] == [2, 4]
 
 
 def test_a_start_alone_may_be_all() -> None:

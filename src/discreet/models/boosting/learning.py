@@ -7,7 +7,7 @@ else one for each class).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,13 @@ START = 0.3
 #: The share of a Newton step that is taken: columns say much the same, and all take their steps at once.
 RATE = 0.6
 INTERCEPT_RATE = 0.7
+#: With more columns than this, first shapes and steps are shorter in proportion, so that their sum isn't.
+MANY_COLUMNS = 20
+#: Where less than this share of a step was right, the rest is taken back, and later ones are shorter: columns
+#: that say the same over and over would make shapes swing ever wider.
+MIN_RIGHT_SHARE = 0.4
+#: How much longer than was right the next step is, and the least rate.
+REACH, MIN_RATE = 1.25, 0.02
 #: Scores of classes lag behind what residuals ask for by about this over the number of rounds: measured on
 #: two tables, where it makes probabilities about right (``benchmarks/bench_boosting.py``, log loss).
 LAG = 1.5
@@ -131,37 +138,99 @@ def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floa
     return Start(rows, curvature, values, errors, np.array([mean]), spread, clip, True)
 
 
+def share_of_columns(start: Start) -> float:
+    """What is left of a step of one column where many take theirs at once."""
+    return min(1.0, MANY_COLUMNS / max(1, len(start.values)))
+
+
+def shrink_start(start: Start) -> Start:
+    """First shapes whose sum doesn't grow with the number of columns."""
+    share = share_of_columns(start)
+    values, errors = ([share * part for part in parts] for parts in (start.values, start.errors))
+    return replace(start, values=values, errors=errors)
+
+
 def boost(start: Start, rounds: int, ask: Ask) -> Learned:
     """Shapes after this many rounds of noised residuals, averaged over the later half of them.
 
-    A step in a cell is Newton's, times `RATE`, times the share that a prior with the values' spread leaves
+    A step in a cell is Newton's, times a rate, times the share that a prior with the values' spread leaves
     of it beside the noise (a Wiener filter): steps of size a leave about a share a of one round's variance
-    in the values.
+    in the values. All columns step at once; a step that went too far is taken back in part (`Step`).
     """
+    start = shrink_start(start)
     values, intercept = [value.copy() for value in start.values], start.intercept.copy()
     later: list[tuple[list[Floats], Floats]] = []
-    response = _Responses(start)
+    response, rate = _Responses(start), RATE * share_of_columns(start)
+    last = Step.first(start)
     for number in range(rounds):
         sums, noise = ask(values, intercept)
         left = np.mean([part.sum(axis=0) for part in sums], axis=0)
-        for at, part in enumerate(sums):
-            bend, here = start.curvature[at], start.rows[at]
-            gradient = part - left * (here / here.sum())[:, None]
+        gradients = [
+            part - left * (here / here.sum())[:, None]
+            for part, here in zip(sums, start.rows, strict=True)
+        ]
+        right = last.right_share(gradients, noise)
+        if right < MIN_RIGHT_SHARE:
+            values = [v - (1 - right) * m for v, m in zip(values, last.moves, strict=True)]
+            # residuals change along a line from where the step began to where it ended
+            gradients = [
+                right * g + (1 - right) * before
+                for g, before in zip(gradients, last.gradients, strict=True)
+            ]
+            response.take_back(right)
+            rate = max(MIN_RATE, min(rate, REACH * right * (rate if number else START)))
+        moves, gain = [], 0.0
+        for at, gradient in enumerate(gradients):
+            bend = start.curvature[at]
             signal = (start.spread * bend) ** 2
-            step = RATE * signal / (signal + RATE * noise**2)
-            values[at] = centre(values[at] + step * gradient / bend, here)
+            step = rate * signal / (signal + rate * noise**2)
+            value = centre(values[at] + step * gradient / bend, start.rows[at])
+            moves.append(value - values[at])
+            # the noise of the gradient is in the step, too: what both share isn't gain
+            gain += float((gradient * moves[at]).sum() - (step * noise**2 / bend).sum())
+            values[at] = value
             response.add(at, step, step * noise / bend)
+        last = Step(moves, gradients, gain)
         if not start.intercept_is_known:
             bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
             intercept = intercept + INTERCEPT_RATE * left / bend
         if number >= rounds // 2:
             later.append(([value.copy() for value in values], intercept.copy()))
             response.take()
-    shapes, errors = values, start.errors
-    if later:
-        shapes = [np.mean([kept[at] for kept, _ in later], axis=0) for at in range(len(values))]
-        errors, intercept = response.errors(), np.mean([at for _, at in later], axis=0)
-    return Learned(shapes, errors, intercept)
+    if not later:
+        return Learned(values, start.errors, intercept)
+    shapes = [np.mean([kept[at] for kept, _ in later], axis=0) for at in range(len(values))]
+    return Learned(shapes, response.errors(), np.mean([at for _, at in later], axis=0))
+
+
+@dataclass(frozen=True)
+class Step:
+    """How all shapes moved at once, from where residuals asked for `gradients`, promising `gain`."""
+
+    moves: list[Floats]
+    gradients: list[Floats]
+    gain: float
+
+    @classmethod
+    def first(cls, start: Start) -> Step:
+        """The first shapes: a step from 0, where each column alone asked for much more."""
+        share = START * share_of_columns(start)
+        pairs = zip(start.curvature, start.values, strict=True)
+        gradients = [bend * value / share for bend, value in pairs]
+        gain = sum(float((g * v).sum()) for g, v in zip(gradients, start.values, strict=True))
+        return cls(start.values, gradients, gain)
+
+    def right_share(self, gradients: list[Floats], noise: float) -> float:
+        """How much of the step was right, by the residuals after it; 1 unless they clearly point back.
+
+        Along the step the slope falls from `gain` to what is left of it, so that it was 0 at this share: the
+        secant rule for a line search (Nocedal & Wright 2006, section 3.5).
+        """
+        left = sum(float((g * m).sum()) for g, m in zip(gradients, self.moves, strict=True))
+        error = noise * float(np.sqrt(sum(float((m**2).sum()) for m in self.moves)))
+        if self.gain <= 0 or left >= -error:
+            return 1.0
+        return self.gain / (self.gain - left)
 
 
 def stretch(learned: Learned, by: float) -> Learned:
@@ -188,6 +257,11 @@ class _Responses:
 
     def add(self, at: int, step: Floats, noise: Floats) -> None:
         self._now[at] = [*(part * (1 - step) for part in self._now[at]), noise]
+
+    def take_back(self, share: float) -> None:
+        """Only this share of the last step is left."""
+        for now in self._now:
+            now[-1] = share * now[-1]
 
     def take(self) -> None:
         self._taken += 1

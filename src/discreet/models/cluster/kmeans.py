@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from discreet.dataset import PrivateDataset
-from discreet.measures import Measure
+from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, mechanism_for
 from discreet.models import learned
 from discreet.models.cluster.blocks import SIZE, BlockCentres, block_sensitivity
@@ -30,8 +30,10 @@ from discreet.queries import Additive
 from discreet.rational import as_integer
 from discreet.release import Release
 
-#: Rounds of Lloyd after each start.
+#: Rounds of Lloyd after each start; after a grid more, where ε times the rows (this many, if their number is
+#: not public) is at least as large: with less, noise takes more than further rounds give.
 _ROUNDS = {GridStart: 2, SplitStart: 3, Fixed: 5}
+_MORE_ROUNDS, _MANY_ROWS = 4, 5000
 #: How often each block of sample and aggregate starts anew.
 _STARTS = 4
 #: By default there are as many blocks as bring the noise down to this share of a column's width.
@@ -74,7 +76,8 @@ class KMeans(
         public points and spends nothing; an array is taken as it is and must be public. ``"auto"`` is
         ``"grid"`` up to 12 columns, else ``"split"``.
     rounds : int, optional
-        Rounds of Lloyd; by default 2 after a grid, 3 after splits, else 5. Each costs its share.
+        Rounds of Lloyd; by default 4 after a grid (2 where ε is below 1, or where a public number of rows
+        times ε is below 5000), 3 after splits, else 5. Each costs its share.
     blocks : int, optional
         Blocks of sample and aggregate; by default as many as bring the noise of a coordinate to a
         twentieth of its column's width, at least 8 and at most 4096.
@@ -208,9 +211,18 @@ class KMeans(
     def _lloyd(self, facts: Facts) -> Lloyd:
         space, start = self._space(facts), self._start(facts)
         if self.rounds is None:
-            return Lloyd(space, start, _ROUNDS[type(start)])
+            return Lloyd(space, start, self._default_rounds(start, facts))
         least = 0 if start.queries(space) else 1
         return Lloyd(space, start, as_integer(self.rounds, "rounds", minimum=least))
+
+    def _default_rounds(self, start: Start, facts: Facts) -> int:
+        """How many rounds public facts suggest."""
+        measure = self._measure()
+        assert isinstance(measure, PureDP | ApproxDP)
+        rows = _MANY_ROWS if facts.rows is None else facts.rows
+        if isinstance(start, GridStart) and measure.epsilon * max(rows, 1) >= _MANY_ROWS:
+            return _MORE_ROUNDS
+        return _ROUNDS[type(start)]
 
     def _start(self, facts: Facts) -> Start:
         d = len(facts.features)

@@ -41,6 +41,8 @@ Floats = npt.NDArray[np.float64]
 DEFAULT_DEPTH = 8
 #: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
 COUNT_WEIGHT = "5/8"
+#: Averaged evidence is multiplied by no more, or by the root of what trees don't see.
+MAX_STRETCH = 2.0
 
 
 @final
@@ -187,7 +189,9 @@ class RandomForest(PrivateEstimator):
         self.trees_ = trees
         self._pool = 1.0
         if forest.depth:
-            self._pool = min(len(trees), 1.0 / coverage(len(facts.features), forest.depth))
+            unseen = min(len(trees), 1.0 / coverage(len(facts.features), forest.depth))
+            # not all of it: columns tell much the same, and forests would be too sure
+            self._pool = min(unseen, max(MAX_STRETCH, math.sqrt(unseen)))
         self._learn(facts, [np.asarray(v, float) for v in values], np.asarray(errors[0], float))
 
     @abstractmethod
