@@ -49,6 +49,8 @@ MODULES = (
     "discreet.publish.imaging",
     "discreet.deep",
     "discreet.audit",
+    "discreet.tradeoff",
+    "discreet.report",
     "discreet.testing",
     "discreet.models",
     "discreet.models.linear_model",

@@ -14,6 +14,7 @@ import discreet as dp
 from discreet.audit.membership import MembershipReport
 from discreet.audit.one_run import Guesses, OneRunAudit
 from discreet.audit.results import AuditResult
+from discreet.measures.meaning import bayes_risk
 from discreet.models.naive_bayes import MixedNB
 from discreet.report import Report, build_report
 from discreet.report.guarantee import explain_guarantee, percent_above, percent_below
@@ -110,6 +111,9 @@ def test_a_guarantee_is_told_as_odds_rounded_to_the_safe_side():
     assert percent_above(0.73101) == "73.2 %"
     assert percent_above(0.731) == "73.1 %"
     assert percent_below(0.26894) == "26.8 %"
+    for measure in (dp.ApproxDP(1, "1e-6"), dp.ZCDP("1/8"), dp.GaussianDP(1)):
+        told = explain_guarantee(measure, None)[0].text
+        assert f"at most {percent_above(1 - bayes_risk(measure, 0.5))} of the time" in told
     for measure in (dp.ZCDP(1), dp.GaussianDP(1), dp.Renyi({2: 1, 8: 2})):
         assert "guesses right at most" in explain_guarantee(measure, None)[0].text
 
@@ -242,6 +246,19 @@ def test_files_that_are_no_items_are_refused_without_their_content(tmp_path: Pat
     assert changed != whole
     with pytest.raises(ValueError, match="changed or cut"):
         Report.from_json(changed)
+
+
+def test_a_membership_attack_is_read_from_its_json(tmp_path):
+    result, claim = attack_result(), dp.PureDP("1/2")
+    path = tmp_path / "attack.json"
+    path.write_text(result.to_json(), encoding="utf-8")
+    assert build_report((str(path), claim)) == build_report((result, claim))
+    assert build_report(path) == build_report(result)
+    text = build_report((result, claim)).to_html()
+    assert "The attack refutes the claim ε = 0.5" in text
+    check_page(text)
+    with pytest.raises(ValueError, match="changed or cut"):
+        MembershipReport.from_json(result.to_json().replace('"bool"', '"int64"'))
 
 
 def test_an_audit_is_read_from_its_json(tmp_path):

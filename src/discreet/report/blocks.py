@@ -26,6 +26,11 @@ class Words:
     text: str
     tone: Literal["plain", "lead", "notice", "alarm"] = "plain"
 
+    def __post_init__(self) -> None:
+        _check_texts(self.text)
+        if self.tone not in ("plain", "lead", "notice", "alarm"):
+            raise ValueError("tone must be plain, lead, notice or alarm.")
+
 
 @final
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class Bullets:
 
     items: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        _check_texts(*self.items)
+
 
 @final
 @dataclass(frozen=True)
@@ -41,6 +49,9 @@ class Facts:
     """Names and what they are."""
 
     pairs: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        _check_texts(*(text for name, value in self.pairs for text in (name, value)))
 
 
 @final
@@ -67,6 +78,18 @@ class Series:
     upper: tuple[float, ...] = ()
     is_reference: bool = False
     has_marks: bool = True
+
+    def __post_init__(self) -> None:
+        _check_texts(self.name)
+        numbers = (*self.y, *self.lower, *self.upper)
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise TypeError("y, lower and upper must be numbers.")
+        if len(self.x) != len(self.y) or not self.x:
+            raise ValueError("x and y must have one length, of at least 1.")
+        if any(len(ends) not in (0, len(self.y)) for ends in (self.lower, self.upper)):
+            raise ValueError("lower and upper must be empty, or as long as y.")
+        if len(self.lower) != len(self.upper):
+            raise ValueError("lower and upper must have one length.")
 
 
 @final
@@ -99,11 +122,36 @@ class Chart:
     x_limits: tuple[float, ...] = ()
     y_limits: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        _check_texts(self.title, self.description, self.x_label, self.y_label)
+        if self.kind not in ("bars", "dots", "lines", "heat", "meter") or not self.series:
+            raise ValueError("kind must be that of a chart, and series have at least one.")
+        if self.kind in ("bars", "meter") and len(self.series) > 1:
+            raise ValueError(f"a chart of kind {self.kind!r} has one series.")
+        if self.kind in ("dots", "heat") and len({len(one.x) for one in self.series}) > 1:
+            raise ValueError(f"the series of a chart of kind {self.kind!r} must have one length.")
+        if self.x_scale not in ("linear", "log", "names"):
+            raise ValueError("x_scale must be linear, log or names.")
+        places = [x for one in self.series for x in one.x]
+        if self.kind == "lines" and self.x_scale != "names":
+            if not all(isinstance(x, int | float) for x in places):
+                raise TypeError("x must be numbers.")
+            if self.x_scale == "log" and not min(places) > 0:
+                raise ValueError("x must be greater than 0 on a logarithmic scale.")
+        for ends in (self.x_limits, self.y_limits):
+            if ends and not (len(ends) == 2 and float(ends[0]) < float(ends[1])):
+                raise ValueError("limits must be two numbers, the smaller one first.")
+
     def to_svg(self) -> str:
         """The chart as an SVG file of its own, for light and dark pages."""
         from discreet.report.svg import draw_chart
 
         return draw_chart(self, "chart", is_alone=True) + "\n"
+
+
+def _check_texts(*texts: object) -> None:
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("what people read must be text.")
 
 
 Block = Words | Bullets | Facts | Grid | Chart
@@ -117,6 +165,13 @@ class Section:
     title: str
     blocks: tuple[Block, ...] = ()
     sections: tuple[Section, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_texts(self.title)
+        if not all(isinstance(block, Block) for block in self.blocks):
+            raise TypeError("blocks must be words, bullets, facts, grids or charts.")
+        if not all(isinstance(section, Section) for section in self.sections):
+            raise TypeError("sections must be sections.")
 
 
 @final

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP
-from discreet.measures.meaning import bayes_risk, posterior_bounds, trade_off
+from discreet.measures import ZCDP, ApproxDP, GaussianDP, Measure, PureDP, Renyi
+from discreet.measures.meaning import advantage, posterior_bounds, trade_off
 from discreet.rational import readable
 from discreet.report.blocks import Block, Chart, Series, Words
 from discreet.show import Table
@@ -18,6 +18,8 @@ __all__ = ["explain_guarantee", "is_finite", "name_measure", "percent_above", "p
 
 #: What somebody may have thought before.
 PRIORS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+#: The false positive rates of the read-outs.
+READ_OUTS = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 def percent_above(share: float) -> str:
@@ -32,10 +34,18 @@ def percent_below(share: float) -> str:
 
 def is_finite(measure: Measure) -> bool:
     """Whether a measure bounds anything."""
-    try:
-        return bayes_risk(measure, 0.5) > 0
-    except (TypeError, ValueError):
-        return False
+    match measure:
+        case PureDP(epsilon):
+            return epsilon < math.inf
+        case ApproxDP(epsilon, delta):
+            return epsilon < math.inf and delta < 1
+        case ZCDP(rho):
+            return rho < math.inf
+        case GaussianDP():
+            return measure.mu < math.inf
+        case Renyi():
+            return any(value < math.inf for value in measure.curve.values())
+    return False
 
 
 def name_measure(measure: Measure) -> str:
@@ -114,15 +124,17 @@ def _factor(measure: PureDP) -> str:
 
 
 def _explain_test(measure: Measure, unit: Unit | None) -> list[Block]:
-    risk = bayes_risk(measure, 0.5)
-    rows = [(prior, max(prior, 1 - prior), 1 - bayes_risk(measure, prior)) for prior in PRIORS]
-    table = Table(
-        ("thought before", "guesses right before", "at most right after"),
-        rows,
-        "How often the best guess is right",
-    )
-    false = np.concatenate([[0.0, 1e-4, 1e-3, 0.005], np.linspace(0.01, 1.0, 100)])
+    # the curve is convex and symmetric, so at even chances the least risk is where both errors are equal
+    risk = (1 - advantage(measure)) / 2
+    false = np.concatenate([READ_OUTS, np.linspace(0.02, 1.0, 50)])
     true = 1 - trade_off(measure, false)
+    table = Table(
+        ("false positives", "true positives at most"),
+        list(zip(READ_OUTS, true[: len(READ_OUTS)].tolist(), strict=True)),
+        "What the best test reaches",
+    )
+    order = np.argsort(false, kind="stable")
+    false, true = false[order], true[order]
     points = tuple(false.tolist()), tuple(true.tolist())
     bound = Series("the most that any test reaches", *points, has_marks=False)
     blind = Series("blind guessing", (0.0, 1.0), (0.0, 1.0), is_reference=True)

@@ -12,13 +12,20 @@ from discreet.audit.results import AuditResult
 from discreet.ledger.statement import describe
 from discreet.measures import Measure
 from discreet.measures.meaning import trade_off
+from discreet.models.metrics import Score
 from discreet.models.privacy import COVERED, FitPrivacy
 from discreet.report.answers import describe_entry, mark_words
 from discreet.report.blocks import Block, Chart, Facts, Grid, Section, Series, Words
 from discreet.report.guarantee import name_measure
 from discreet.show import Table
 
-__all__ = ["describe_audits", "describe_fit", "describe_membership", "find_certificate"]
+__all__ = [
+    "describe_audits",
+    "describe_fit",
+    "describe_membership",
+    "describe_score",
+    "find_certificate",
+]
 
 #: How many points of a ROC curve are drawn.
 MAX_POINTS = 200
@@ -49,6 +56,15 @@ def describe_fit(item: Any, title: str, hashes: frozenset[str] | None) -> Sectio
     if paid.note:
         blocks.append(Words(f"Note: {paid.note}."))
     return Section(title or name, tuple(blocks))
+
+
+def describe_score(item: Score, title: str, hashes: frozenset[str] | None) -> Section:
+    """The section of a noised metric of a model."""
+    table = item.to_table()
+    facts = (("paid", name_measure(item.measure)), *describe_entry(item.entry, hashes))
+    marks = mark_words("" if item.is_private else "NOT PRIVATE")
+    grid = Grid(Table(table.columns, table.rows, "", table.note))
+    return Section(title or f"How good it is: {item.metric!r}", (*marks, Facts(facts), grid))
 
 
 def _cut(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.audit.membership import MembershipReport
 from discreet.audit.results import AuditResult
 from discreet.ledger.statement import Statement
 from discreet.measures import measure_from_dict
@@ -29,6 +30,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "discreet table": Table.from_json,
     "discreet tradeoff": Curve.from_json,
     "discreet fairness": Fairness.from_json,
+    "discreet membership": MembershipReport.from_json,
     "discreet report": Report.from_json,
 }
 

@@ -19,10 +19,12 @@ from discreet.report.books import state_guarantee
 from discreet.report.guarantee import explain_guarantee, is_finite, name_measure
 from discreet.report.learned import find_certificate
 from discreet.sql import SqlTable
+from discreet.tradeoff import Curve, Fairness
 from discreet.unit import Unit
 
 __all__ = ["Payment", "describe_limits", "list_payments", "summarise"]
 
+_PLURALS = {"look at fairness": "looks at fairness"}
 #: How many different guarantees are explained one by one, where no ledger adds them up.
 MAX_EXPLAINED = 3
 
@@ -30,15 +32,15 @@ MAX_EXPLAINED = 3
 @final
 @dataclass(frozen=True)
 class Payment:
-    """What was paid for an item, and for whom."""
+    """What was paid for an item, and for whom; several charges have no one measure here."""
 
     what: str
-    measure: Measure
+    measure: Measure | None
     unit: Unit | None
     entry: Entry | None
     is_private: bool
     is_made_up: bool
-    event: Event
+    event: Event | None = None
 
 
 def list_payments(items: list[Any]) -> list[Payment]:
@@ -60,6 +62,9 @@ def _iter_payments(item: Any) -> Iterator[Payment]:
         yield _pay("check", item, None, item.is_made_up)
     elif isinstance(item, Score):
         yield _pay("score", item, None, False)
+    elif isinstance(item, Curve | Fairness):
+        what = "curve" if isinstance(item, Curve) else "look at fairness"
+        yield Payment(what, None, None, None, not item.is_public, False)
     elif (paid := find_certificate(item)) is not None:
         is_made_up = paid.entry is not None and NOT_DATA in paid.entry.note
         yield _pay("model", paid, paid.unit, is_made_up)
@@ -105,7 +110,8 @@ def _count(payments: list[Payment]) -> str:
     for payment in payments:
         counts[payment.what] = counts.get(payment.what, 0) + 1
     return ", ".join(
-        f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items()
+        f"{number} {what if number == 1 else _PLURALS.get(what, what + 's')}"
+        for what, number in counts.items()
     )
 
 
@@ -115,7 +121,7 @@ def _explain_alone(private: list[Payment]) -> list[Block]:
         return []
     pairs = list(dict.fromkeys((payment.measure, payment.unit) for payment in private))
     blocks: list[Block] = []
-    if len(private) > 1:
+    if len(private) > 1 or pairs[0][0] is None:
         blocks.append(
             Words(
                 "No ledger was given, so this report can't say what all of it guarantees together: about the "
@@ -124,7 +130,7 @@ def _explain_alone(private: list[Payment]) -> list[Block]:
             )
         )
     for measure, unit in pairs[:MAX_EXPLAINED]:
-        if not is_finite(measure):
+        if measure is None or not is_finite(measure):
             continue
         blocks.append(Words(f"{name_measure(measure)}, for each item alone that was paid with it:"))
         blocks += explain_guarantee(measure, unit)
@@ -151,6 +157,7 @@ def describe_limits(payments: list[Payment], statement: Statement | None) -> Sec
     premises = dict.fromkeys(
         part.why
         for payment in payments
+        if payment.event is not None
         for part in walk(payment.event)
         if isinstance(part, Assumed)
     )

@@ -14,6 +14,7 @@ from discreet.audit.results import AuditResult
 from discreet.check_report import CheckReport
 from discreet.ledger.statement import Statement
 from discreet.measures import Measure
+from discreet.models.metrics import Score
 from discreet.release import Plan
 from discreet.report.answers import describe_answer, describe_check, describe_plan, is_answer
 from discreet.report.blocks import Grid, Report, Section, Words
@@ -23,6 +24,7 @@ from discreet.report.learned import (
     describe_audits,
     describe_fit,
     describe_membership,
+    describe_score,
     find_certificate,
 )
 from discreet.report.reading import read_item, read_schema, read_statement
@@ -57,7 +59,8 @@ def write_report(
         Releases, plans, checks, answers of ``release_all``, ``describe`` and ``sql``, fitted models or their
         certificates, scores, curves and fairness of `discreet.tradeoff`, results of membership attacks
         (alone, or with the claim as a pair ``(result, dp.PureDP(1))``), of one-run audits and of audits, any
-        `Table`, or the paths of their JSON files. A mapping gives them titles: ``{"Visits": release}``.
+        `Table`, or the paths of their JSON files. A mapping gives them titles: ``{"Visits": release}``; a
+        list is taken as its items.
     ledger : Ledger, account, Statement or path, optional
         What the statement is taken from; a path is that of a statement's JSON file.
     schema : Schema or path, optional
@@ -143,6 +146,10 @@ def _iter_items(items: Any) -> Iterator[tuple[str, Any]]:
     for item in items:
         if isinstance(item, str | PathLike):
             yield "", read_item(Path(fspath(item)))
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str | PathLike):
+            yield "", (read_item(Path(fspath(item[0]))), item[1])
+        elif isinstance(item, list):
+            yield from _iter_items(item)
         elif isinstance(item, Mapping) and not isinstance(item, Shown):
             for name, part in item.items():
                 if not isinstance(name, str):
@@ -231,6 +238,8 @@ def _describe_item(item: Any, title: str, hashes: frozenset[str] | None) -> tupl
         return "Utility against ε", describe_curve(item, title)
     if isinstance(item, Fairness):
         return "Fairness", describe_fairness(item, title)
+    if isinstance(item, Score):
+        return "Models", describe_score(item, title, hashes)
     if find_certificate(item) is not None:
         return "Models", describe_fit(item, title, hashes)
     if isinstance(item, Shown | Table):

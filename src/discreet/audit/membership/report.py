@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from discreet.audit.bounds import clopper_pearson
 from discreet.audit.one_run import OneRunAudit, guess
+from discreet.show import decode_value, encode_value, read_document, write_document
 
 __all__ = ["MembershipReport", "Rate"]
 
@@ -141,6 +142,33 @@ class MembershipReport:
     def epsilon(self) -> float:
         """The training algorithm isn't (ε, `delta`)-DP for any smaller ε, with `confidence`."""
         return self.audit.epsilon
+
+    def to_json(self) -> str:
+        """The result as JSON, exact to the last digit; it holds who was in, as scores and truth.
+
+        Privacy
+        -------
+        It is for the owner of the data, like the attack itself: scores of single records are no release.
+        """
+        body = {
+            "attack": self.attack,
+            "scores": encode_value(self.scores),
+            "included": encode_value(self.included),
+            "delta": self.delta,
+            "confidence": self.confidence,
+        }
+        return write_document("membership", 1, body)
+
+    @classmethod
+    def from_json(cls, text: str) -> MembershipReport:
+        """A result that `to_json` wrote. Nothing in the text is run, and nothing in it is checked."""
+        with read_document(text, "membership", 1) as body:
+            scores = np.asarray(decode_value(body["scores"]), np.float64)
+            included = np.asarray(decode_value(body["included"]))
+            if scores.ndim != 2:
+                raise ValueError("scores")
+            levels = float(body["delta"]), float(body["confidence"])
+            return cls(str(body["attack"]), scores, included, *levels)
 
     def __repr__(self) -> str:
         models, records = self.included.shape

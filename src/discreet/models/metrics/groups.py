@@ -36,6 +36,18 @@ class GroupCounts(Metric):
     bins : int
         Public and even, so that 1/2 is the edge of one.
 
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.metrics import GroupCounts, private_score
+    >>> from discreet.models.naive_bayes import MixedNB
+    >>> schema = dp.Schema(x=dp.Real(0, 1), sex=dp.Categorical("F", "M"), y=dp.Categorical(0, 1))
+    >>> table = {"x": [0.1, 0.9] * 50, "sex": ["F", "F", "M", "M"] * 25, "y": [0, 1] * 50}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(2)))
+    >>> model = MixedNB(epsilon=1).fit(data)
+    >>> private_score(model, data, GroupCounts("sex"), dp.PureDP(1)).totals.shape  # noised counts
+    (40,)
+
     Privacy
     -------
     A row adds 1 to one cell, so `steps` is 1: see `Metric`. Rows without a declared group or class are
