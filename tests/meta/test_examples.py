@@ -64,5 +64,5 @@ def test_what_people_meet_first_has_an_example() -> None:
 
 
 def test_a_name_without_an_example_would_be_noticed() -> None:
-    assert not has_example("nothing", lambda: None, guide_words())
+    assert not has_example("no_such_name", lambda: None, guide_words())
     assert has_example("PrivateDataset", None, guide_words())
