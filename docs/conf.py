@@ -30,6 +30,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = [("sort_tables.js", {"defer": "defer"})]
 html_show_sourcelink = False
+html_show_search_summary = False  # a browser fetches no pages for it from a folder
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 pygments_style = "tango"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ def on_source_read(app: Any, name: str, content: list[str]) -> None:
         here = posixpath.join("docs", posixpath.dirname(name))
         content[0] = lead_links(content[0], here, Path(f"{name}.md"))
     if name == "index":
-        content[0] += "\n".join(menu())
+        content[0] += "\n".join(menu(app.env.found_docs))
 
 
 def on_docstring(
@@ -125,10 +125,15 @@ def on_member(app: Any, what: str, name: str, value: Any, skip: bool, options: A
     return True if name.endswith(("_request", "metadata_routing")) else None
 
 
-def menu() -> Iterator[str]:
-    """The tables of contents that the first page hides and the menu shows."""
-    for caption, pages in MENU.items():
-        yield from ("", "```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages)
+def menu(pages: Collection[str]) -> Iterator[str]:
+    """The tables of contents that the first page hides and the menu shows: each of the pages once."""
+    listed: list[str] = []
+    for caption, patterns in MENU.items():
+        start = len(listed)
+        for pattern in patterns:
+            matches = re.compile(re.escape(pattern).replace(r"\*", "[^/]*")).fullmatch
+            listed += sorted(page for page in pages if matches(page) and page not in listed)
+        yield from ("", "```{toctree}", ":hidden:", f":caption: {caption}", "", *listed[start:])
         yield "```\n"
 
 

@@ -58,6 +58,11 @@ def test_choosing(capsys: Any) -> None:
         assert f"| {share} % |" in page
 
 
+def test_at_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(run_page("at_scale")["data"].schema) == 2
+
+
 def test_our_side_of_diffprivlib() -> None:
     ours = run_page("from_diffprivlib")["ours"]
     assert 54 < ours["mean"] < 58

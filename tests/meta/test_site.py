@@ -38,6 +38,20 @@ def test_every_page_is_in_the_menu():
             assert any(fnmatch(name, pattern) for pattern in patterns), name
 
 
+def test_the_menu_has_each_page_once():
+    pages = [
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if "_made" not in path.parts
+    ]
+    lines = "\n".join(site_pages.menu(pages)).splitlines()
+    listed = [line for line in lines if line in pages]
+    assert len(listed) == len(set(listed))
+    assert set(pages) - set(listed) == {"index"}
+    assert listed[0] == "tutorial"
+    assert lines.index("guides/data/index") < lines.index("guides/data/csv")
+
+
 def test_every_public_module_is_in_the_reference():
     import discreet
 
