@@ -102,14 +102,16 @@ def test_results_are_written_in_every_form(clinic):
 
 
 def test_a_check_ends_with_1_where_something_stands_out(clinic):
-    good = clinic("check", *TABLE, "--epsilon", "1")
+    with fixed_noise(1):
+        good = clinic("check", *TABLE, "--epsilon", "1")
     assert good.exit_code == 0
     assert "Nothing stands out" in good.stdout
     clinic.done("init", "--column", "ward=categorical(ICU)", "--id", "patient", "--max-rows", "3",
                 "--out", "wrong.toml")  # fmt: skip
-    bad = clinic(
-        "check", "-d", "visits.csv", "-s", "wrong.toml", "-l", "budget.db", "-e", "1", "--json"
-    )
+    with fixed_noise(1):
+        bad = clinic(
+            "check", "-d", "visits.csv", "-s", "wrong.toml", "-l", "budget.db", "-e", "1", "--json"
+        )
     assert bad.exit_code == 1
     assert "matches no declared category" in json.loads(bad.stdout)["warnings"][0]
 
@@ -195,7 +197,8 @@ def test_the_same_questions_go_to_databases(clinic, kind, request):
     assert "age, declared as " in offered.stderr
     assert SECRET not in offered.output
     assert list(dp.Schema.read("offered.toml")) == ["age"]
-    clinic.done("check", "--data", url, *FACTS, "-e", "1")
+    with fixed_noise(1):
+        clinic.done("check", "--data", url, *FACTS, "-e", "1")
     clinic.done("describe", "--data", url, *FACTS, "-e", "1")
 
 

@@ -61,11 +61,11 @@ def test_a_model_from_a_shell_predicts_as_in_python(clinic):
 
 
 def test_an_argument_goes_before_the_environment(clinic, monkeypatch):
-    monkeypatch.setenv("DISCREET_DATA", "elsewhere.csv")
+    monkeypatch.setenv("DISCREET_TABLE", "elsewhere.csv")
     monkeypatch.setenv("DISCREET_SCHEMA", "visits.toml")
     monkeypatch.setenv("DISCREET_LEDGER", "budget.db")
     clinic.done("fit", "mixed-nb", "visits.csv", "-t", "ward", "-e", "1", "-o", "model.json")
-    monkeypatch.setenv("DISCREET_DATA", "visits.csv")
+    monkeypatch.setenv("DISCREET_TABLE", "visits.csv")
     clinic.done("fit", "mixed-nb", "-t", "ward", "-e", "1", "-o", "other.json")
     monkeypatch.setenv("DISCREET_LEDGER", "elsewhere.db")  # predictions cost nothing
     clinic.done("predict", "model.json", "visits.csv", "-o", "p.csv")

@@ -118,7 +118,7 @@ def fit(
 
 def choose_data(positional: str | None, option: str | None) -> str | None:
     """The table of the argument or of --data; the argument goes before what the environment says."""
-    if option == os.environ.get("DISCREET_DATA") and positional is not None:
+    if option == os.environ.get("DISCREET_TABLE") and positional is not None:
         return positional
     if positional is not None and option is not None and positional != option:
         raise CommandError("give the table once: as an argument, or with --data.")
