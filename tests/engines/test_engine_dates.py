@@ -25,6 +25,7 @@ from discreet.queries import Check
 from discreet.testing import exact_totals
 
 Day = datetime.date
+NONE = "missing"
 #: Bounds of all kinds: usual ones, a day, the ends of the calendar, and years that nanoseconds don't reach.
 BOUNDS = [
     ("2019-02-11", "2024-12-31"),
@@ -79,8 +80,8 @@ def clamp(day: Day | None, first: Day, last: Day) -> Day:
     return min(max(day, first), last)
 
 
-def check(source: Any, cells: list[Day | None], first: str, last: str) -> None:
-    """Compare with Python's own dates."""
+def check(source: Any, cells: list[Day | None], first: str, last: str, no: str = NONE) -> None:
+    """Compare with Python's own dates; `no` is the state of cells without one."""
     schema = schema_of(first, last)
     data = dp.PrivateDataset(source, schema, unit=dp.PUBLIC)
     lower, upper = Day.fromisoformat(first), Day.fromisoformat(last)
@@ -100,7 +101,7 @@ def check(source: Any, cells: list[Day | None], first: str, last: str) -> None:
     since = exact_totals(data, dp.Count(where=f"day >= '{middle}' and month <= 9")).item()
     assert since == sum(day >= middle and day.month <= 9 for day in clamped)
     check_parts(data, clamped, middle)
-    check_states(source, cells, first, last)
+    check_states(source, cells, first, last, no)
 
 
 def check_parts(data: dp.PrivateDataset, clamped: list[Day], middle: Day) -> None:
@@ -116,9 +117,9 @@ def check_parts(data: dp.PrivateDataset, clamped: list[Day], middle: Day) -> Non
     assert found == [months[at] for at in range(1, 13)]
 
 
-def state_of(day: Day | None, first: Day, last: Day) -> str:
+def state_of(day: Day | None, first: Day, last: Day, no: str) -> str:
     if day is None:
-        return "missing"
+        return no
     return "before" if day < first else "after" if day > last else "within"
 
 
@@ -130,11 +131,11 @@ def count_states(source: Any, schema: dp.Schema, unit: dp.Unit) -> list[int]:
     return found
 
 
-def check_states(source: Any, cells: list[Day | None], first: str, last: str) -> None:
+def check_states(source: Any, cells: list[Day | None], first: str, last: str, no: str) -> None:
     """Compare the counts of a check with Python's own comparisons."""
     schema = dp.Schema(day=dp.Date(first, last))
     ends = Day.fromisoformat(first), Day.fromisoformat(last)
-    counts = Counter(("day", state_of(cell, *ends)) for cell in cells)
+    counts = Counter(("day", state_of(cell, *ends, no)) for cell in cells)
     found = count_states(source, schema, dp.Unit(dp.PUBLIC))
     assert found == [counts[label] for label in Check().labels(schema)]
 
@@ -270,7 +271,7 @@ def test_files_name_days_in_iso_form(tmp_path: Path) -> None:
     for text, day in TEXTS.items():
         path.write_bytes(f"day,x\n{text},1\n".encode("utf-8", "surrogateescape"))
         for bounds in (("0001-01-01", "2000-01-01"), ("2020-01-01", "2025-12-31")):
-            check(path, [day], *bounds)
+            check(path, [day], *bounds, NONE if text in ("", "NaT", "null") else "not a date")
 
 
 def test_files_of_any_bytes_never_raise(tmp_path: Path) -> None:
