@@ -91,8 +91,8 @@ def write_report(
     -------
     Post-processing: nothing here sees a row, and nothing is charged. Results of membership attacks are no
     release, and the report says so: they are for the owner of the data. The statement is a fill level; the
-    guarantee is the ledger's limit. Without a ledger the report says that guarantees of single items don't add
-    up to one.
+    guarantee is the ledger's limit. Without a ledger the report says that guarantees of single items don't
+    add up to one.
     """
     place = Path(fspath(path))
     form = place.suffix.lower()
