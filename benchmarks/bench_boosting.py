@@ -7,9 +7,9 @@ bars are those of the DP-EBM of interpret-core 0.7.8 on the same columns, bounds
 may take 3 times its time. The data sets are read from ``DISCREET_DATA`` (by default ``../shared/data`` beside
 the repository); without them nothing is measured. The exit status is the number of bars missed.
 
-When steps are taken back, and how they shrink with the number of columns, was chosen on Adult, Bank, law school
-and 60 made-up columns of five factors; KDD (30 000 rows), heart disease and WDBC were looked at with it, so their
-figures are not blind.
+When steps are taken back, and how they shrink with the number of columns, was chosen on Adult, Bank, law
+school and 60 made-up columns of five factors; KDD (30 000 rows), heart disease and WDBC were looked at, too,
+so their figures are not blind.
 """
 
 from __future__ import annotations
