@@ -69,15 +69,6 @@ class PrivateDataset(Asking, Checkable, AsksSql):
 
     Threads may share a data set. DuckDB relations, and tables of an Ibis connection, are read by one thread
     at a time; their connection must not be used elsewhere meanwhile.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
-    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
-    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
-    >>> 40 < data.release(dp.Mean("age"), dp.PureDP(1)).value < 48
-    True
     """
 
     def __init__(

@@ -53,18 +53,6 @@ class Release(Shown):
         What a check of the columns found that was paid along with the answer (``check=True``).
     is_made_up : bool
         Whether the rows were made up for a rehearsal.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
-    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
-    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
-    >>> answer = data.release(dp.Mean("age"), dp.PureDP(1))
-    >>> answer.measure, answer.stderr < 2
-    (PureDP(epsilon=1), True)
-    >>> dp.Release.from_json(answer.to_json()).value == answer.value
-    True
     """
 
     query: Any
@@ -312,17 +300,6 @@ class Plan(Shown):
         What was chosen from public facts, such as how a histogram is measured; empty where nothing was.
     labels : list or None
         The groups, in the order of `stderr`.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> people = {"age": [34, 51, 29, 62] * 100, "ward": ["A", "B", "A", "A"] * 100}
-    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
-    >>> data = dp.PrivateDataset(people, schema, ledger=dp.Ledger(limit=dp.PureDP(9)))
-    >>> print(data.plan(dp.Count(), dp.PureDP(0.5)))
-    Plan: Count()  PureDP(epsilon=0.5)
-      event   DiscreteLaplace(scale=2, sensitivity=1)
-      stderr  2.79918
     """
 
     asked: Any

@@ -175,7 +175,7 @@ def test_python_blocks_of_the_readme_run(tmp_path, monkeypatch):
 
 
 def test_the_second_run_of_the_readme_prints_the_refusal_and_the_statement(tmp_path):
-    block = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    block = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[-1]
     (tmp_path / "first.py").write_text(block)
     printed = []
     for _ in range(2):

@@ -171,14 +171,6 @@ class Real(Numeric):
     -----
     ``dp.Real()`` declares numbers whose bounds nobody knows yet. All that can be asked of such a column
     is `Bounds`, which buys some.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> dp.Real(0, 5000)
-    Real(0.0, 5000.0)
-    >>> dp.Real(0, 5000, fill=0)  # missing cells count as 0
-    Real(0.0, 5000.0, fill=0.0)
     """
 
     lower: float = None  # type: ignore[assignment]
@@ -239,14 +231,6 @@ class Integer(Numeric):
         How models that scale their columns see it (``docs/guides/scales.md``); by default "log" where the
         larger bound is 1000 or more in size and the smaller less than half of that. Sums, means and
         counts don't depend on it.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> dp.Schema(age=dp.Integer(0, 110))
-    Schema(
-      age: Integer(0, 110),
-    )
     """
 
     lower: int = None  # type: ignore[assignment]
@@ -349,13 +333,6 @@ class Categorical(Column):
     unknown : one of the values, optional
         What any other cell, null among them, counts as. Without it, rows with another cell are left
         out of the queries that use this column.
-
-    Examples
-    --------
-    >>> import discreet as dp
-    >>> schema = dp.Schema(ward=dp.Categorical("A", "B", "other", unknown="other"))
-    >>> schema.labels("ward")
-    ('A', 'B', 'other')
     """
 
     def __init__(self, *values: Any, unknown: Any = None) -> None:
