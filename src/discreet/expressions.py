@@ -35,15 +35,7 @@ from discreet.coding import (
     OneOf,
 )
 from discreet.coding.calendar import day_of
-from discreet.columns import (
-    CalendarColumn,
-    Categorical,
-    Column,
-    Date,
-    Numeric,
-    Score,
-    Unbounded,
-)
+from discreet.columns import CalendarColumn, Categorical, Column, Date, Numeric, Score, Unbounded
 from discreet.columns.dates import as_date, part_condition
 
 if TYPE_CHECKING:
@@ -300,7 +292,7 @@ class _ColumnName:
 
 
 def col(name: str) -> _ColumnName:
-    """A column in a condition, as in ``where=(dp.col("age") >= 40) & (dp.col("sex") == "F")``.
+    """A column in a condition.
 
     Conditions are tested on the integer codes of the columns: values were filled and clamped before,
     and two reals in one cell of the grid (a 2^20th of the width) count as equal.

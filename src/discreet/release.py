@@ -29,8 +29,7 @@ MAX_PLANNED = 12
 class Release(Shown):
     """A noised answer.
 
-    It can be shown: `to_frame`, `to_csv`, `plot`, `to_json`, and as a table in a notebook. Pickle keeps what
-    JSON keeps.
+    It can be shown: `to_frame`, `to_csv`, `plot`, `to_json`, and in a notebook. Pickle keeps what JSON keeps.
 
     Attributes
     ----------
@@ -49,10 +48,8 @@ class Release(Shown):
         Who is protected.
     note : str
         What a limit of rows per person means for the answer; empty without one.
-    checked : CheckReport or None
-        What a check of the columns found that was paid along with the answer (``check=True``).
-    is_made_up : bool
-        Whether the rows were made up for a rehearsal.
+    checked : what a check of the columns found that was paid along with the answer (``check=True``)
+    is_made_up : whether the rows were made up for a rehearsal
     """
 
     query: Any

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-import numpy as np
-
 from discreet import events
 from discreet.accounting import NoBound
 from discreet.answers.sizes import relative_error
 from discreet.answers.splitting import Route, best_shares, fit, list_routes, sum_events
-from discreet.answers.tables import draw_bar, format_table
+from discreet.answers.tables import draw_bar, format_error, format_table, iter_numbers
 from discreet.measures import Measure
 from discreet.queries import Prepared, Query
 from discreet.rational import Number, as_integer, positive
@@ -98,7 +96,7 @@ class AnswersPlan(Shown):
         """The share of each question, and the least and the largest expected error of its numbers."""
         rows = []
         for question in self.questions:
-            errors = list(_iter_numbers(question.stderr)) or [None]  # type: ignore[list-item]
+            errors = list(iter_numbers(question.stderr)) or [None]  # type: ignore[list-item]
             ends = (min(errors), max(errors)) if errors[0] is not None else (None, None)
             rows.append((question.name, repr(question.query), question.share, *ends))
         titles = ("question", "asked", "share", "least_stderr", "largest_stderr")
@@ -116,7 +114,7 @@ class AnswersPlan(Shown):
                 repr(question.query),
                 f"{question.share:6.1%}",
                 draw_bar(question.share / largest),
-                _format_error(question.stderr),
+                format_error(question.stderr),
             )
             for question in self.questions
         ]
@@ -386,24 +384,3 @@ def _read_numbers(
             f"{name}: no question is called {strange[0]!r}; the questions are {', '.join(asked)}."
         )
     return [float(positive(given[key], name)) if key in given else default for key in asked]
-
-
-def _format_error(error: Any) -> str:
-    """The errors of an answer in a few characters: one, or the range over its numbers."""
-    if error is None:
-        return "depends on rows"
-    numbers = list(_iter_numbers(error))
-    if not numbers:
-        return ""
-    low, high = min(numbers), max(numbers)
-    return f"± {low:.4g}" if math.isclose(low, high) else f"± {low:.4g} to {high:.4g}"
-
-
-def _iter_numbers(value: Any) -> Iterator[float]:
-    if hasattr(value, "__dataclass_fields__"):
-        value = tuple(vars(value).values())
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _iter_numbers(part)
-    elif value is not None:
-        yield from np.asarray(value, np.float64).ravel().tolist()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-__all__ = ["draw_bar", "format_table"]
+import numpy as np
+
+__all__ = ["draw_bar", "format_error", "format_table", "iter_numbers"]
 
 #: How wide a full bar is, and the longest text of a cell.
 BAR_WIDTH = 12
@@ -30,3 +34,25 @@ def draw_bar(share: float) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def format_error(error: Any) -> str:
+    """The errors of an answer in a few characters: one, or the range over its numbers."""
+    if error is None:
+        return "depends on rows"
+    numbers = list(iter_numbers(error))
+    if not numbers:
+        return ""
+    low, high = min(numbers), max(numbers)
+    return f"± {low:.4g}" if math.isclose(low, high) else f"± {low:.4g} to {high:.4g}"
+
+
+def iter_numbers(value: Any) -> Iterator[float]:
+    """All numbers of an answer's errors, one after the other."""
+    if hasattr(value, "__dataclass_fields__"):
+        value = tuple(vars(value).values())
+    if isinstance(value, tuple):
+        for part in value:
+            yield from iter_numbers(part)
+    elif value is not None:
+        yield from np.asarray(value, np.float64).ravel().tolist()

@@ -112,10 +112,6 @@ class Frames(SlottedFrames):
         refuse_collations(nw.to_native(self._lazy), set(list_needed(schema, unit)))
         withhold_errors(lambda: self._rehearse(schema, unit))
 
-    def declared(self) -> list[tuple[str, str]]:
-        """The names and types of the columns, without details of a type, such as its categories."""
-        return [(name, type(dtype).__name__) for name, dtype in self._types.items()]
-
     def _rehearse(self, schema: Schema, unit: Unit) -> None:
         """Make, but don't run, a query of everything: what an engine can't do shows now."""
         codes = order_codes(schema)

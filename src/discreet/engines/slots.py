@@ -26,7 +26,7 @@ MAX_TASKS = 200
 
 
 class SlottedFrames(Engine):
-    """What a data frame does about slots; the rest is in `Frames`."""
+    """What a data frame does about slots, and the types that it declares; the rest is in `Frames`."""
 
     _eager: nw.DataFrame[Any] | None
     _objects: dict[str, Any]
@@ -38,6 +38,10 @@ class SlottedFrames(Engine):
 
     @abstractmethod
     def _series(self, frame: nw.LazyFrame[Any]) -> Any: ...
+
+    def declared(self) -> list[tuple[str, str]]:
+        """The names and types of the columns, without details of a type, such as its categories."""
+        return [(name, type(dtype).__name__) for name, dtype in self._types.items()]
 
     def check_places(self, places: Places) -> None:
         if self._eager is not None:

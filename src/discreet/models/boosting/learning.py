@@ -24,7 +24,7 @@ START = 0.3
 RATE = 0.6
 INTERCEPT_RATE = 0.7
 #: With more columns than this, first shapes and steps are shorter in proportion, so that their sum isn't, and
-#: steps may be taken back. With fewer, taking back lost as much as it gained (``benchmarks/bench_boosting.py``).
+#: steps may be taken back. With fewer, taking back lost as much as it gained.
 MANY_COLUMNS = 20
 #: Where less than this share of a step was right, the rest is taken back, and later ones are shorter: columns
 #: that say the same over and over would make shapes swing ever wider.
