@@ -170,7 +170,7 @@ def fairness(kind: str, *, seed: int) -> dict[str, float]:
         elif kind == "DP-SGD":
             from discreet.deep import MLPClassifier
 
-            private = MLPClassifier(epsilon=1, delta=DELTA, public_size=30_000)
+            private = MLPClassifier(epsilon=1, delta=DELTA, expected_rows=30_000)
             private.fit(data, target=table.TARGET)
         else:
             private = LogisticRegression(epsilon=1, delta=DELTA).fit(data, target=table.TARGET)

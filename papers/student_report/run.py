@@ -50,7 +50,7 @@ def clusters(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
         found = report.cluster(scaled(rows), epsilon, np.random.default_rng(seed))
     else:
         with testing.fixed_noise(seed_of(epsilon, method, seed)):
-            model = KMeans(4, epsilon=epsilon, bounds=tables.STUDENTS).fit(rows)
+            model = KMeans(4, epsilon=epsilon, bounds=tables.STUDENTS, expected_rows=200).fit(rows)
         found = scaled(model.cluster_centers_)
     return {"inertia": inertia(found)}
 
@@ -262,7 +262,9 @@ def draw(study: Study) -> None:
     axes[0].legend()
     points = scaled(tables.students())
     with testing.fixed_noise(0):
-        model = KMeans(4, epsilon=1.0, bounds=tables.STUDENTS).fit(tables.students())
+        model = KMeans(4, epsilon=1.0, bounds=tables.STUDENTS, expected_rows=200).fit(
+            tables.students()
+        )
     centres = {
         "as published, ε = 1 (in truth ∞)": report.cluster(points, 1.0, np.random.default_rng(0)),
         "repaired, ε = 1": scaled(model.cluster_centers_),

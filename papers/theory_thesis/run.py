@@ -160,8 +160,8 @@ def table_4_7(study: Study) -> str:
                     f"{true_epsilon(epsilon, columns):.1f}",
                 ]
             )
-    head = ["matrix", "ε", "printed, one draw", "as published", "analytic, a cell is a person"]
-    head += ["analytic, a row is a person", "ε of a row, as published"]
+    head = ["matrix", "ε", "printed, one draw", "as published", "ours, a cell is a person"]
+    head += ["ours, a row is a person", "ε of a row, as published"]
     count = study.get("gaussian", "10 x 10", 1.0, "published")["error"].count
     told = f"Median (quartiles); mean ± standard error; {count} repetitions, δ = 10⁻⁴."
     return f"{markdown(head, rows)}\n\n{told}"

@@ -111,6 +111,10 @@ def test_few_rows_or_a_small_budget_get_fewer_rounds_after_a_grid() -> None:
 
     assert [rounds(epsilon) for epsilon in (0.5, 1, 10)] == [2, 4, 4]
     assert [rounds(1, 100), rounds(10, 1000)] == [2, 4]
+    guessed = planned(init="grid", epsilon=1, expected_rows=200)
+    assert len(guessed.event.events) == len(planned(init="grid", epsilon="1/2").event.events)
+    with pytest.raises(ValueError, match="expected_rows must be at least 1"):
+        planned(init="grid", epsilon=1, expected_rows=0)
 
 
 def test_a_start_alone_may_be_all() -> None:

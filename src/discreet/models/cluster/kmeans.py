@@ -76,8 +76,11 @@ class KMeans(
         public points and spends nothing; an array is taken as it is and must be public. ``"auto"`` is
         ``"grid"`` up to 12 columns, else ``"split"``.
     rounds : int, optional
-        Rounds of Lloyd; by default 4 after a grid (2 where ε is below 1, or where a public number of rows
-        times ε is below 5000), 3 after splits, else 5. Each costs its share.
+        Rounds of Lloyd; by default 4 after a grid (2 where the expected number of rows times ε is below
+        5000), 3 after splits, else 5. Each costs its share.
+    expected_rows : int, optional
+        A public guess of the number of rows, 5000 by default; where the number is public, that one. It
+        only decides the rounds: give it for a small table.
     blocks : int, optional
         Blocks of sample and aggregate; by default as many as bring the noise of a coordinate to a
         twentieth of its column's width, at least 8 and at most 4096.
@@ -116,6 +119,7 @@ class KMeans(
     method: str = "lloyd"
     init: Any = "auto"
     rounds: int | None = None
+    expected_rows: Any = None
     blocks: int | None = None
     random_state: int | None = None
 
@@ -220,6 +224,8 @@ class KMeans(
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
         rows = _MANY_ROWS if facts.rows is None else facts.rows
+        if self.expected_rows is not None:
+            rows = as_integer(self.expected_rows, "expected_rows", minimum=1)
         if isinstance(start, GridStart) and measure.epsilon * max(rows, 1) >= _MANY_ROWS:
             return _MORE_ROUNDS
         return _ROUNDS[type(start)]
