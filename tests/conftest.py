@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 from hypothesis import settings
 
 import profiles  # noqa: F401
-from discreet.noise import entropy
 from durations import long_tests
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
+from repeatable import draw_from
 
 #: Tests of `discreet.deep` that need no torch.
 LIGHT = {
@@ -40,17 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in taking_long or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("long")
-
-
-def draw_from(place: str) -> None:
-    """Let noise of this thread follow from where a test is, so that what passed once passes again.
-
-    Releases aren't marked as fixed, threads and processes of a test draw as ever, and
-    DISCREET_NOISE_SEED gives all tests other noise: bars that hold by luck don't hold then.
-    """
-    label = f"tests:{os.environ.get('DISCREET_NOISE_SEED', '')}:{place}"
-    keys = hashlib.sha512(label.encode()).digest()
-    entropy._own.stream = entropy.Stream((keys[:32], keys[32:]), reproducible=False)
 
 
 @pytest.hookimpl(tryfirst=True)

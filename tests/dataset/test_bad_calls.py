@@ -361,7 +361,7 @@ CALLS: dict[str, tuple[Call, type[BaseException], str]] = {
     "somebody else's JSON": (
         lambda w: dp.Release.from_json('{"SECRET": 7319}'),
         ValueError,
-        "give the text that its to_json returned",
+        "give the text that to_json returned",
     ),
 }
 

@@ -30,7 +30,7 @@ def run_peer(name: str, peer: str) -> dict[str, Any]:
     """The names that a peer's program leaves behind; skips where the peer can't be imported."""
     package = PEERS[peer]
     if find_spec(package.split(".")[0]) is None:
-        pytest.skip(f"{package} isn't installed; the page says with which version its program ran")
+        pytest.skip(f"{package} is not here; the page says with which version its program ran")
     text = (GUIDES / f"{name}.md").read_text("utf-8")
     (program,) = re.findall(rf"```python {peer}\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
@@ -102,6 +102,6 @@ def test_pages_name_the_version_that_ran() -> None:
     try:
         installed = version("opendp")
     except PackageNotFoundError:
-        pytest.skip("opendp isn't installed")
+        pytest.skip("opendp is not here")
     page = (GUIDES / "from_opendp.md").read_text("utf-8")
     assert f"With OpenDP {'.'.join(installed.split('.')[:2])}," in page

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from conftest import draw_from
 from discreet import noise
+from repeatable import draw_from
 
 
 def draw() -> list[int]:

@@ -27,6 +27,9 @@ def reproduce(
     report: Annotated[
         bool, typer.Option("--report", help="Print the results that are there; run nothing.")
     ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results that are kept as JSON; run nothing.")
+    ] = False,
 ) -> None:
     """Run a document's experiments, with its published figures beside ours.
 
@@ -48,9 +51,15 @@ def reproduce(
         raise CommandError(
             f"no document is called {paper!r}; there are {', '.join(known)}, and all."
         )
+    chosen = known if paper == "all" else [paper]
+    if json:
+        if quick:
+            raise CommandError("--json prints results that are kept, and --quick keeps none.")
+        typer.echo(show_results(folder, chosen))
+        return
     options = ["--quick"] * quick + ["--report"] * report
     failed = []
-    for name in known if paper == "all" else [paper]:
+    for name in chosen:
         if paper == "all":
             typer.echo(f"\n== {name}: {title_of(folder / name)}")
         run = [sys.executable, str(folder / name / "run.py"), *options]
@@ -59,6 +68,15 @@ def reproduce(
     if failed:
         typer.echo(f"Bars were missed, or a run failed: {', '.join(failed)}.", err=True)
         raise typer.Exit(FOUND)
+
+
+def show_results(folder: Path, names: list[str]) -> str:
+    """The kept results of documents, as one text of JSON."""
+    from json import dumps, loads
+
+    paths = {name: folder / name / "results.json" for name in names}
+    found = {name: loads(path.read_text("utf-8")) for name, path in paths.items() if path.is_file()}
+    return dumps(found, ensure_ascii=False)
 
 
 def find_papers() -> Path:

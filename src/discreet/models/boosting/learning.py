@@ -23,12 +23,13 @@ START = 0.3
 #: The share of a Newton step that is taken: columns say much the same, and all take their steps at once.
 RATE = 0.6
 INTERCEPT_RATE = 0.7
-#: With more columns than this, first shapes and steps are shorter in proportion, so that their sum isn't, and
-#: steps may be taken back. With fewer, taking back lost as much as it gained.
+#: With more columns than this, first shapes and steps are shorter in proportion, so that their sum isn't.
 MANY_COLUMNS = 20
 #: Where less than this share of a step was right, the rest is taken back, and later ones are shorter: columns
 #: that say the same over and over would make shapes swing ever wider.
 MIN_RIGHT_SHARE = 0.4
+#: Residuals point back clearly where they do by this many standard deviations of their noise.
+CLEARLY = 3.0
 #: How much longer than was right the next step is, and the least rate.
 REACH, MIN_RATE = 1.25, 0.02
 #: Scores of classes lag behind what residuals ask for by about this over the number of rounds: measured on
@@ -156,8 +157,7 @@ def boost(start: Start, rounds: int, ask: Ask) -> Learned:
 
     A step in a cell is Newton's, times a rate, times the share that a prior with the values' spread leaves
     of it beside the noise (a Wiener filter): steps of size a leave about a share a of one round's variance
-    in the values. All columns step at once; with many of them a step that went too far is taken back in
-    part (`Step`).
+    in the values. All columns step at once; a step that went too far is taken back in part (`Step`).
     """
     start = shrink_start(start)
     values, intercept = [value.copy() for value in start.values], start.intercept.copy()
@@ -171,7 +171,7 @@ def boost(start: Start, rounds: int, ask: Ask) -> Learned:
             part - left * (here / here.sum())[:, None]
             for part, here in zip(sums, start.rows, strict=True)
         ]
-        right = last.right_share(gradients, noise) if len(values) > MANY_COLUMNS else 1.0
+        right = last.right_share(gradients, noise)
         if right < MIN_RIGHT_SHARE:
             values = [v - (1 - right) * m for v, m in zip(values, last.moves, strict=True)]
             # residuals change along a line from where the step began to where it ended
@@ -230,7 +230,7 @@ class Step:
         """
         left = sum(float((g * m).sum()) for g, m in zip(gradients, self.moves, strict=True))
         error = noise * float(np.sqrt(sum(float((m**2).sum()) for m in self.moves)))
-        if self.gain <= 0 or left >= -error:
+        if self.gain <= 0 or left >= -CLEARLY * error:
             return 1.0
         return self.gain / (self.gain - left)
 

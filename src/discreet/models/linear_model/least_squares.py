@@ -105,12 +105,6 @@ class LeastSquares(LinearPredictor):
         target_range_=learned.Together(learned.Number(), learned.Number()),
         ridge_=learned.Number(),
         noise_=learned.Number(),
-        _solution=learned.Record(
-            Solution,
-            intercept=learned.Number(),
-            slopes=learned.Array("features"),
-            ridge=learned.Number(),
-        ),
         _equations=learned.Array("unknowns", "unknowns"),
         _scales=learned.Together(
             learned.Record(
