@@ -30,7 +30,10 @@ def reals(draw: Any) -> Any:
 def integers(draw: Any) -> Any:
     whole = st.integers(-(2**53), 2**53)
     lower, fill, upper = sorted(draw(st.lists(whole, min_size=3, max_size=3)))
-    return dp.Integer(lower, upper, fill=draw(st.sampled_from([None, fill])), scale=draw(scales))
+    scale = (
+        draw(scales) if max(abs(lower), abs(upper)) else None
+    )  # nothing to take the logarithm of
+    return dp.Integer(lower, upper, fill=draw(st.sampled_from([None, fill])), scale=scale)
 
 
 @st.composite

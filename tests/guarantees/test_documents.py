@@ -169,7 +169,7 @@ def test_kmeans_with_a_fixed_domain_costs_one_and_a_half():
     pair = points, points[:-1]
     result = audit(told, pair, 3.0, trials=60_000, rounding=1e-6, confidence=1 - 1e-6)
     assert not result.is_violated
-    assert result.floor > 2.5
+    assert result.floor > 2.4  # seven other draws gave 2.49 to 2.73
 
 
 def test_kmeans_without_noise_is_kmeans():

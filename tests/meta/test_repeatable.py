@@ -10,11 +10,12 @@ import pytest
 
 import discreet as dp
 from discreet import noise
+from discreet.guarantees import draws
 from repeatable import draw_from
 
 
-def draw() -> list[int]:
-    return noise.discrete_laplace(1000, 20).tolist()
+def draw() -> list[float]:
+    return noise.discrete_laplace(1000, 20).tolist() + draws.laplace(1.0, 5).tolist()
 
 
 def test_noise_follows_from_the_test(request: pytest.FixtureRequest) -> None:
