@@ -15,7 +15,7 @@ __all__ = ["draw_from"]
 
 
 def draw_from(place: str) -> None:
-    """Let noise of this thread, and textbook noise, follow from where a test is: what passed once passes again.
+    """Let noise, of textbooks too, follow from where a test is: what passed once passes again.
 
     Releases aren't marked as fixed, threads and processes of a test draw as ever, and
     DISCREET_NOISE_SEED gives all tests other noise: bars that hold by luck don't hold then.
