@@ -20,6 +20,8 @@ from discreet.cli import main
 from discreet.engines.delimited import Delimited
 from discreet.ledger import Book
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
+
 kind, name, when = sys.argv[1:4]
 owner = {"Delimited": Delimited, "Book": Book}[kind]
 real = getattr(owner, name)

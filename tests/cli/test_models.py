@@ -228,6 +228,7 @@ import os, signal, sys
 from discreet.cli import main
 from discreet.engines.delimited import Delimited
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 real = Delimited.totals
 
 def stop(self, *args, **options):
