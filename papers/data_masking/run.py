@@ -255,7 +255,8 @@ def main() -> int:
         save(path, results, repetitions)
         if not options.bare:
             draw(results)
-    return report(results)
+    missed = report(results)
+    return 0 if options.quick else missed  # five repetitions say nothing about bars
 
 
 def default_ridge(repetitions: int) -> int:

@@ -83,6 +83,11 @@ def test_private_rows_without_a_budget_are_refused_and_public_ones_cost_nothing(
     assert found.charged == (dp.PureDP("1/4"),) * 2
     assert not found.is_public
     assert "2 noised histogram(s), each charged" in found.origin
+    with pytest.raises(
+        ValueError, match=r"fairness would cost ε = 0\.6 in 2 charges, and ε = 0\.5 is left"
+    ):
+        fairness(Steps(), data, "g", twin=Steps(), budget=dp.PureDP("3/10"))
+    assert ledger.spent() == dp.PureDP("1/2")  # the first alone would have fitted
 
 
 def test_the_stated_error_is_that_of_noise_and_sampling():

@@ -16,6 +16,7 @@ from discreet.measures import Measure, PureDP, measure_from_dict
 from discreet.models.metrics import GroupCounts, Score, private_score
 from discreet.models.metrics.groups import DEFAULT_BINS
 from discreet.show import Shown, Table, decode_value, encode_value, read_document, write_document
+from discreet.tradeoff.running import check_bill
 
 __all__ = ["FIGURES", "Counts", "Fairness", "Rate", "fairness"]
 
@@ -301,6 +302,9 @@ def fairness(
     asked = PureDP(math.inf) if budget is None else budget
     metric = GroupCounts(group, positive, bins)
     models = [model] if twin is None else [model, twin]
+    if budget is not None and data.ledger is not None:
+        remedy = "Give a smaller budget, or leave out the twin."
+        check_bill(data.ledger.remaining(), [budget] * len(models), "fairness", remedy)
     scores = [private_score(one, data, metric, asked, target=target) for one in models]
     bound = scores[0].metric
     assert isinstance(bound, GroupCounts)

@@ -23,7 +23,7 @@ from discreet.schema import Schema
 from discreet.tradeoff.curves import Curve, Point
 from discreet.unit import PUBLIC, Relation, Unit, as_unit
 
-__all__ = ["DEFAULT_REPEATS", "DEFAULT_TEST_SHARE", "curve"]
+__all__ = ["DEFAULT_REPEATS", "DEFAULT_TEST_SHARE", "check_bill", "curve"]
 
 DEFAULT_REPEATS = 10
 DEFAULT_TEST_SHARE = 0.3
@@ -335,11 +335,16 @@ def _check_total(
         if not rows.unit.is_public and rows.ledger is not None:
             bills.setdefault(id(rows.ledger), (rows.ledger, []))[1].extend(bill)
     for ledger, bill in bills.values():
-        _check_bill(ledger.remaining(), bill)
+        check_bill(
+            ledger.remaining(),
+            bill,
+            "the curve",
+            "Ask for fewer epsilons, models or repeats, or use rows that are public.",
+        )
     return [measure for _, bill in bills.values() for measure in bill]
 
 
-def _check_bill(left: Measure, bill: list[Measure]) -> None:
+def check_bill(left: Measure, bill: list[Measure], what: str, remedy: str) -> None:
     """Refuse what adds up to more than is left, as far as sums of ε and δ tell; the ledger decides."""
     if not isinstance(left, PureDP | ApproxDP) or not all(
         isinstance(measure, PureDP | ApproxDP) for measure in bill
@@ -349,7 +354,6 @@ def _check_bill(left: Measure, bill: list[Measure]) -> None:
         total = sum((Fraction(getattr(measure, name, 0)) for measure in bill), Fraction(0))
         if total > (rest := getattr(left, name, 0)):
             raise ValueError(
-                f"the curve would cost {letter} = {float(total):g} in {len(bill)} charges, and "
-                f"{letter} = {float(rest):g} is left: nothing was charged. Ask for fewer epsilons, models or "
-                "repeats, or use rows that are public."
+                f"{what} would cost {letter} = {float(total):g} in {len(bill)} charges, and "
+                f"{letter} = {float(rest):g} is left: nothing was charged. {remedy}"
             )
