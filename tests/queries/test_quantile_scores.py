@@ -128,5 +128,7 @@ def test_candidates_that_cannot_be_are_refused_before_a_charge() -> None:
     for wrong in ([], "10", 10):
         with pytest.raises((TypeError, ValueError), match="candidates"):
             dp.Quantile("x", candidates=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="candidates must be numbers, not None"):
+        dp.Quantile("x", "1/2", candidates=[None]).places(dp.Schema(x=dp.Real(0, 1)))
     with pytest.raises(TypeError, match="no candidates"):
         dp.Estimate(dp.Quantile("x", candidates=[1, 2]))

@@ -305,4 +305,6 @@ def _as_number(value: Any, column: Numeric) -> float:
     """A candidate as the column counts it: a date is its number of days."""
     if isinstance(column, Date) and isinstance(value, str | datetime.date):
         return float(day_of(as_date(value, "Quantile: candidates")))
+    if value is None:
+        raise TypeError("Quantile: candidates must be numbers, not None.")
     return finite(value, "Quantile: candidates")
