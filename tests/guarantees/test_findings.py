@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ import discreet as dp
 from discreet import noise, testing
 from discreet.audit import Case, LaplaceLoss, audit
 from discreet.cli import main
-from discreet.guarantees import all_attacks, all_claims
+from discreet.guarantees import all_attacks, all_claims, draws
+from discreet.guarantees.draws import laplace as textbook_laplace
 from discreet.guarantees.findings import Finding, find, is_vacuous, render_page
-from discreet.guarantees.power import measure_power, weakened_noise
+from discreet.guarantees.power import FACTORS, measure_power, weakened_noise
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "audits.md"
@@ -33,6 +35,38 @@ def test_power_is_the_smallest_weakening_that_is_caught():
     assert measure_power(HONEST, 0.999) >= 0.75
     deaf = replace(HONEST, mechanism=lambda value, trials: noise.discrete_laplace(1, trials))
     assert measure_power(deaf, 0.999) == 0
+
+
+def test_power_is_measured_where_a_smaller_weakening_is_caught_and_a_larger_one_is_not():
+    class Odd(Case):
+        def run(self, confidence, effort=1.0):
+            asked.append(noise.discrete_laplace(10**6, 400))
+            return SimpleNamespace(is_violated=len(asked) == 3)
+
+    asked = []
+    odd = Odd("odd", count, (0, 1), 1.0)
+    assert measure_power(odd, 0.99) == FACTORS[2]
+    sizes = [np.abs(drawn).mean() for drawn in asked]
+    assert sizes[0] > 1.1 * sizes[2]
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (6, 0.5), (3, 2.0), (40, 1.0)])
+@pytest.mark.parametrize("factor", [0.5, 0.75])
+def test_weakened_responses_have_the_odds_of_a_larger_epsilon(k, epsilon, factor):
+    with weakened_noise(factor, seed=5):
+        told = dp.mechanisms.GeneralizedRandomizedResponse(epsilon, k).randomize(np.zeros(200_000))
+    truth = np.exp(epsilon / factor) / (np.exp(epsilon / factor) + k - 1)
+    assert (told == 0).mean() == pytest.approx(truth, abs=0.006)
+
+
+def test_textbook_noise_is_weakened_however_it_was_imported():
+    assert textbook_laplace is draws.laplace
+    honest = np.abs(textbook_laplace(1.0, 20_000)).mean()
+    with weakened_noise(0.25):
+        weak = np.abs(textbook_laplace(1.0, 20_000)).mean()
+        radius = np.linalg.norm(draws.norm_gamma(3, 1.0, 20_000), axis=1).mean()
+    assert weak == pytest.approx(0.25 * honest, rel=0.06)
+    assert radius == pytest.approx(0.75, rel=0.05)
 
 
 def test_an_attack_that_notices_nothing_needs_a_reason():

@@ -199,8 +199,8 @@ def through_the_door(
     Parameters
     ----------
     asked : Query or Step
-    how : Measure
-        The budget of a query, for every run; None for a step.
+    budget : Measure
+        That of a query, for every run; None for a step.
     """
 
     def mechanism(table: Any, trials: int) -> list[Any]:

@@ -6,7 +6,9 @@ The broken mechanisms draw from numpy as their sources do: it is not the toolkit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,26 +21,41 @@ __all__ = [
     "laplace_distribution",
     "norm_exponential",
     "norm_gamma",
+    "weakened",
 ]
 
 Floats = npt.NDArray[np.float64]
 
 GENERATOR = np.random.default_rng()
+#: What all scales are multiplied by.
+_SHARE: ContextVar[float] = ContextVar("share", default=1.0)
+
+
+@contextmanager
+def weakened(share: float) -> Iterator[None]:
+    """Draw from smaller scales inside the block, however the functions below were imported."""
+    before = _SHARE.set(share)
+    try:
+        yield
+    finally:
+        _SHARE.reset(before)
 
 
 def laplace(scale: npt.ArrayLike, shape: int | tuple[int, ...]) -> Floats:
     """Laplace noise; a scale of 0 is no noise, as in numpy."""
-    return GENERATOR.laplace(size=shape) * np.asarray(scale, np.float64)
+    return GENERATOR.laplace(size=shape) * (_SHARE.get() * np.asarray(scale, np.float64))
 
 
 def norm_gamma(dimension: int, scale: float, trials: int) -> Floats:
     """Noise with density ∝ exp(-‖b‖/scale): a uniform direction, a radius Gamma(dimension, scale)."""
-    return _directions(dimension, trials) * GENERATOR.gamma(dimension, scale, (trials, 1))
+    return _directions(dimension, trials) * GENERATOR.gamma(
+        dimension, _SHARE.get() * scale, (trials, 1)
+    )
 
 
 def norm_exponential(dimension: int, scale: float, trials: int) -> Floats:
     """A uniform direction with an *exponential* radius: its density has a pole at 0."""
-    return _directions(dimension, trials) * GENERATOR.exponential(scale, (trials, 1))
+    return _directions(dimension, trials) * GENERATOR.exponential(_SHARE.get() * scale, (trials, 1))
 
 
 def _directions(dimension: int, trials: int) -> Floats:

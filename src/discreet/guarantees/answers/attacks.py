@@ -157,4 +157,4 @@ def quantile_estimate() -> Iterator[Part]:
     unit, query = UNITS[0], QuantileEstimate("n", "1/2")  # the sharper of both pairs
     door = through_the_door(query, PureDP(6), LONG, unit)
     title = f"{query!r}, {unit}, its own draw through the door, with 3/10 of the budget"
-    yield Case(title, door, SHARP[unit], 1.8, 1_000)
+    yield Case(title, door, SHARP[unit], 1.8, 4_000)

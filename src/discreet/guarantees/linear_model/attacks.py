@@ -307,4 +307,4 @@ def theil_sen() -> Iterator[Part]:
     )
     door = through_the_door(step, None, PLANE, UNITS[1])
     options = {"score": lambda found: (found < 0.0501).sum(axis=1), "reuse": False}  # low medians
-    yield Case("one of four rows replaced, through the door", door, pair, 4.0, 4_000, options)
+    yield Case("one of four rows replaced, through the door", door, pair, 4.0, 12_000, options)
