@@ -11,12 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
+from unittest.mock import patch
 
 from discreet import noise
 from discreet.audit.registry import Case
 from discreet.guarantees import draws
-from discreet.mechanisms.local import hashing, response
+from discreet.guarantees.selection import attacks as selection_attacks
+from discreet.mechanisms.local import hashing, means, memoised, response, unary
 from discreet.models.erm import norm_gamma as erm_norm_gamma
 from discreet.noise import bingham, entropy
 from discreet.publish import rows as published_rows
@@ -63,7 +65,21 @@ def weakened_noise(factor: float, seed: int = 0) -> Iterator[None]:
         stack.enter_context(draws.weakened(factor))
         for place, name, change in _CHANGES:
             swap(stack, place, name, lambda *a, change=change, **o: change(share, *a, **o))
+        for module in _LIARS:
+            lying = _Lying()
+            swap(stack, lying, "bernoulli", lambda *a, **o: _lie(share, *a, **o))
+            stack.enter_context(patch.object(module, "noise", lying))
         yield
+
+
+@final
+class _Lying:
+    """The package `noise` for a module whose coins are lies."""
+
+    bernoulli = staticmethod(noise.bernoulli)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(noise, name)
 
 
 def _scale(share: Fraction, honest: Any, scale: Any, *rest: Any, **options: Any) -> Any:
@@ -113,7 +129,6 @@ _CHANGES: tuple[tuple[Any, str, Any], ...] = (
     (noise, "discrete_gaussian", _scale),
     (noise, "select", _rate),
     (noise, "bernoulli_exp", _exponent),
-    (noise, "bernoulli", _lie),
     (response, "respond", _respond),
     (hashing, "respond", _respond),
     (published_rows, "respond", _respond),
@@ -122,6 +137,9 @@ _CHANGES: tuple[tuple[Any, str, Any], ...] = (
     (erm_norm_gamma, "norm_gamma", _size),
     (published_rows, "norm_gamma", _size),
 )
+
+#: Modules whose coins turn reports round. Elsewhere coins decide who takes part, or how often something runs.
+_LIARS = (means, memoised, response, unary, selection_attacks)
 
 
 def measure_power(case: Case, confidence: float, effort: float = 1.0) -> float:
