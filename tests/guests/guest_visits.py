@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from door_subjects import RELEASES, subject_for
 from estimator_subjects import all_fits
 from mechanism_subjects import all_mechanisms
-from subject import GUESTS, Subject, Visit, visit_with_control
+from subject import GUESTS, Subject, Visit, visit_until_seen
 
 
 def releases() -> Iterator[Subject]:
@@ -46,7 +46,7 @@ def main(kinds: list[str]) -> int:
         visits = []
         for subject in KINDS[kind]():
             start = time.process_time()
-            found = visit_with_control(subject)
+            found = visit_until_seen(subject)
             seconds = time.process_time() - start
             visits.append(found)
             bad += bool(found.violations or found.blind)

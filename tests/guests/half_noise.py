@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet import noise
+from discreet.mechanisms import best_of
 from discreet.mechanisms.local import hashing, response
 from discreet.models.erm import norm_gamma as erm_norm_gamma
 from discreet.noise import bingham
@@ -76,6 +78,8 @@ def half_the_noise() -> Iterator[None]:
     """Draw half of the noise inside the block."""
     with pytest.MonkeyPatch.context() as patch:
         coin = noise.bernoulli
+        # how often something runs is drawn by coins as well: with other odds it would run far more often
+        patch.setattr(best_of, "noise", SimpleNamespace(bernoulli=coin))
         for name, weaken in WEAKENED.items():
             patch.setattr(noise, name, weaken(getattr(noise, name)))
         for module in (response, hashing, perturbed_rows):

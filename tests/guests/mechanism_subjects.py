@@ -180,11 +180,13 @@ def selective() -> Iterator[Subject]:
     yield Subject(repr(stairs), run, [(0, 3)], claims_of(stairs.event(3)), 800, of=stairs)
     inner = mechanisms.RandomizedResponse("1/2")
     best: BestOf[None] = BestOf(RandomizedResponse("1/2"), 1, "1/5")
-    run = one_by_one(
-        lambda v: best.run(lambda: (float(inner.randomize(np.array([v]))[0]), None))[0]
-    )
+
+    def run_best(value: int, runs: int) -> list[float]:
+        responses = iter(inner.randomize(np.full(40 * runs, value)).tolist())
+        return [best.run(lambda: (float(next(responses)), None))[0] for _ in range(runs)]
+
     yield Subject(
-        "BestOf randomised responses", run, [(0, 1)], claims_of(best.event), 2500, of=best
+        "BestOf randomised responses", run_best, [(0, 1)], claims_of(best.event), 1500, of=best
     )
 
 
@@ -200,7 +202,7 @@ def streams() -> Iterator[Subject]:
     ):
         pairs = STREAMS
         if vector.monotone:
-            pairs = [((0,) * 6, (1,) * 6), ((0, 0, 1), (1, 1, 2))]
+            pairs = [((0,) * 6, (1,) * 6), ((0,) * 12 + (1, 1), (1,) * 14)]
         yield Subject(
             repr(vector), stream_of(vector), pairs, claims_of(vector.event()), 4000, 100, vector
         )
@@ -225,7 +227,7 @@ def functions() -> Iterator[Subject]:
         lambda level: polynomial.run(lambda nodes: np.full(len(nodes), level), "1/4").coefficients
     )
     claims = claims_of(polynomial.event(polynomial.sensitivity("1/4")))
-    yield Subject("Bernstein of a level", run, [(0.0, 0.25)], claims, 1500, of=polynomial)
+    yield Subject("Bernstein of a level", run, [(0.0, 0.25)], claims, 4000, of=polynomial)
     regression, smooth = PriestleyChao(-1, 1, "1/2", resolution=2**10), Bernstein(Laplace(2), 4)
     run = one_by_one(lambda y: regression.fit([0.5], [y], smooth).coefficients)
     claims = claims_of(smooth.event(regression.sensitivity(smooth.nodes[:, 0])))

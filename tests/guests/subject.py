@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from discreet import testing
 
 #: The chance, at most, that one guest calls one true claim false; it is far less where runs are few.
 RISK = 1e-3
+#: How often a subject is visited, with ever more runs, before a guest is called blind.
+TRIES = 3
 
 Data = Any
 
@@ -143,11 +145,25 @@ def check(subject: Subject, blind: Collection[tuple[str, str]] = ()) -> Visit:
 
     `blind` are the pairs of title and guest that are known not to; one that sees by now must be taken off.
     """
-    found = visit_with_control(subject)
-    assert found.violations == [], f"{subject}: {found}"
     known = [guest for guest in GUESTS if (subject.title, guest) in blind]
+    found = visit_with_control(subject) if known else visit_until_seen(subject)
+    assert found.violations == [], f"{subject}: {found}"
     assert found.blind == known, f"{subject}: blind are {found.blind}, listed {known}: {found}"
     return found
+
+
+def visit_until_seen(subject: Subject) -> Visit:
+    """Visit, with four times the runs as long as a guest is blind, `TRIES` times at most.
+
+    What is found of the toolkit is kept from all of these visits: none may find a violation.
+    """
+    honest: list[Finding] = []
+    for tries in range(TRIES):
+        found = visit_with_control(replace(subject, runs=subject.runs * 4**tries))
+        honest += found.honest
+        if not found.blind:
+            break
+    return Visit(honest, found.control)
 
 
 def visit_with_control(subject: Subject, seed: int = 15) -> Visit:
