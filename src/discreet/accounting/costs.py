@@ -93,7 +93,14 @@ def cost(
 
 
 def epsilon_at(event: Event, delta: Number) -> ApproxDP:
-    """The smallest known (ε, δ) of an event at this δ: the best of all accountants."""
+    """The smallest known (ε, δ) of an event at this δ: the best of all accountants.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> round(float(accounting.epsilon_at(events.Gaussian(5), 1e-6).epsilon), 3)
+    0.834
+    """
     chosen = probability(delta, "delta")
     found: list[Fraction | float] = []
     reasons: list[str] = []
@@ -108,7 +115,16 @@ def epsilon_at(event: Event, delta: Number) -> ApproxDP:
 
 
 def delta_at(event: Event, epsilon: Number) -> Fraction:
-    """The smallest known δ at which an event is (ε, δ)-DP for this ε; 1 where none is known."""
+    """The smallest known δ at which an event is (ε, δ)-DP for this ε; 1 where none is known.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> round(float(accounting.delta_at(events.Gaussian(2), 1)), 5)
+    0.00683
+    >>> float(accounting.delta_at(events.DiscreteLaplace(1), 1))
+    0.0
+    """
     target = non_negative(epsilon, "epsilon")
     found = [Fraction(1)]
     for route in _routes(_check_event(event)):
