@@ -67,6 +67,16 @@ class PolynomialFunction:
     Privacy
     -------
     Made of noisy numbers only, so it may be evaluated, plotted, pickled and published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import mechanisms
+    >>> line = mechanisms.PolynomialFunction(np.array([0.0, 1.0]))  # f(x) = x
+    >>> line.degree, line.dimension
+    (1, 1)
+    >>> line([[0.25], [0.5]]).ravel()
+    array([0.25, 0.5 ])
     """
 
     coefficients: Floats

@@ -67,6 +67,16 @@ class LocalMechanism(ABC):
     -------
     Local: for any two values of the domain, no report is more than e^ε times as likely under one as under
     the other (Kasiviswanathan et al. 2011). Nobody has to be trusted; there is no data set.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.RandomizedResponse(1)
+    >>> isinstance(survey, mechanisms.LocalMechanism), survey.measure
+    (True, PureDP(epsilon=1))
+    >>> reports = survey.randomize([True, False, True])  # in the hands of each person
+    >>> reports.shape
+    (3,)
     """
 
     epsilon: Fraction
