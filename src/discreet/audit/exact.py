@@ -36,7 +36,14 @@ def cells(cdf: Callable[[Floats], Any], edges: npt.ArrayLike) -> Floats:
 
 
 def gaussian_cells(mean: float, sigma: float, edges: npt.ArrayLike) -> Floats:
-    """`cells` of a normal distribution, each from the nearer tail: small probabilities keep their digits."""
+    """`cells` of a normal distribution, each from the nearer tail: small probabilities keep their digits.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.gaussian_cells(0, 1, [-1, 0, 1]).round(3)
+    array([0.159, 0.341, 0.341, 0.159])
+    """
     at = (np.asarray(edges, np.float64) - mean) / sigma
     low, high = at[:-1], at[1:]
     inner = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
@@ -44,7 +51,16 @@ def gaussian_cells(mean: float, sigma: float, edges: npt.ArrayLike) -> Floats:
 
 
 def hockey_stick(first: Floats, second: Floats, epsilon: float) -> float:
-    """δ(ε) = Σ max(P - e^ε·Q, 0) (Balle, Barthe & Gaboardi 2018)."""
+    """δ(ε) = Σ max(P - e^ε·Q, 0) (Balle, Barthe & Gaboardi 2018).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    >>> round(audit.hockey_stick(p, q, 0), 2), round(audit.hockey_stick(p, q, 1), 2)
+    (0.4, 0.0)
+    """
     return math.fsum(np.maximum(first - math.exp(epsilon) * second, 0.0).tolist())
 
 

@@ -45,6 +45,15 @@ class Guesses:
     """How many canaries there were, for how many a guess was made, and how many guesses were right.
 
     The number of guesses is fixed before the run.
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> seen = audit.Guesses(canaries=1000, guesses=100, correct=90)
+    >>> seen.p_value(measures.PureDP(1)) < 0.001  # nobody guesses that well at ε = 1
+    True
+    >>> round(seen.epsilon_floor(0, 0.95), 2)
+    1.63
     """
 
     canaries: int
@@ -257,6 +266,13 @@ class OneRunAudit:
     ----------
     tried : guesses for each pair of numbers that was fixed before the run
     delta, confidence : of the floors
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> found = audit.OneRunAudit((audit.Guesses(1000, 100, 90),), delta=0, confidence=0.95)
+    >>> round(found.epsilon, 2), found.refutes(measures.PureDP(1))
+    (1.63, True)
     """
 
     tried: tuple[Guesses, ...]

@@ -37,6 +37,16 @@ class Pairs(Sequence[tuple[Data, Data]]):
 
     An audit that gets these looks for a bad pair by itself: early runs quarter the list, then pairs near
     the worst are tried, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> pairs = audit.Answers(3)
+    >>> isinstance(pairs, audit.Pairs)
+    True
+    >>> len(pairs.near(pairs[0], np.random.default_rng(0), count=4)) <= 4
+    True
     """
 
     @abstractmethod
@@ -47,7 +57,16 @@ class Pairs(Sequence[tuple[Data, Data]]):
 
 
 class Neighbours(Pairs[Table]):
-    """Pairs of small tables that differ in one person."""
+    """Pairs of small tables that differ in one person.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> pairs = dp.audit.Neighbours(dp.Schema(age=dp.Integer(0, 100)), dp.ADD_REMOVE, rows=2)
+    >>> less, more = pairs[0]
+    >>> len(more["age"]) - len(less["age"])
+    1
+    """
 
     def __init__(self, schema: Schema, unit: Unit | Relation, rows: int = 3) -> None:
         self._schema, self._unit = schema, as_unit(unit)
