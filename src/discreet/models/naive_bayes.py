@@ -36,6 +36,10 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     ----------
     alpha : number
         Added to the count of every value.
+
+    >>> from discreet.models.naive_bayes import GaussianNB, NaiveBayes
+    >>> isinstance(GaussianNB(), NaiveBayes)
+    True
     """
 
     _target = "class"

@@ -30,6 +30,10 @@ class Metric(ABC):
     The vector of a row depends only on that row and on the released model. Its entries are at least 0
     and sum up to `steps`, so one row moves the sums by `steps` in L1 if it comes or goes, and by
     at most 2·steps if it is replaced. Proof page: ``docs/proofs/model_selection.md``.
+
+    >>> from discreet.models.metrics import Accuracy, LogLoss, Metric
+    >>> isinstance(Accuracy(), Metric), LogLoss().score(0.3)  # the larger, the better
+    (True, -0.3)
     """
 
     #: Which kind of target it is for.
@@ -158,6 +162,10 @@ class Accuracy(_Share):
     """The share of rows whose class is predicted correctly.
 
     The sums are the numbers of rows predicted right and wrong: one person moves one of them by 1.
+
+    >>> from discreet.models.metrics import Accuracy
+    >>> Accuracy().is_better_if_larger, Accuracy().steps  # a row is right or wrong: one step
+    (True, 1)
     """
 
     target = "class"
@@ -177,6 +185,10 @@ class LogLoss(_Share):
     ----------
     floor : float
         Public; a row costs -log(floor) at most.
+
+    >>> from discreet.models.metrics import LogLoss
+    >>> round(LogLoss(floor=0.01).largest, 2)  # of one row
+    4.61
     """
 
     target = "class"
@@ -245,14 +257,24 @@ class _Distance(_Share):
 
 @final
 class MeanSquaredError(_Distance):
-    """The mean of (prediction - target)²; predictions are clamped to the target's bounds."""
+    """The mean of (prediction - target)²; predictions are clamped to the target's bounds.
+
+    >>> from discreet.models.metrics import METRICS, MeanSquaredError
+    >>> METRICS["mean_squared_error"] is MeanSquaredError
+    True
+    """
 
     power = 2
 
 
 @final
 class MeanAbsoluteError(_Distance):
-    """The mean of |prediction - target|; predictions are clamped to the target's bounds."""
+    """The mean of |prediction - target|; predictions are clamped to the target's bounds.
+
+    >>> from discreet.models.metrics import METRICS, MeanAbsoluteError
+    >>> METRICS["mean_absolute_error"] is MeanAbsoluteError
+    True
+    """
 
     power = 1
 
@@ -268,6 +290,11 @@ class AUC(Metric):
     ----------
     bins : int
         Public; of equal width.
+
+    >>> import numpy as np
+    >>> from discreet.models.metrics import AUC
+    >>> AUC(bins=2).value(np.array([9.0, 1.0, 2.0, 8.0]))  # two classes, two bins each
+    0.85
     """
 
     target = "class"

@@ -60,6 +60,21 @@ class ScoredRows(Step):
     -------
     That of the noise, for the metric's sensitivity. It needs rows in Python, on every engine. Proof page:
     ``docs/proofs/model_selection.md``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> from discreet.mechanisms import LaplaceDistribution
+    >>> from discreet.models.metrics import Accuracy, ScoredRows
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X, y = np.array([[0.1], [0.9]] * 99), [0, 1] * 99
+    >>> model = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, y)
+    >>> step = ScoredRows(Accuracy(), model, ("x",), "y", LaplaceDistribution(Fraction(2)))
+    >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
+    >>> step.event(schema, dp.Unit(dp.ADD_REMOVE))
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
     """
 
     def __init__(
@@ -221,6 +236,19 @@ class Score(Shown):
     entry : the ledger's entry; None on public rows
     is_private : bool
         False on rows declared public, and when noise was drawn from a fixed seed.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models import metrics
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
+    >>> table = {"x": [0.1, 0.2, 0.8, 0.9] * 100, "y": [0, 0, 1, 1] * 100}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(3)))
+    >>> model = GaussianNB(epsilon=2).fit(data)
+    >>> score = metrics.private_score(model, data, "accuracy", dp.PureDP(1))
+    >>> score.value > 0.9, score.measure, round(score.stderr, 3)
+    (True, PureDP(epsilon=1), 0.003)
     """
 
     value: float
