@@ -79,6 +79,15 @@ class MaskedImages(RowRelease):
     -------
     What one whole image costs, under replace-one with one row per person.
     Proof page: ``docs/proofs/imaging.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.imaging import ImageMask, MaskedImages
+    >>> mask = ImageMask((9, 9), epsilon=4, protects="pixel")
+    >>> schema = dp.Schema(**{f"p{i}": dp.Real(0, 1) for i in range(81)})
+    >>> len(MaskedImages(mask, schema, rows=100).columns)
+    81
     """
 
     title = "images"

@@ -27,6 +27,13 @@ def crop_images(images: Any, multiple: int = 27) -> Array:
     """Cut the last rows and columns of images so that both sides are multiples of `multiple`.
 
     Images of 28 × 28 pixels become 27 × 27, the length of a wavelet with three bands (Choi & Lee 2019, 4.1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.imaging import crop_images
+    >>> crop_images(np.zeros((5, 28, 28))).shape
+    (5, 27, 27)
     """
     given = np.asarray(images)
     if given.ndim not in (2, 3) or min(given.shape[-2:]) < multiple:
@@ -60,6 +67,13 @@ def draw_panels(
     Returns
     -------
     matplotlib Figure
+
+    Examples
+    --------
+    >>> from discreet.publish.imaging import draw_code, draw_panels
+    >>> figure = draw_panels({"ward A": draw_code("ward A"), "ward B": draw_code("ward B")})
+    >>> [axes.get_title() for axes in figure.axes]
+    ['ward A', 'ward B']
     """
     try:
         from matplotlib.figure import Figure  # the rest of the toolkit doesn't need it

@@ -108,6 +108,16 @@ class WaveletApproximation(RowMask):
     -------
     As `WaveletLaplace`, with the sensitivity of the approximation band: K_A = 0.8692223 times a column's
     range for the default bank. Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.masks import WaveletApproximation
+    >>> ledger = dp.Ledger(limit=dp.PureDP(8), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> masked = WaveletApproximation(8).publish(data)
+    >>> masked["x"].shape
+    (2,)
     """
 
     def _release(self, columns: int, share: Fraction) -> Release:

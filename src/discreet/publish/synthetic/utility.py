@@ -32,6 +32,14 @@ class UtilityReport:
         About how much of a mean error is the noise of this report alone; 0 on public rows.
     is_private : bool
         Whether the table was private, and its counts noised.
+
+    Examples
+    --------
+    >>> from discreet.publish import UtilityReport
+    >>> errors = {("age", "ward"): 0.02, ("age", "ill"): 0.05}
+    >>> report = UtilityReport(errors, noise=0.01, is_private=True)
+    >>> report.worst, round(report.mean, 3)
+    (('age', 'ill'), 0.035)
     """
 
     errors: Mapping[tuple[str, str], float]
