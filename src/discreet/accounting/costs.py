@@ -72,6 +72,15 @@ def cost(
     ------
     NoBound
         When no theorem known to this toolkit bounds the event in that measure.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> plan = events.Repeat(events.Gaussian(10), 5)
+    >>> accounting.cost(plan, measures.ZCDP)
+    ZCDP(rho=0.025)
+    >>> round(float(accounting.cost(plan, measures.ApproxDP, delta=1e-6).epsilon), 2)
+    0.94
     """
     _check_event(event)
     if measure is ApproxDP:
@@ -134,7 +143,16 @@ def delta_at(event: Event, epsilon: Number) -> Fraction:
 
 
 def satisfies(event: Event, measure: Measure) -> bool:
-    """Whether an event provably costs at most `measure`."""
+    """Whether an event provably costs at most `measure`.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.satisfies(events.DiscreteLaplace(2), measures.PureDP("1/2"))
+    True
+    >>> accounting.satisfies(events.DiscreteLaplace(2), measures.PureDP("1/3"))
+    False
+    """
     _check_event(event)
     if isinstance(measure, ApproxDP):
         return any(_holds(route, event, measure) for route in _routes(event))

@@ -30,6 +30,13 @@ def cells(cdf: Callable[[Floats], Any], edges: npt.ArrayLike) -> Floats:
 
     Reporting only the interval is post-processing: a violation there is a violation. Differences of a
     function near 1 are off by 1e-16 or so: give `exact` an `error`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> audit.cells(lambda x: np.clip(x, 0, 1), [0.25, 0.5])  # of a uniform number
+    array([0.25, 0.25, 0.5 ])
     """
     at = np.asarray(cdf(np.asarray(edges, np.float64)), np.float64)
     return np.maximum(np.diff(np.concatenate([[0.0], at, [1.0]])), 0.0)
@@ -87,6 +94,14 @@ def exact(
     error : float
         What each probability may be off by, such as 1e-15 for differences of a distribution
         function; it is counted in the claim's favour.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.exact([0.75, 0.25], [0.25, 0.75], 1.0).verdict  # e^1 is less than 3
+    'violated'
+    >>> audit.exact([0.75, 0.25], [0.25, 0.75], 1.1).verdict
+    'consistent'
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
     p, q = (np.asarray(side, np.float64).ravel() for side in (first, second))
@@ -187,6 +202,12 @@ def statement(title: str, claim: str, holds: bool, event: str, probe: str = "fac
         Whether the claim is true in the case that was looked at.
     event : str
         What was seen.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.statement("my door", "pays first", holds=True, event="paid, then read").verdict
+    'consistent'
     """
     return AuditResult(
         title=title,

@@ -237,6 +237,13 @@ def guess(
         The coins. They decide here which guesses are right, nothing else: equal scores keep their order.
     positives, negatives : int
         Fixed before the run.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> scores, included = [0.9, 0.8, 0.1, 0.2], [True, False, False, False]
+    >>> audit.guess(scores, included, positives=2, negatives=1)
+    Guesses(canaries=4, guesses=3, correct=2)
     """
     values, coins = _scores(scores), np.asarray(included)
     if coins.dtype != np.bool_ or coins.shape != values.shape:
@@ -362,6 +369,14 @@ def audit_in_one_run(
     Spends what `run` spends. Refutes claims for add/remove (a canary is in or out); to test replace-one, let
     `run` insert one of two records for each canary. No assumption about the algorithm is made, except that
     the coins reach the scores only through it. Proof page: ``docs/proofs/one_run.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> leaks = lambda included: included + np.random.default_rng(0).normal(0, 0.2, len(included))
+    >>> audit.audit_in_one_run(leaks, 1000, random_state=0).epsilon > 2
+    True
     """
     count = as_integer(canaries, "canaries", minimum=1)
     if guesses is None:

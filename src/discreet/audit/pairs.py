@@ -206,6 +206,14 @@ def neighbouring(schema: Schema, unit: Unit | Relation = ADD_REMOVE, rows: int =
         With `max_rows` the person has that many rows.
     rows : int
         How many rows the tables have in common.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> pairs = dp.audit.neighbouring(dp.Schema(age=dp.Integer(0, 100)), rows=2)
+    >>> less, more = pairs[0]
+    >>> len(less["age"]), len(more["age"])
+    (2, 3)
     """
     return Neighbours(schema, unit, rows)
 
@@ -220,6 +228,15 @@ def through_the_door(
     asked : Query or Step
     how : Measure
         The budget of a query, for every run; None for a step.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> count = dp.audit.through_the_door(dp.Count(), dp.PureDP(1), schema)
+    >>> pairs = dp.audit.neighbouring(schema, rows=1)
+    >>> dp.audit.audit(count, pairs[0], 1.0, trials=200).verdict
+    'consistent'
     """
 
     def mechanism(table: Any, trials: int) -> list[Any]:

@@ -27,6 +27,13 @@ class Case:
         runs with its trade-off curve.
     reason : str
         Why the floor must stay below half of the claim, for the page; nothing if it needn't.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> add = lambda x, trials: x + noise.discrete_laplace(1, trials)
+    >>> audit.Case("a count, ε = 1", add, (0, 1), 1.0, trials=10_000).run(0.99).verdict
+    'consistent'
     """
 
     title: str

@@ -15,6 +15,14 @@ class DiscreteLaplace(Event):
 
     `sensitivity` is the largest L1 distance of the integer vectors of two neighbours. Costs
     sensitivity/scale of pure DP (Ghosh, Roughgarden & Sundararajan 2012).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.DiscreteLaplace(4), measures.PureDP)
+    PureDP(epsilon=0.25)
+    >>> accounting.cost(events.DiscreteLaplace(4, sensitivity=2), measures.PureDP)
+    PureDP(epsilon=0.5)
     """
 
     scale: Fraction

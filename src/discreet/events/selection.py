@@ -34,7 +34,14 @@ class Exponential(Event):
 
 @dataclass(frozen=True)
 class RandomizedResponse(Event):
-    """One value out of `k`, kept with probability e^ε/(e^ε + k - 1), else another one uniformly."""
+    """One value out of `k`, kept with probability e^ε/(e^ε + k - 1), else another one uniformly.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.RandomizedResponse(1), measures.PureDP)
+    PureDP(epsilon=1)
+    """
 
     epsilon: Fraction
     k: int = 2

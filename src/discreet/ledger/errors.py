@@ -80,6 +80,13 @@ class LedgerUnknown(LedgerError):
         The ledger.
     reason : str
         Why it can't be asked.
+
+    Examples
+    --------
+    >>> from discreet.ledger import LedgerUnknown
+    >>> error = LedgerUnknown("a4f1", "postgresql://db/budget", "the server doesn't answer")
+    >>> error.token  # later: ledger.find("a4f1")
+    'a4f1'
     """
 
     def __init__(self, token: str, url: str, reason: str) -> None:

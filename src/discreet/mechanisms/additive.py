@@ -115,6 +115,14 @@ class Laplace(AdditiveMechanism):
     -------
     Dwork, McSherry, Nissim & Smith 2006; on integers Ghosh, Roughgarden & Sundararajan 2012.
     Proof page: ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"age": [34, 51] * 500}, schema, ledger=ledger)
+    >>> data.plan(dp.Count(), dp.mechanisms.Laplace("1/2")).event
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
     """
 
     def __init__(self, epsilon: Number) -> None:

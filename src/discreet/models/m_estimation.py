@@ -32,6 +32,8 @@ from discreet.queries.additive import Additive, Floats
 from discreet.rational import as_integer, rational
 from discreet.release import Release
 
+__all__ = ["HistogramMEstimator", "keep_cells", "means", "threshold"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The most cells of features and target together; more are refused.
@@ -379,7 +381,11 @@ def keep_cells(counts: Floats, at_least: float) -> Floats:
 
 
 def means(counts: Floats, sums: Floats, pull: float) -> Floats:
-    """The mean of each cell from noisy counts and sums, as if `pull` more rows had the mean of all."""
+    """The mean of each cell from noisy counts and sums, as if `pull` more rows had the mean of all.
+
+    >>> means(np.array([10.0, 0.0]), np.array([5.0, 0.0]), pull=1.0)
+    array([0.5, 0.5])
+    """
     middle = float(np.clip(sums.sum() / max(counts.sum(), 1.0), -1.0, 1.0))
     rows = np.maximum(counts, 0.0) + pull
     found = np.where(rows > 0, (sums + middle * pull) / np.where(rows > 0, rows, 1.0), middle)

@@ -66,6 +66,15 @@ class StandardScaler(Rescaler):
     -------
     One noised vector (count, sums, sums of squares) of columns scaled by their bounds. Null and NaN count
     as the column's fill. Proof page: ``docs/proofs/decomposition.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.preprocessing import StandardScaler
+    >>> X = np.random.default_rng(0).uniform(20, 60, (5000, 1))
+    >>> scaled = StandardScaler(epsilon=2, bounds=(0, 100)).fit(X).transform(X)
+    >>> bool(abs(scaled.mean()) < 0.1), bool(abs(scaled.std() - 1) < 0.1)
+    (True, True)
     """
 
     _claims = ("standard-scaler",)

@@ -32,6 +32,14 @@ class Estimate:
         The standard error that the randomisation adds, with the values taken as given.
     n : int
         The number of reports.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.RandomizedResponse(1)
+    >>> found = survey.estimate(survey.randomize([True] * 3_000 + [False] * 7_000))
+    >>> found.n, bool(abs(found.values[-1] - 0.3) < 5 * found.stderr[-1])
+    (10000, True)
     """
 
     values: Floats

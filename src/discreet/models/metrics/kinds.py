@@ -25,15 +25,15 @@ LOSS_STEPS = 2**VALUE_BITS
 class Metric(ABC):
     """A metric made of sums: each row adds a vector of whole numbers that sum up to `steps`.
 
+    >>> from discreet.models.metrics import Accuracy, LogLoss, Metric
+    >>> isinstance(Accuracy(), Metric), LogLoss().score(0.3)  # the larger, the better
+    (True, -0.3)
+
     Privacy
     -------
     The vector of a row depends only on that row and on the released model. Its entries are at least 0
     and sum up to `steps`, so one row moves the sums by `steps` in L1 if it comes or goes, and by
     at most 2·steps if it is replaced. Proof page: ``docs/proofs/model_selection.md``.
-
-    >>> from discreet.models.metrics import Accuracy, LogLoss, Metric
-    >>> isinstance(Accuracy(), Metric), LogLoss().score(0.3)  # the larger, the better
-    (True, -0.3)
     """
 
     #: Which kind of target it is for.
@@ -181,14 +181,14 @@ class Accuracy(_Share):
 class LogLoss(_Share):
     """The mean of -log p, p the probability given to a row's class, but at least `floor`.
 
+    >>> from discreet.models.metrics import LogLoss
+    >>> round(LogLoss(floor=0.01).largest, 2)  # of one row
+    4.61
+
     Parameters
     ----------
     floor : float
         Public; a row costs -log(floor) at most.
-
-    >>> from discreet.models.metrics import LogLoss
-    >>> round(LogLoss(floor=0.01).largest, 2)  # of one row
-    4.61
     """
 
     target = "class"
@@ -286,15 +286,15 @@ class AUC(Metric):
     Two histograms of the probability of the second class (in the order of ``classes_``), one of each
     class's rows; the area is computed from them. Rows in one bin count as ties.
 
-    Parameters
-    ----------
-    bins : int
-        Public; of equal width.
-
     >>> import numpy as np
     >>> from discreet.models.metrics import AUC
     >>> AUC(bins=2).value(np.array([9.0, 1.0, 2.0, 8.0]))  # two classes, two bins each
     0.85
+
+    Parameters
+    ----------
+    bins : int
+        Public; of equal width.
     """
 
     target = "class"

@@ -329,7 +329,7 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
     >>> from discreet.models.tree import RandomDecisionForestRegressor
     >>> X = np.random.default_rng(0).random((2000, 2))
     >>> bounds = {"bounds": (0, 1), "target_bounds": (0, 1)}
-    >>> forest = RandomDecisionForestRegressor(epsilon=4, random_state=0, **bounds)
+    >>> forest = RandomDecisionForestRegressor(epsilon=4, n_estimators=5, random_state=0, **bounds)
     >>> bool(forest.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5)
     True
     """

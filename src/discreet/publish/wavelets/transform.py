@@ -94,6 +94,13 @@ def inverse(
         As for `forward`.
     length : int, optional
         The length without padding: what comes after it is dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, forward, inverse
+    >>> inverse(forward(np.array([1.0, 5.0, 2.0, 2.0]), HAAR), HAAR).round(3)
+    array([1., 5., 2., 2.])
     """
     found = np.moveaxis(_read(coefficients), axis, -1).copy()
     total = found.shape[-1]
@@ -192,7 +199,16 @@ class Bands:
 
 
 def bands(coefficients: Array, bank: FilterBank, levels: int = 1, *, axis: int = 0) -> Bands:
-    """Views of the bands of what `forward` gave."""
+    """Views of the bands of what `forward` gave.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, bands, forward
+    >>> found = bands(forward(np.full(8, 1.0), HAAR, 2), HAAR, levels=2)
+    >>> found.approximation.round(3), [len(level[0]) for level in found.details]
+    (array([2., 2.]), [4, 2])
+    """
     if not isinstance(coefficients, np.ndarray):
         raise TypeError("coefficients must be a numpy array: its parts are returned as views.")
     total = coefficients.shape[axis]
