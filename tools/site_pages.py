@@ -168,9 +168,9 @@ def reference_pages() -> Iterator[tuple[str, str]]:
     ):  # what several modules have is described where it belongs
         module = import_module(name)
         listed = sorted(public_names(module))
-        lines = [f"# `{name}`", "", inspect.cleandoc(module.__doc__ or "").split("\n\n>>>")[0], ""]
+        lines = [f"# `{name}`", "", *_describe(module)]
         for each in listed:
-            lines += _entry(name, each, _look_up(module, each), described)
+            lines += _entry(module, each, _look_up(module, each), described)
         names.insert(0, name)
         yield name, "\n".join(lines) + "\n"
     rows = "\n".join(f"{name} <{name}>" for name in names)
@@ -196,15 +196,33 @@ def _look_up(module: Any, name: str) -> Any:
         return None
 
 
-def _entry(module: str, name: str, value: Any, described: dict[int, str]) -> list[str]:
+def find_example(module: Any, name: str, value: Any) -> str:
+    """The example of a public name: its own, or the parts of its module's docstring that use it."""
+    own = value.__doc__ or "" if callable(value) else ""
+    if ">>>" in own:
+        return inspect.cleandoc(own)
+    is_used = re.compile(rf"\b{re.escape(name)}\b").search
+    parts = inspect.cleandoc(module.__doc__ or "").split("\n\n")
+    return "\n\n".join(part for part in parts if part.startswith(">>>") and is_used(part))
+
+
+def _describe(module: Any) -> Iterator[str]:
+    """What a module's docstring says, its examples as programs."""
+    for part in inspect.cleandoc(module.__doc__ or "").split("\n\n"):
+        yield from (("```pycon", part, "```", "") if part.startswith(">>>") else (part, ""))
+
+
+def _entry(module: Any, name: str, value: Any, described: dict[int, str]) -> list[str]:
     if inspect.ismodule(value):
         return []
-    heading = ["", f"## {name}", ""]
+    heading, home = ["", f"## {name}", ""], module.__name__
     if not callable(value):
-        return [*heading, f"`{module}.{name}`", ""]
+        example = find_example(module, name, value)
+        shown = ["", "```pycon", example, "```"] if example else []
+        return [*heading, f"`{home}.{name}`", *shown, ""]
     if id(value) in described:
         return [*heading, f"See [{described[id(value)]}](<project:{described[id(value)]}.md>).", ""]
-    described[id(value)] = module
+    described[id(value)] = home
     kind = "autoclass" if inspect.isclass(value) else "autofunction"
     options = ["   :members:"] if kind == "autoclass" else []
-    return [*heading, "```{eval-rst}", f".. {kind}:: {module}.{name}", *options, "```", ""]
+    return [*heading, "```{eval-rst}", f".. {kind}:: {home}.{name}", *options, "```", ""]

@@ -5,6 +5,29 @@
 >>> ledger = dp.Ledger(limit=dp.PureDP(1))
 >>> data = dp.PrivateDataset({"age": [34.0, 51.0], "sex": ["F", "M"]}, schema, ledger=ledger)
 >>> answer = data.release(dp.Mean("age"), dp.PureDP(0.5))
+
+What an answer would cost and how noisy it would be, before anything is charged:
+
+>>> plan = data.plan(dp.Count(by="sex"), dp.PureDP(0.5))
+>>> isinstance(plan, dp.Plan), plan.measure, plan.stderr.round(1)
+(True, PureDP(epsilon=0.5), array([2.8, 2.8]))
+
+What comes back is a value with all that may be said about it:
+
+>>> isinstance(answer, dp.Release), answer.measure, 17 <= answer.value <= 90
+(True, PureDP(epsilon=0.5), True)
+
+Columns are declared, never looked up in private rows:
+
+>>> dp.Schema(stay=dp.Integer(0, 365), cost=dp.Real(0, 5000), ward=dp.Categorical("A", "B"))["stay"]
+Integer(0, 365)
+
+Whom a guarantee protects: a person who is in the data or not, one whose rows are others, nobody:
+
+>>> [str(dp.Unit(relation)) for relation in (dp.ADD_REMOVE, dp.REPLACE_ONE)]
+['a person is in the data or not', "a person's data is replaced, the number of rows is public"]
+>>> dp.Unit(dp.PUBLIC).is_public
+True
 """
 
 from importlib import import_module

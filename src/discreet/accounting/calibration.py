@@ -39,6 +39,17 @@ def calibrate(
     -------
     Event
         It satisfies ``accounting.satisfies(event, target)``.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> def release_ten(sigma):
+    ...     return events.Repeat(events.Gaussian(sigma), 10)
+    >>> plan = accounting.calibrate(release_ten, measures.ApproxDP(1, 1e-6))
+    >>> round(float(plan.event.sigma), 2)
+    13.36
+    >>> accounting.satisfies(plan, measures.ApproxDP(1, 1e-6))
+    True
     """
     if not callable(make_event):
         raise TypeError("make_event must be a function from a number to an event.")

@@ -25,6 +25,15 @@ def advanced(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
 
     By way of concentrated DP: kε²/2 + ε√(2k log(1/slack)) or better (Bun & Steinke 2016), for any ε; or
     basic composition where that is smaller.
+
+    Examples
+    --------
+    >>> from discreet import accounting, measures
+    >>> hundred = accounting.advanced(measures.PureDP(0.1), 100, 1e-6)
+    >>> float(hundred.epsilon) < 100 * 0.1
+    True
+    >>> round(float(hundred.epsilon), 2), float(hundred.delta)
+    (5.22, 1e-06)
     """
     pair = _pair(measure)
     as_integer(count, "count", minimum=1)
@@ -42,6 +51,15 @@ def optimal(measure: PureDP | ApproxDP, count: int, slack: Number) -> ApproxDP:
     """The least (ε, δ) of `count` answers with the same (ε, δ), giving away `slack` more δ.
 
     Source: Kairouz, Oh & Viswanath 2015, Theorem 3 (homogeneous composition).
+
+    Examples
+    --------
+    >>> from discreet import accounting, measures
+    >>> each, slack = measures.PureDP(0.1), 1e-6
+    >>> round(float(accounting.optimal(each, 100, slack).epsilon), 2)
+    4.8
+    >>> round(float(accounting.advanced(each, 100, slack).epsilon), 2)
+    5.22
     """
     pair = _pair(measure)
     k = as_integer(count, "count", minimum=1)
@@ -86,6 +104,14 @@ def group(measure: Measure, size: int) -> Measure:
 
     Sources: Dwork & Roth 2014, Theorem 2.2; Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9;
     Mironov 2017, Proposition 2 (sizes that are powers of two); Dong, Roth & Su 2022, Theorem 2.14.
+
+    Examples
+    --------
+    >>> from discreet import accounting, measures
+    >>> accounting.group(measures.PureDP(0.5), 4)  # a family of four
+    PureDP(epsilon=2)
+    >>> accounting.group(measures.ZCDP(0.1), 4)
+    ZCDP(rho=1.6)
     """
     k = as_integer(size, "size", minimum=1)
     match measure:

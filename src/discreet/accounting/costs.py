@@ -72,6 +72,15 @@ def cost(
     ------
     NoBound
         When no theorem known to this toolkit bounds the event in that measure.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> plan = events.Repeat(events.Gaussian(10), 5)
+    >>> accounting.cost(plan, measures.ZCDP)
+    ZCDP(rho=0.025)
+    >>> round(float(accounting.cost(plan, measures.ApproxDP, delta=1e-6).epsilon), 2)
+    0.94
     """
     _check_event(event)
     if measure is ApproxDP:
@@ -93,7 +102,14 @@ def cost(
 
 
 def epsilon_at(event: Event, delta: Number) -> ApproxDP:
-    """The smallest known (ε, δ) of an event at this δ: the best of all accountants."""
+    """The smallest known (ε, δ) of an event at this δ: the best of all accountants.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> round(float(accounting.epsilon_at(events.Gaussian(5), 1e-6).epsilon), 3)
+    0.834
+    """
     chosen = probability(delta, "delta")
     found: list[Fraction | float] = []
     reasons: list[str] = []
@@ -108,7 +124,16 @@ def epsilon_at(event: Event, delta: Number) -> ApproxDP:
 
 
 def delta_at(event: Event, epsilon: Number) -> Fraction:
-    """The smallest known δ at which an event is (ε, δ)-DP for this ε; 1 where none is known."""
+    """The smallest known δ at which an event is (ε, δ)-DP for this ε; 1 where none is known.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> round(float(accounting.delta_at(events.Gaussian(2), 1)), 5)
+    0.00683
+    >>> float(accounting.delta_at(events.DiscreteLaplace(1), 1))
+    0.0
+    """
     target = non_negative(epsilon, "epsilon")
     found = [Fraction(1)]
     for route in _routes(_check_event(event)):
@@ -118,7 +143,16 @@ def delta_at(event: Event, epsilon: Number) -> Fraction:
 
 
 def satisfies(event: Event, measure: Measure) -> bool:
-    """Whether an event provably costs at most `measure`."""
+    """Whether an event provably costs at most `measure`.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.satisfies(events.DiscreteLaplace(2), measures.PureDP("1/2"))
+    True
+    >>> accounting.satisfies(events.DiscreteLaplace(2), measures.PureDP("1/3"))
+    False
+    """
     _check_event(event)
     if isinstance(measure, ApproxDP):
         return any(_holds(route, event, measure) for route in _routes(event))

@@ -59,7 +59,16 @@ M = TypeVar("M", bound=Measure)
 
 
 class NoBound(ValueError):
-    """No theorem known to this toolkit bounds this event in this measure."""
+    """No theorem known to this toolkit bounds this event in this measure.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.Gaussian(2), measures.PureDP)
+    Traceback (most recent call last):
+        ...
+    discreet.accounting.counts.NoBound: Gaussian has no finite ε: its loss is unbounded.
+    """
 
 
 class Accountant(ABC, Generic[T]):

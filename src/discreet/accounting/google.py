@@ -36,7 +36,14 @@ __all__ = [
 
 
 def to_dp_accounting(event: Event) -> Any:
-    """The `dp_accounting.DpEvent` with the same meaning, in float64; raises where there is none."""
+    """The `dp_accounting.DpEvent` with the same meaning, in float64; raises where there is none.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> accounting.to_dp_accounting(events.Gaussian(2))
+    GaussianDpEvent(noise_multiplier=2.0)
+    """
     import dp_accounting as google
 
     match event:
@@ -73,6 +80,14 @@ def from_dp_accounting(event: Any) -> Event:
 
     Sensitivities are those of dp-accounting's add/remove relation. Where its numbers have no rational
     counterpart (the ε of a randomised response, the γ of a mean number of runs), ours costs no less.
+
+    Examples
+    --------
+    >>> import dp_accounting
+    >>> from discreet import accounting
+    >>> step = dp_accounting.GaussianDpEvent(2.0)
+    >>> accounting.from_dp_accounting(dp_accounting.SelfComposedDpEvent(step, 10))
+    Repeat(event=Gaussian(sigma=Fraction(2, 1), sensitivity_squared=Fraction(1, 1)), count=10)
     """
     import dp_accounting as google
 

@@ -21,6 +21,13 @@ class Answers(Pairs[Vector]):
 
     The start is every way to halve the questions, in turn or in a row: answers that lie low or high, and
     a person who moves all of them up, one half up and the other down, one alone, or all but one.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> pairs = audit.Answers(2)  # two counts, each moved by at most 1
+    >>> len(pairs), pairs[0]
+    (15, ((0, 0), (-1, -1)))
     """
 
     def __init__(self, length: int, moves: int = 1) -> None:

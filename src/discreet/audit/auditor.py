@@ -75,6 +75,14 @@ def audit(
     -------
     AuditResult
         A *violated* verdict holds with `confidence`; *consistent* proves nothing.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> def too_little(x, trials):  # says ε = 1, has the noise of ε = 2
+    ...     return x + noise.discrete_laplace("1/2", trials)
+    >>> audit.audit(too_little, (0, 1), 1.0, trials=20_000).verdict
+    'violated'
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
     claimed_number(measure)  # raises for what can't be audited

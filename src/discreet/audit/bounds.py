@@ -21,7 +21,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TwoOutcomes:
-    """How often an event, fixed before these trials, happened under each of two neighbours."""
+    """How often an event, fixed before these trials, happened under each of two neighbours.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> seen = audit.TwoOutcomes(hits=900, trials=1000, other_hits=300, other_trials=1000)
+    >>> round(audit.epsilon_floor(seen), 2)  # log(0.9/0.3) is 1.1
+    0.95
+    """
 
     hits: int
     trials: int
@@ -54,6 +62,13 @@ def clopper_pearson(hits: int, trials: int, confidence: float = 0.99) -> tuple[f
     """The exact two-sided interval for a probability. Source: Clopper & Pearson 1934.
 
     Each end alone holds with probability 1 - (1 - confidence)/2.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> lower, upper = audit.clopper_pearson(30, 100, confidence=0.95)
+    >>> round(lower, 3), round(upper, 3)
+    (0.212, 0.4)
     """
     as_integer(trials, "trials")
     if as_integer(hits, "hits") > trials:
@@ -70,6 +85,15 @@ def epsilon_floor(outcomes: TwoOutcomes, delta: Number = 0, confidence: float = 
     """The largest ε that the counts refute: the true ε at `delta` is above it, with `confidence`.
 
     (ε, δ)-DP means P(event) <= e^ε·Q(event) + δ, so ε >= log((p - δ)/q) (Kairouz et al. 2015).
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> seen = audit.TwoOutcomes(900, 1000, 300, 1000)
+    >>> round(audit.epsilon_floor(seen), 2)
+    0.95
+    >>> round(audit.epsilon_floor(seen, delta=0.1), 2)
+    0.83
     """
     chance = float(probability(delta, "delta"))
     p, q = outcomes.bounds(confidence)
@@ -82,6 +106,12 @@ def rho_floor(
     """The largest ρ of zCDP that the counts refute, through two-outcome Rényi divergences.
 
     By post-processing D_α(Bernoulli(p) ‖ Bernoulli(q)) <= D_α <= ρα for every order α.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> round(audit.rho_floor(audit.TwoOutcomes(900, 1000, 300, 1000)), 2)
+    0.61
     """
     p, q = outcomes.bounds(confidence)
     if p <= q:

@@ -30,13 +30,27 @@ def cells(cdf: Callable[[Floats], Any], edges: npt.ArrayLike) -> Floats:
 
     Reporting only the interval is post-processing: a violation there is a violation. Differences of a
     function near 1 are off by 1e-16 or so: give `exact` an `error`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> audit.cells(lambda x: np.clip(x, 0, 1), [0.25, 0.5])  # of a uniform number
+    array([0.25, 0.25, 0.5 ])
     """
     at = np.asarray(cdf(np.asarray(edges, np.float64)), np.float64)
     return np.maximum(np.diff(np.concatenate([[0.0], at, [1.0]])), 0.0)
 
 
 def gaussian_cells(mean: float, sigma: float, edges: npt.ArrayLike) -> Floats:
-    """`cells` of a normal distribution, each from the nearer tail: small probabilities keep their digits."""
+    """`cells` of a normal distribution, each from the nearer tail: small probabilities keep their digits.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.gaussian_cells(0, 1, [-1, 0, 1]).round(3)
+    array([0.159, 0.341, 0.341, 0.159])
+    """
     at = (np.asarray(edges, np.float64) - mean) / sigma
     low, high = at[:-1], at[1:]
     inner = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
@@ -44,7 +58,16 @@ def gaussian_cells(mean: float, sigma: float, edges: npt.ArrayLike) -> Floats:
 
 
 def hockey_stick(first: Floats, second: Floats, epsilon: float) -> float:
-    """δ(ε) = Σ max(P - e^ε·Q, 0) (Balle, Barthe & Gaboardi 2018)."""
+    """δ(ε) = Σ max(P - e^ε·Q, 0) (Balle, Barthe & Gaboardi 2018).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    >>> round(audit.hockey_stick(p, q, 0), 2), round(audit.hockey_stick(p, q, 1), 2)
+    (0.4, 0.0)
+    """
     return math.fsum(np.maximum(first - math.exp(epsilon) * second, 0.0).tolist())
 
 
@@ -71,6 +94,14 @@ def exact(
     error : float
         What each probability may be off by, such as 1e-15 for differences of a distribution
         function; it is counted in the claim's favour.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.exact([0.75, 0.25], [0.25, 0.75], 1.0).verdict  # e^1 is less than 3
+    'violated'
+    >>> audit.exact([0.75, 0.25], [0.25, 0.75], 1.1).verdict
+    'consistent'
     """
     measure = claim if isinstance(claim, Measure) else PureDP(claim)
     p, q = (np.asarray(side, np.float64).ravel() for side in (first, second))
@@ -171,6 +202,12 @@ def statement(title: str, claim: str, holds: bool, event: str, probe: str = "fac
         Whether the claim is true in the case that was looked at.
     event : str
         What was seen.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> audit.statement("my door", "pays first", holds=True, event="paid, then read").verdict
+    'consistent'
     """
     return AuditResult(
         title=title,

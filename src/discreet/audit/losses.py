@@ -44,6 +44,15 @@ class LaplaceLoss:
     scale : float
     shifts : tuple of int
         How far a person moves each integer, in absolute value; those that stay are left out.
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> shift = audit.LaplaceLoss.between(2, [3, 4], [3, 5])
+    >>> shift.largest
+    0.5
+    >>> shift.compare(measures.PureDP("1/2"), "one count, scale 2").verdict
+    'consistent'
     """
 
     scale: float
@@ -150,7 +159,19 @@ class _Tails:
 
 @dataclass(frozen=True)
 class GaussianLoss:
-    """Rounded Gaussian noise on a vector: post-processing of a shift by `mu` deviations."""
+    """Rounded Gaussian noise on a vector: post-processing of a shift by `mu` deviations.
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> shift = audit.GaussianLoss.between(2, [3, 4], [3, 5])
+    >>> shift.mu
+    0.5
+    >>> shift.compare(measures.ZCDP("1/8"), "one count, σ = 2").verdict
+    'consistent'
+    >>> shift.compare(measures.ZCDP("1/10"), "one count, σ = 2").verdict
+    'violated'
+    """
 
     mu: float
 

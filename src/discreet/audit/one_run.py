@@ -45,6 +45,15 @@ class Guesses:
     """How many canaries there were, for how many a guess was made, and how many guesses were right.
 
     The number of guesses is fixed before the run.
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> seen = audit.Guesses(canaries=1000, guesses=100, correct=90)
+    >>> seen.p_value(measures.PureDP(1)) < 0.001  # nobody guesses that well at ε = 1
+    True
+    >>> round(seen.epsilon_floor(0, 0.95), 2)
+    1.63
     """
 
     canaries: int
@@ -228,6 +237,13 @@ def guess(
         The coins. They decide here which guesses are right, nothing else: equal scores keep their order.
     positives, negatives : int
         Fixed before the run.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> scores, included = [0.9, 0.8, 0.1, 0.2], [True, False, False, False]
+    >>> audit.guess(scores, included, positives=2, negatives=1)
+    Guesses(canaries=4, guesses=3, correct=2)
     """
     values, coins = _scores(scores), np.asarray(included)
     if coins.dtype != np.bool_ or coins.shape != values.shape:
@@ -257,6 +273,13 @@ class OneRunAudit:
     ----------
     tried : guesses for each pair of numbers that was fixed before the run
     delta, confidence : of the floors
+
+    Examples
+    --------
+    >>> from discreet import audit, measures
+    >>> found = audit.OneRunAudit((audit.Guesses(1000, 100, 90),), delta=0, confidence=0.95)
+    >>> round(found.epsilon, 2), found.refutes(measures.PureDP(1))
+    (1.63, True)
     """
 
     tried: tuple[Guesses, ...]
@@ -346,6 +369,14 @@ def audit_in_one_run(
     Spends what `run` spends. Refutes claims for add/remove (a canary is in or out); to test replace-one, let
     `run` insert one of two records for each canary. No assumption about the algorithm is made, except that
     the coins reach the scores only through it. Proof page: ``docs/proofs/one_run.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> leaks = lambda included: included + np.random.default_rng(0).normal(0, 0.2, len(included))
+    >>> audit.audit_in_one_run(leaks, 1000, random_state=0).epsilon > 2
+    True
     """
     count = as_integer(canaries, "canaries", minimum=1)
     if guesses is None:

@@ -37,6 +37,16 @@ class Pairs(Sequence[tuple[Data, Data]]):
 
     An audit that gets these looks for a bad pair by itself: early runs quarter the list, then pairs near
     the worst are tried, step by step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> pairs = audit.Answers(3)
+    >>> isinstance(pairs, audit.Pairs)
+    True
+    >>> len(pairs.near(pairs[0], np.random.default_rng(0), count=4)) <= 4
+    True
     """
 
     @abstractmethod
@@ -47,7 +57,16 @@ class Pairs(Sequence[tuple[Data, Data]]):
 
 
 class Neighbours(Pairs[Table]):
-    """Pairs of small tables that differ in one person."""
+    """Pairs of small tables that differ in one person.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> pairs = dp.audit.Neighbours(dp.Schema(age=dp.Integer(0, 100)), dp.ADD_REMOVE, rows=2)
+    >>> less, more = pairs[0]
+    >>> len(more["age"]) - len(less["age"])
+    1
+    """
 
     def __init__(self, schema: Schema, unit: Unit | Relation, rows: int = 3) -> None:
         self._schema, self._unit = schema, as_unit(unit)
@@ -187,6 +206,14 @@ def neighbouring(schema: Schema, unit: Unit | Relation = ADD_REMOVE, rows: int =
         With `max_rows` the person has that many rows.
     rows : int
         How many rows the tables have in common.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> pairs = dp.audit.neighbouring(dp.Schema(age=dp.Integer(0, 100)), rows=2)
+    >>> less, more = pairs[0]
+    >>> len(less["age"]), len(more["age"])
+    (2, 3)
     """
     return Neighbours(schema, unit, rows)
 
@@ -201,6 +228,15 @@ def through_the_door(
     asked : Query or Step
     budget : Measure
         That of a query, for every run; None for a step.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> count = dp.audit.through_the_door(dp.Count(), dp.PureDP(1), schema)
+    >>> pairs = dp.audit.neighbouring(schema, rows=1)
+    >>> dp.audit.audit(count, pairs[0], 1.0, trials=200).verdict
+    'consistent'
     """
 
     def mechanism(table: Any, trials: int) -> list[Any]:

@@ -23,7 +23,20 @@ __all__ = ["Refused", "WatchedRows", "order_of_charge_and_read", "sensitivity_ex
 
 
 class Refused(Exception):
-    """What a charge raises when the probe lets it fail."""
+    """What a charge raises when the probe lets it fail.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> def door(rows, pay):
+    ...     try:
+    ...         pay()
+    ...     except audit.Refused:
+    ...         return None  # and nothing is read
+    ...     return sum(rows["age"])
+    >>> audit.order_of_charge_and_read(door, {"age": [41, 17]}).verdict
+    'consistent'
+    """
 
 
 class WatchedNumber(Fraction):
@@ -135,6 +148,16 @@ def order_of_charge_and_read(
     -------
     A door that reads first and charges afterwards gives a free answer to whoever makes the charge fail:
     a second analyst, a full disk, a kill. Running time and what a debugger sees are not looked at.
+
+    Examples
+    --------
+    >>> from discreet import audit
+    >>> def hasty(rows, pay):
+    ...     total = sum(rows["age"])
+    ...     pay()
+    ...     return total
+    >>> audit.order_of_charge_and_read(hasty, {"age": [41, 17]}).verdict
+    'violated'
     """
     accepted: list[str] = []
     door(WatchedRows(columns, accepted), lambda: accepted.append("charge"))

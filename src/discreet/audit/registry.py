@@ -27,6 +27,13 @@ class Case:
         runs with its trade-off curve.
     reason : str
         Why the floor must stay below half of the claim, for the page; nothing if it needn't.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> add = lambda x, trials: x + noise.discrete_laplace(1, trials)
+    >>> audit.Case("a count, ε = 1", add, (0, 1), 1.0, trials=10_000).run(0.99).verdict
+    'consistent'
     """
 
     title: str
@@ -69,7 +76,17 @@ Part = Case | AuditResult
 
 @dataclass(frozen=True)
 class Attack:
-    """Everything that is tried on one claim."""
+    """Everything that is tried on one claim.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> def parts():
+    ...     add = lambda x, trials: x + noise.discrete_laplace(1, trials)
+    ...     yield audit.Case("a count, ε = 1", add, (0, 1), 1)
+    >>> audit.Attack("my-counts", parts).is_slow
+    False
+    """
 
     name: str
     parts: Callable[[], Iterable[Part]]
@@ -99,14 +116,33 @@ def attack(
 
 
 def list_attacks() -> dict[str, Attack]:
-    """All attacks whose modules were imported, by name."""
+    """All attacks whose modules were imported, by name.
+
+    Examples
+    --------
+    >>> import discreet.guarantees.noise.attacks
+    >>> from discreet import audit
+    >>> "discrete-laplace" in audit.list_attacks()
+    True
+    """
     return dict(_FOUND)
 
 
 def run_attack(
     found: Attack, *, confidence: float = 0.99, effort: float = 1.0
 ) -> Iterator[AuditResult]:
-    """The results of an attack, part by part; `confidence` holds for all of them together."""
+    """The results of an attack, part by part; `confidence` holds for all of them together.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> def parts():
+    ...     add = lambda x, trials: x + noise.discrete_laplace(1, trials)
+    ...     yield audit.Case("a count, ε = 1", add, (0, 1), 1)
+    >>> mine = audit.Attack("my-counts", parts)
+    >>> [result.verdict for result in audit.run_attack(mine, effort=0.1)]
+    ['consistent']
+    """
     parts = list(found.parts())
     tests = max(1, sum(isinstance(part, Case) for part in parts))
     for part in parts:

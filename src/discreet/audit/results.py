@@ -42,6 +42,15 @@ class AuditResult:
         Runs of the mechanism in total.
     outcomes : TwoOutcomes or None
         How often the event happened in the final, untouched part of the runs.
+
+    Examples
+    --------
+    >>> from discreet import audit, noise
+    >>> def too_little(x, trials):  # says ε = 1, has the noise of ε = 2
+    ...     return x + noise.discrete_laplace("1/2", trials)
+    >>> result = audit.audit(too_little, (0, 1), 1.0, trials=20_000)
+    >>> result.verdict, result.claimed, result.floor > 1.5
+    ('violated', 1.0, True)
     """
 
     title: str

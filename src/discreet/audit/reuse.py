@@ -22,6 +22,15 @@ def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
     """What was found, in words, if two successive calls give the same outputs too often; else None.
 
     Privacy losses of two answers with the same noise don't add up: their difference is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> def seeded(x, trials):
+    ...     return x + np.random.default_rng(0).laplace(size=trials)
+    >>> audit.same_noise(seeded, 0)
+    'two calls on the same input give the same outputs, one by one: the noise is reused'
     """
     first, second = (_marks(mechanism, data) for _ in range(2))
     if _too_alike(first, second, risk):
@@ -30,7 +39,16 @@ def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
 
 
 def after_fork(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> str | None:
-    """What was found, in words, if a process and its fork give the same outputs too often; else None."""
+    """What was found, in words, if a process and its fork give the same outputs too often; else None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import audit
+    >>> stream = np.random.default_rng(0)  # a fork has a copy of it
+    >>> audit.after_fork(lambda x, trials: x + stream.laplace(size=trials), 0)
+    'a process and its fork give the same outputs: the random stream is copied by fork'
+    """
     if not hasattr(os, "fork"):
         return None
     # a stream that is keyed at its first use has its key before the fork

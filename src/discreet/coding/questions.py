@@ -16,7 +16,15 @@ ORDER_PRIME = 2**31 - 1
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far the integer vectors of two neighbours can be apart: L1 and squared L2 distance."""
+    """How far the integer vectors of two neighbours can be apart: L1 and squared L2 distance.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"))
+    >>> dp.Count(by="ward").sensitivity(schema, dp.Unit(dp.REPLACE_ONE))
+    Sensitivity(l1=2, l2_squared=2)
+    """
 
     l1: int
     l2_squared: int
@@ -34,7 +42,15 @@ class Extent:
 
 @dataclass(frozen=True)
 class Term:
-    """One coordinate of a contribution: ``weight`` times the product of some codes."""
+    """One coordinate of a contribution: ``weight`` times the product of some codes.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> coded = dp.Count().coded(dp.Schema(age=dp.Integer(0, 100)), dp.Unit(dp.ADD_REMOVE))
+    >>> coded.terms  # every row adds 1
+    (Term(weight=1, codes=()),)
+    """
 
     weight: int
     codes: tuple[Code, ...] = ()
@@ -46,6 +62,14 @@ class PersonLimit:
 
     `order` holds the codes of all columns; `ties` those codes of the query that are finer. Rows that
     are equal in both contribute the same. With `once`, rows that are equal in `order` count as one.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> unit = dp.Unit(dp.ADD_REMOVE, id_column="patient", max_rows=2)
+    >>> coded = dp.Count().coded(dp.Schema(age=dp.Integer(0, 100)), unit)
+    >>> coded.keep.id_column, coded.keep.max_rows
+    ('patient', 2)
     """
 
     id_column: str
@@ -70,6 +94,14 @@ class CodedQuery:
     A row counts if it satisfies `where` and every code in `known` is at least 0; of one person's rows
     that count, `keep` keeps some. Then `terms` are summed, or the values of `tally` counted, for each
     combination of the codes `by`.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"))
+    >>> coded = dp.Count(by="ward").coded(schema, dp.Unit(dp.ADD_REMOVE))
+    >>> coded.groups, coded.terms
+    (2, (Term(weight=1, codes=()),))
     """
 
     terms: tuple[Term, ...]

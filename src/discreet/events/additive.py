@@ -15,6 +15,14 @@ class DiscreteLaplace(Event):
 
     `sensitivity` is the largest L1 distance of the integer vectors of two neighbours. Costs
     sensitivity/scale of pure DP (Ghosh, Roughgarden & Sundararajan 2012).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.DiscreteLaplace(4), measures.PureDP)
+    PureDP(epsilon=0.25)
+    >>> accounting.cost(events.DiscreteLaplace(4, sensitivity=2), measures.PureDP)
+    PureDP(epsilon=0.5)
     """
 
     scale: Fraction
@@ -40,6 +48,14 @@ class Gaussian(Event):
     `sensitivity_squared` is the largest squared L2 distance of the vectors of two neighbours (a
     rational `sensitivity` may be given instead). It is (sensitivity/sigma)-Gaussian DP
     (Dong, Roth & Su 2022, Theorem 2.7).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.Gaussian(2, sensitivity=1), measures.GaussianDP)
+    GaussianDP(mu=0.5)
+    >>> accounting.cost(events.Gaussian(2, sensitivity=1), measures.ZCDP)
+    ZCDP(rho=0.125)
     """
 
     sigma: Fraction
@@ -62,6 +78,12 @@ class DiscreteGaussian(Event):
 
     It has a Rényi (zCDP) curve (Canonne, Kamath & Steinke 2020, Theorem 14), and at a sensitivity of 1 a
     privacy loss (Theorem 7): the analytic formula of the Gaussian is false for it.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.DiscreteGaussian(5), measures.ZCDP)
+    ZCDP(rho=0.02)
     """
 
     sigma: Fraction
@@ -91,6 +113,13 @@ class KeyThreshold(Event):
     `rows` rows, in at most `groups` keys. It is (sensitivity/scale, δ)-DP, where δ bounds the chance that
     a key of one person alone reaches `threshold`, the mass at the threshold included
     (Korolova, Kenthapadi, Mishra & Ntoulas 2009).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> words = events.KeyThreshold(scale=2, sensitivity=1, threshold=30)
+    >>> float(accounting.delta_at(words, "1/2")) < 1e-6
+    True
     """
 
     scale: Fraction
@@ -118,6 +147,12 @@ class Staircase(Event):
     The step within a stair comes after `step` integers. `sensitivity` is the largest distance of the
     integers of two neighbours. Costs ε for each started `width` of it
     (Geng & Viswanath 2016).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.Staircase(2, width=5, step=2, sensitivity=5), measures.PureDP)
+    PureDP(epsilon=2)
     """
 
     epsilon: Fraction

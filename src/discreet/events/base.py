@@ -14,6 +14,15 @@ class Event:
     """Something that ran, or will run, on private data.
 
     A subclass is known by its name in JSON from the moment it is defined.
+
+    Examples
+    --------
+    >>> from discreet import events
+    >>> noise = events.DiscreteLaplace(2, sensitivity=1)
+    >>> noise.to_dict()
+    {'event': 'DiscreteLaplace', 'version': 1, 'scale': '2', 'sensitivity': 1}
+    >>> events.Repeat(noise, 3).parts() == (noise,)
+    True
     """
 
     #: Raised when the JSON form of a class changes; old forms stay readable.
@@ -47,7 +56,15 @@ class Event:
 
 
 def walk(event: Event) -> Iterator[Event]:
-    """The event and all events inside it."""
+    """The event and all events inside it.
+
+    Examples
+    --------
+    >>> from discreet import events
+    >>> plan = events.Repeat(events.Compose(events.Gaussian(2), events.Exponential(1)), 2)
+    >>> [type(event).__name__ for event in events.walk(plan)]
+    ['Repeat', 'Compose', 'Gaussian', 'Exponential']
+    """
     yield event
     for part in event.parts():
         yield from walk(part)

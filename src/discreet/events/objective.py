@@ -16,6 +16,13 @@ class LaplaceObjective(Event):
     `sensitivity` is the largest L1 distance of the gradients of two neighbours, `jacobian` the largest
     log-ratio of the determinants of their Hessians. Costs sensitivity/scale + jacobian of pure DP
     (Chaudhuri, Monteleoni & Sarwate 2011; proof page ``docs/proofs/erm.md``).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> fit = events.LaplaceObjective(scale=5, sensitivity="7/2", jacobian="1/8")
+    >>> accounting.cost(fit, measures.PureDP)
+    PureDP(epsilon=0.825)
     """
 
     scale: Fraction
@@ -37,6 +44,13 @@ class GaussianObjective(Event):
     `jacobian` is the largest log-ratio of the determinants of the Hessians. It is counted at `epsilon`:
     (ε, δ) with δ the sum over vertices of the Gaussian mechanism's δ(ε - jacobian)
     (after Kifer, Smith & Thakurta 2012; proof page ``docs/proofs/erm.md``).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events
+    >>> fit = events.GaussianObjective(9, 2, "1/8", 1)  # noise of 9 on rows of norm at most √2
+    >>> float(accounting.delta_at(fit, 1)) < 1e-5
+    True
     """
 
     sigma: Fraction

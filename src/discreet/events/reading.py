@@ -17,6 +17,13 @@ def event_from_dict(data: Mapping[str, Any]) -> Event:
     ValueError
         For another version of the format, for unknown events, and for missing or unknown fields: what isn't
         fully understood could mean something else.
+
+    Examples
+    --------
+    >>> from discreet import events
+    >>> kept = events.Repeat(events.DiscreteLaplace(2), 3).to_dict()
+    >>> events.event_from_dict(kept)
+    Repeat(event=DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1), count=3)
     """
     if not isinstance(data, Mapping):
         raise TypeError(f"data must be what `to_dict` gave, not {type(data).__name__}.")

@@ -16,6 +16,14 @@ class Exponential(Event):
     The exponential mechanism with weights exp(ε·score/(2·sensitivity)) (McSherry & Talwar 2007), and
     products of such draws whose widths add up to `epsilon`. It is ε-DP and ε²/8-zCDP
     (bounded range: Dong, Durfee & Rogers 2020; Cesar & Rogers 2021).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.Exponential("1/2"), measures.PureDP)
+    PureDP(epsilon=0.5)
+    >>> accounting.cost(events.Exponential("1/2"), measures.ZCDP)
+    ZCDP(rho=0.03125)
     """
 
     epsilon: Fraction
@@ -26,7 +34,14 @@ class Exponential(Event):
 
 @dataclass(frozen=True)
 class RandomizedResponse(Event):
-    """One value out of `k`, kept with probability e^ε/(e^ε + k - 1), else another one uniformly."""
+    """One value out of `k`, kept with probability e^ε/(e^ε + k - 1), else another one uniformly.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.RandomizedResponse(1), measures.PureDP)
+    PureDP(epsilon=1)
+    """
 
     epsilon: Fraction
     k: int = 2
@@ -41,6 +56,12 @@ class PartialResponse(Event):
     """A report that says the same about any two values, or else is a randomised response between them.
 
     `share` is the largest probability of the latter: 1/2 for optimised unary encoding.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.PartialResponse(1, "1/2"), measures.PureDP)
+    PureDP(epsilon=1)
     """
 
     epsilon: Fraction
@@ -58,6 +79,12 @@ class PermuteAndFlip(Event):
     No score moves by more than `sensitivity` between neighbours; `monotone` says that they all move in
     the same direction. Costs 2·sensitivity/scale of pure DP, half of that if monotone
     (McKenna & Sheldon 2020). Its range is wider than that of the exponential mechanism.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.PermuteAndFlip(4), measures.PureDP)
+    PureDP(epsilon=0.5)
     """
 
     scale: Fraction
@@ -75,6 +102,14 @@ class NoisyMax(Event):
     Ties are broken by an order that doesn't depend on the data. No score moves by more than
     `sensitivity` between neighbours; `monotone` says that they all move in the same direction. Costs
     2·sensitivity/scale of pure DP, half of that if monotone (Dwork & Roth 2014, Claim 3.9).
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.NoisyMax(4), measures.PureDP)
+    PureDP(epsilon=0.5)
+    >>> accounting.cost(events.NoisyMax(4, monotone=True), measures.PureDP)
+    PureDP(epsilon=0.25)
     """
 
     scale: Fraction
@@ -92,6 +127,14 @@ class SparseVector(Event):
     Discrete Laplace noise of `threshold_scale` on the threshold, once, and of `answer_scale` on each
     integer. Costs sensitivity/threshold_scale + cutoff·2·sensitivity/answer_scale of pure DP, without
     the 2 if `monotone` (Lyu, Su & Li 2017). Numbers released are events of their own.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> accounting.cost(events.SparseVector(4, 8), measures.PureDP)
+    PureDP(epsilon=0.5)
+    >>> accounting.cost(events.SparseVector(4, 8, cutoff=3), measures.PureDP)
+    PureDP(epsilon=1)
     """
 
     threshold_scale: Fraction

@@ -2,6 +2,10 @@
 
 `Ledger` keeps the budget of one population; `Account` is a part of it. Both are a `Book`. Whatever is
 charged before rows are read is a `Payer`: a book, a `PaidPlan`, or `Nobody` where rows are public.
+
+>>> from discreet.ledger import NOT_DATA
+>>> NOT_DATA  # what notes of a rehearsal begin with
+'NOT DATA: made-up rows of a rehearsal'
 """
 
 from discreet.ledger.book import Account, Book

@@ -32,6 +32,16 @@ class Book(Payer, Shown):
     """Something that can be charged: a `Ledger`, or an `Account` of one.
 
     What it shows (`to_frame`, `to_csv`, `to_json`, `plot`, and as a table in a notebook) is its `statement`.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> isinstance(ledger, dp.ledger.Book)
+    True
+    >>> entry = ledger.charge(dp.events.DiscreteLaplace(2))
+    >>> ledger.spent(), len(ledger.entries())
+    (PureDP(epsilon=0.5), 2)
     """
 
     _store: Store
@@ -315,6 +325,16 @@ class Account(Book):
     -------
     The account's limit holds for what is charged to it and to accounts inside it, and the limits above
     it hold as well. Unit, filter and proof are the ledger's.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> interns = ledger.account("interns", limit=dp.PureDP("1/2"))
+    >>> interns.charge(dp.events.DiscreteLaplace(4), note="visits by ward").booked
+    PureDP(epsilon=0.25)
+    >>> interns.remaining(), ledger.remaining()
+    (PureDP(epsilon=0.25), PureDP(epsilon=1.75))
     """
 
     def __init__(self, store: Store, terms: Terms, path: str, limit: Measure) -> None:

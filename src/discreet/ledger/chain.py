@@ -74,6 +74,14 @@ class Entry:
     token : str
         Finds the charge again when its connection was lost; empty in entries that aren't charges or
         are older than tokens.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> entry = ledger.charge(dp.events.DiscreteLaplace(2), note="visits by ward")
+    >>> entry.number, entry.kind, entry.note, entry.booked
+    (1, 'charge', 'visits by ward', PureDP(epsilon=0.5))
     """
 
     number: int

@@ -21,15 +21,49 @@ __all__ = [
 
 
 class LedgerError(Exception):
-    """The base of all errors of a ledger."""
+    """The base of all errors of a ledger.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(1))
+    >>> try:
+    ...     ledger.charge(dp.events.DiscreteLaplace("1/2"))  # ε = 2
+    ... except dp.ledger.LedgerError as error:
+    ...     print(type(error).__name__)
+    BudgetExceeded
+    """
 
 
 class LedgerCorrupt(LedgerError):
-    """The entries of a ledger don't add up: something was changed, cut off or restored."""
+    """The entries of a ledger don't add up: something was changed, cut off or restored.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> kept = ledger.statement()  # on paper, or with somebody else
+    >>> ledger.verify(kept.head, kept.count)
+    >>> try:
+    ...     ledger.verify(kept.head, kept.count + 1)  # an entry is gone
+    ... except dp.ledger.LedgerCorrupt:
+    ...     print("something was cut off, or an old copy put back")
+    something was cut off, or an old copy put back
+    """
 
 
 class LedgerUnavailable(LedgerError):
-    """The place where a ledger is kept can't be read or written. Nothing was charged."""
+    """The place where a ledger is kept can't be read or written. Nothing was charged.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> try:
+    ...     dp.Ledger("sqlite:////no/such/folder/budget.db", limit=dp.PureDP(1))
+    ... except dp.ledger.LedgerUnavailable:
+    ...     print("choose another place; nothing was charged")
+    choose another place; nothing was charged
+    """
 
 
 class LedgerUnknown(LedgerError):
@@ -46,6 +80,13 @@ class LedgerUnknown(LedgerError):
         The ledger.
     reason : str
         Why it can't be asked.
+
+    Examples
+    --------
+    >>> from discreet.ledger import LedgerUnknown
+    >>> error = LedgerUnknown("a4f1", "postgresql://db/budget", "the server doesn't answer")
+    >>> error.token  # later: ledger.find("a4f1")
+    'a4f1'
     """
 
     def __init__(self, token: str, url: str, reason: str) -> None:

@@ -19,7 +19,17 @@ NOT_DATA = "NOT DATA: made-up rows of a rehearsal"
 
 
 class Payer(ABC):
-    """Something that is charged before rows are read."""
+    """Something that is charged before rows are read.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> payers = dp.Ledger(limit=dp.PureDP(2)), dp.ledger.Nobody()
+    >>> [isinstance(payer, dp.ledger.Payer) for payer in payers]
+    [True, True]
+    >>> [payer.book is None for payer in payers]
+    [False, True]
+    """
 
     @property
     @abstractmethod
@@ -40,7 +50,14 @@ class Payer(ABC):
 
 @final
 class Nobody(Payer):
-    """Pays for nothing: for rows that anyone may see."""
+    """Pays for nothing: for rows that anyone may see.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.ledger.Nobody().charge(dp.events.DiscreteLaplace(2)) is None
+    True
+    """
 
     @property
     def book(self) -> None:

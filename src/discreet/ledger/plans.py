@@ -34,6 +34,20 @@ class PaidPlan(Payer):
         The plan's own name in the ledger. With it each step is entered in the ledger, at no cost, before
         its rows are read; a plan that is resumed under the same token continues after the last step that
         was begun, so that none is ever read twice.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger, step = dp.Ledger(limit=dp.PureDP(2)), dp.events.DiscreteLaplace(2)
+    >>> entry = ledger.charge(dp.events.Repeat(step, 2))  # two steps, paid once
+    >>> plan = dp.ledger.PaidPlan(entry.event, entry)
+    >>> plan.charge(step) is plan.charge(step) is entry
+    True
+    >>> try:
+    ...     plan.charge(step)
+    ... except ValueError as error:
+    ...     print(str(error).split(":")[0])
+    this is not the plan that was paid for
     """
 
     def __init__(

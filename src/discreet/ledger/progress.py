@@ -26,6 +26,16 @@ class Progress:
         The ledger or account that paid; None on public rows, where nothing is at stake and nothing durable.
     token : str
         The name of the release in the ledger.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> parts = dp.ledger.Progress(ledger, "masked visits of 2026")
+    >>> parts.enter(0, "part-0-a.parquet"), parts.find(0), parts.find(1)
+    (True, 'part-0-a.parquet', None)
+    >>> parts.enter(0, "part-0-b.parquet")  # another draw of it may be out already
+    False
     """
 
     def __init__(self, book: Book | None, token: str) -> None:

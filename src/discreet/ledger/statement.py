@@ -56,6 +56,15 @@ class Statement(Shown):
     Notes and events are shown as they were entered; neither comes from a row. For people each is one line of
     visible characters, so that no note passes for another line of the statement; the certificate has them
     to the last character.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> entry = ledger.charge(dp.events.DiscreteLaplace(2), note="visits by ward")
+    >>> statement = ledger.statement()
+    >>> statement.used, statement.remaining, len(statement.entries)
+    (0.25, PureDP(epsilon=1.5), 2)
     """
 
     account: str

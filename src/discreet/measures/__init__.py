@@ -1,4 +1,11 @@
-"""Ways to say how private an answer is, and what follows from one about another."""
+"""Ways to say how private an answer is, and what follows from one about another.
+
+>>> from discreet.measures import ORDERS, ZCDP, Renyi, convert
+>>> ORDERS[0], ORDERS[-1]  # the orders at which Rényi curves are kept
+(1.1, inf)
+>>> len(convert(ZCDP(0.1), Renyi).orders) == len(ORDERS)
+True
+"""
 
 from discreet.measures.convert import convert
 from discreet.measures.kinds import (

@@ -33,7 +33,17 @@ ORDERS: tuple[float, ...] = (
 
 
 class Measure(ABC):
-    """A statement of how much two neighbouring data sets' answers can differ."""
+    """A statement of how much two neighbouring data sets' answers can differ.
+
+    Examples
+    --------
+    >>> from discreet import measures
+    >>> budget = measures.PureDP(0.5)
+    >>> isinstance(budget, measures.Measure), budget.times(3)
+    (True, PureDP(epsilon=1.5))
+    >>> measures.PureDP(0.5) <= measures.PureDP(1)
+    True
+    """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -316,7 +326,15 @@ def _up(value: float) -> float:
 
 
 def measure_from_dict(data: Mapping[str, Any]) -> Measure:
-    """The inverse of `to_dict`."""
+    """The inverse of `to_dict`.
+
+    Examples
+    --------
+    >>> from discreet import measures
+    >>> kept = measures.ApproxDP(1, 1e-6).to_dict()
+    >>> measures.measure_from_dict(kept)
+    ApproxDP(epsilon=1, delta=1e-06)
+    """
     if not isinstance(data, Mapping):
         raise TypeError(f"data must be what `to_dict` gave, not {type(data).__name__}.")
     match data:

@@ -47,6 +47,16 @@ class PrivacyLoss(Measure):
         Mechanisms with a known loss, as `accounting.cost(event, PrivacyLoss)` lists them.
     failures : tuple of (probability, count)
         The δ of declared (ε, δ) pairs: with this probability the loss is infinite.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures
+    >>> plan = events.Compose(events.Repeat(events.Gaussian(5), 10), events.DiscreteLaplace(4))
+    >>> loss = accounting.cost(plan, measures.PrivacyLoss)
+    >>> 0 < loss.delta(2) < loss.delta(1) < 1
+    True
+    >>> round(float(loss.epsilon(1e-6)), 2)
+    3.1
     """
 
     parts: tuple[tuple[Part, int], ...] = ()

@@ -28,6 +28,13 @@ class RandomDP:
     Only if the data are drawn, independently, from the sampler's distribution. For a fixed data set, or one
     neighbour that an attacker picks, it promises nothing.
     Proof page: ``docs/proofs/bernstein.md``.
+
+    Examples
+    --------
+    >>> from discreet import measures
+    >>> promise = measures.RandomDP(1, 0, 0.05)  # nothing for one data set in twenty
+    >>> isinstance(promise, measures.Measure)
+    False
     """
 
     epsilon: Fraction

@@ -39,6 +39,13 @@ def tail_probability(noise: Distribution, t: int) -> float:
     Privacy
     -------
     A statement about noise, made of public numbers; it touches no data.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> round(mechanisms.tail_probability(mechanisms.LaplaceDistribution(Fraction(2)), 5), 4)
+    0.062
     """
     least = as_integer(t, "t")
     match noise:
@@ -68,6 +75,16 @@ def simultaneous_width(noise: Distribution, beta: Number, bins: int = 1) -> int:
     Privacy
     -------
     A statement about noise, made of public numbers; it touches no data.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> noise = mechanisms.LaplaceDistribution(Fraction(2))
+    >>> mechanisms.simultaneous_width(noise, "1/20")
+    6
+    >>> mechanisms.simultaneous_width(noise, "1/20", bins=50)  # all fifty bars of a histogram
+    14
     """
     risk = float(probability(beta, "beta"))
     count = as_integer(bins, "bins", minimum=1)
@@ -89,6 +106,12 @@ def epsilon_for_width(width: int, beta: Number, *, sensitivity: int = 1, bins: i
 
     `sensitivity` is the L1 sensitivity of the vector of `bins` integers; all stay within the width
     together with probability 1 - β. The inverse of `simultaneous_width`.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> round(float(mechanisms.epsilon_for_width(10, "1/20")), 3)  # within ±10 with 95 %
+    0.284
     """
     moved = as_integer(sensitivity, "sensitivity", minimum=1)
     wanted = as_integer(width, "width")
@@ -106,6 +129,12 @@ def sigma_for_width(width: int, beta: Number, *, bins: int = 1) -> Fraction:
     """The largest σ (to 2^-20 relative, from below) for which rounded Gaussian noise stays within ±width.
 
     Give it to `events.Gaussian` to learn what that costs.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> round(float(mechanisms.sigma_for_width(10, "1/20")), 3)
+    5.357
     """
     wanted = as_integer(width, "width")
 
@@ -141,6 +170,12 @@ def published_gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number
     Privacy
     -------
     None is claimed for ε >= 1. `published_gaussian_delta` gives the δ that it really has.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> round(mechanisms.published_gaussian_sigma(1, 1e-5), 2)
+    4.84
     """
     e, d = positive(epsilon, "epsilon"), probability(delta, "delta")
     if not 0 < d < 1:
@@ -150,6 +185,15 @@ def published_gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number
 
 
 def published_gaussian_delta(epsilon: Number, delta: Number) -> float:
-    """The δ at `epsilon` of the noise of `published_gaussian_sigma` (Balle & Wang 2018, Theorem 8)."""
+    """The δ at `epsilon` of the noise of `published_gaussian_sigma` (Balle & Wang 2018, Theorem 8).
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> mechanisms.published_gaussian_delta(1, 1e-4) < 1e-4
+    True
+    >>> mechanisms.published_gaussian_delta(10, 1e-4) < 1e-4
+    False
+    """
     sigma = Fraction(published_gaussian_sigma(epsilon, delta))
     return gaussian_delta(1 / sigma**2, positive(epsilon, "epsilon"))

@@ -27,7 +27,19 @@ from discreet.rational import Number, square_root_above
 
 
 class Mechanism(ABC):
-    """A family of noise together with the privacy that it must give."""
+    """A family of noise together with the privacy that it must give.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.ZCDP(1))
+    >>> data = dp.PrivateDataset({"age": [34, 51] * 500}, schema, ledger=ledger)
+    >>> noise = dp.mechanisms.DiscreteGaussian(rho="1/2")  # a mechanism in place of a measure
+    >>> isinstance(noise, dp.mechanisms.Mechanism)
+    True
+    >>> 980 < data.release(dp.Count(), noise).value < 1_020
+    True
+    """
 
     measure: Measure
     #: What it is for, said where it is given for sums.
@@ -42,7 +54,16 @@ class Mechanism(ABC):
 
 
 class AdditiveMechanism(Mechanism):
-    """Integer noise on each coordinate of a vector of sums."""
+    """Integer noise on each coordinate of a vector of sums.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms, queries
+    >>> isinstance(mechanisms.Laplace(1), mechanisms.AdditiveMechanism)
+    True
+    >>> mechanisms.Laplace("1/2").distribution(queries.Sensitivity(l1=1, l2_squared=1))
+    LaplaceDistribution(scale=Fraction(2, 1))
+    """
 
     def for_sums(self, sensitivity: Sensitivity, size: int) -> Distribution:
         return self.distribution(sensitivity)
@@ -61,7 +82,15 @@ def _no_noise_needed(sensitivity: Sensitivity) -> bool:
 @final
 @dataclass(frozen=True)
 class NoNoise(Distribution):
-    """No noise at all, for an answer that no person can move, or one on public rows."""
+    """No noise at all, for an answer that no person can move, or one on public rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import mechanisms
+    >>> mechanisms.NoNoise().run(np.array([3, 4]))
+    array([3, 4])
+    """
 
     def event(self, sensitivity: Sensitivity) -> events.Event:
         if sensitivity.l1:
@@ -86,6 +115,14 @@ class Laplace(AdditiveMechanism):
     -------
     Dwork, McSherry, Nissim & Smith 2006; on integers Ghosh, Roughgarden & Sundararajan 2012.
     Proof page: ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"age": [34, 51] * 500}, schema, ledger=ledger)
+    >>> data.plan(dp.Count(), dp.mechanisms.Laplace("1/2")).event
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
     """
 
     def __init__(self, epsilon: Number) -> None:
@@ -144,6 +181,14 @@ class Gaussian(_Normal):
     Privacy
     -------
     Balle & Wang 2018 for (ε, δ); Bun & Steinke 2016 for ρ. Proof page: ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms, queries
+    >>> mechanism = mechanisms.Gaussian(1, 1e-5)
+    >>> noise = mechanism.distribution(queries.Sensitivity(1, 1))
+    >>> round(float(noise.sigma), 2)  # the formula in textbooks gives 4.84
+    3.73
     """
 
     def distribution(self, sensitivity: Sensitivity) -> Distribution:
@@ -195,6 +240,14 @@ class DiscreteGaussian(_Normal):
     -------
     Canonne, Kamath & Steinke 2020. For (ε, δ) it needs a little more noise than `Gaussian`, whose
     analytic formula does not hold for it. Proof page: ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms, queries
+    >>> mechanism = mechanisms.DiscreteGaussian(1, 1e-5)
+    >>> noise = mechanism.distribution(queries.Sensitivity(1, 1))
+    >>> round(noise.expected_error(), 2)
+    3.74
     """
 
     def distribution(self, sensitivity: Sensitivity) -> Distribution:
@@ -222,6 +275,16 @@ def mechanism_for(measure: Measure, sensitivity: Sensitivity) -> AdditiveMechani
     """The additive mechanism with the least noise that gives `measure`.
 
     For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise.
+
+    Examples
+    --------
+    >>> from discreet import measures, mechanisms, queries
+    >>> one_count = queries.Sensitivity(l1=1, l2_squared=1)
+    >>> mechanisms.mechanism_for(measures.PureDP(1), one_count)
+    Laplace(PureDP(epsilon=1))
+    >>> many_counts = queries.Sensitivity(l1=100, l2_squared=100)
+    >>> mechanisms.mechanism_for(measures.ApproxDP(1, 1e-6), many_counts)
+    Gaussian(ApproxDP(epsilon=1, delta=1e-06))
     """
     match measure:
         case PureDP(epsilon=epsilon):

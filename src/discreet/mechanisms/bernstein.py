@@ -67,6 +67,16 @@ class PolynomialFunction:
     Privacy
     -------
     Made of noisy numbers only, so it may be evaluated, plotted, pickled and published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import mechanisms
+    >>> line = mechanisms.PolynomialFunction(np.array([0.0, 1.0]))  # f(x) = x
+    >>> line.degree, line.dimension
+    (1, 1)
+    >>> line([[0.25], [0.5]]).ravel()
+    array([0.25, 0.5 ])
     """
 
     coefficients: Floats
@@ -139,6 +149,15 @@ class Bernstein:
     2017), or Gaussian noise for the L2 sensitivity · (k + 1)^(dimension/2). A target that sums rows
     may know a smaller L1 or L2 sensitivity of its node values. Evaluation is post-processing.
     Proof page: ``docs/proofs/bernstein.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import mechanisms
+    >>> age_curve = lambda nodes: np.sin(3 * nodes[:, 0])  # of private rows, in practice
+    >>> released = mechanisms.Bernstein(mechanisms.Laplace(1), degree=8).run(age_curve, "1/1000")
+    >>> bool(abs(released([[0.5]]).item() - np.sin(1.5)) < 0.3)
+    True
     """
 
     def __init__(

@@ -86,6 +86,21 @@ class BestOf(Generic[T]):
     runs, and a Rényi curve. The score must be part of what a run releases, privately. How many runs
     there were, the other outcomes and the time it took must stay secret. The number of runs is drawn
     exactly. Charge `event` before `run`. Proof page: ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> from discreet import accounting, events, measures, mechanisms, noise
+    >>> def step():  # a noisy score, and what it is the score of
+    ...     score = 100 + noise.discrete_laplace(2)
+    ...     return score, f"scored {score}"
+    >>> best = mechanisms.BestOf(events.DiscreteLaplace(2), gamma="1/10")
+    >>> best.expected_runs()
+    10.000000000000238
+    >>> score, outcome = best.run(step)
+    >>> score > 90
+    True
+    >>> accounting.cost(best.event, measures.PureDP)
+    PureDP(epsilon=1.5)
     """
 
     def __init__(self, event: events.Event, shape: Number = 1, gamma: Number = "0.1") -> None:

@@ -26,6 +26,15 @@ def drawable_scale(scale: Fraction) -> Fraction:
     """A scale that the samplers can draw: at least the smallest one; above the largest, an error.
 
     Every plan for noise goes through here, so what can't be drawn is refused before it is paid for.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> mechanisms.drawable_scale(Fraction(3, 2))
+    Fraction(3, 2)
+    >>> mechanisms.drawable_scale(Fraction(1, 2) ** 80) > Fraction(1, 2) ** 80
+    True
     """
     if scale > LARGEST_SCALE:
         power = (scale.numerator // scale.denominator).bit_length() - 1
@@ -42,7 +51,21 @@ def _check_scale(scale: Fraction) -> None:
 
 
 class Distribution(ABC):
-    """A distribution of integer noise, added to each coordinate separately."""
+    """A distribution of integer noise, added to each coordinate separately.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from discreet import mechanisms, queries
+    >>> noise = mechanisms.LaplaceDistribution(Fraction(2))
+    >>> isinstance(noise, mechanisms.Distribution)
+    True
+    >>> noise.run(np.array([100, 200])).shape
+    (2,)
+    >>> noise.event(queries.Sensitivity(1, 1))
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
+    """
 
     @abstractmethod
     def event(self, sensitivity: Sensitivity) -> events.Event:
@@ -69,6 +92,14 @@ class LaplaceDistribution(Distribution):
     Privacy
     -------
     sensitivity.l1/scale of pure DP. Exact: ``docs/proofs/noise.md``, ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> noise = mechanisms.LaplaceDistribution(Fraction(2))
+    >>> round(noise.expected_error(), 3), noise.half_width(0.95)
+    (2.799, 6)
     """
 
     scale: Fraction
@@ -102,6 +133,14 @@ class GaussianDistribution(Distribution):
     -------
     On integer sums it is post-processing of the Gaussian mechanism, so all its theorems hold.
     Exact: ``docs/proofs/noise.md``, ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> noise = mechanisms.GaussianDistribution(Fraction(5, 2))
+    >>> round(noise.expected_error(), 3), round(noise.half_width(0.95), 2)
+    (2.517, 5.0)
     """
 
     sigma: Fraction
@@ -137,6 +176,14 @@ class DiscreteGaussianDistribution(Distribution):
     -------
     sensitivity.l2_squared/(2·sigma²) of zCDP, and its Rényi curve; the analytic formula of the Gaussian
     is false for it (Canonne, Kamath & Steinke 2020). Proof page: ``docs/proofs/additive.md``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> noise = mechanisms.DiscreteGaussianDistribution(Fraction(5, 2))
+    >>> round(noise.expected_error(), 3), noise.half_width(0.95)
+    (2.5, 5.0)
     """
 
     sigma: Fraction

@@ -38,6 +38,13 @@ class ReportNoisyMax(Mechanism):
     `events.NoisyMax`. Only the index is released: the noisy maximum itself would cost more. The order
     that breaks ties is drawn before the scores are looked at, which is what the proof needs.
     Proof page: ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> chooser = mechanisms.ReportNoisyMax(epsilon=1, monotone=True)
+    >>> chooser.run([31, 900, 40])
+    1
     """
 
     _use = "it chooses among scores, by its own run"

@@ -76,6 +76,15 @@ class PermuteAndFlip(Mechanism):
     pure DP is claimed: its loss has a wider range than that of the exponential mechanism, so it must
     not be charged as one. The draw is exact. Running time isn't protected.
     Proof page: ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> chooser = mechanisms.PermuteAndFlip(epsilon=1, monotone=True)
+    >>> chooser.run([31, 900, 40])
+    1
+    >>> chooser.probabilities([3, 5]).round(2)
+    array([0.07, 0.93])
     """
 
     _use = "it chooses among scores, by its own run"

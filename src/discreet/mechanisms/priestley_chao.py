@@ -61,6 +61,16 @@ class PriestleyChao:
     two public ones, and the absolute values of a row add up to at most a public number: `sensitivity`.
     x outside [0, 1] is clamped to it, NaN counts as the middle. The sums are exact.
     Proof page: ``docs/proofs/bernstein.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import mechanisms
+    >>> x = (np.arange(2000) + 0.5) / 2000
+    >>> smoother = mechanisms.PriestleyChao(0, 1, bandwidth="0.1")
+    >>> curve = smoother.fit(x, x**2, mechanisms.Bernstein(mechanisms.Laplace(2), degree=10))
+    >>> bool(abs(curve([[0.5]]).item() - 0.25) < 0.1)
+    True
     """
 
     lower: Fraction

@@ -30,6 +30,14 @@ class Exponential(Mechanism):
     Privacy
     -------
     McSherry & Talwar 2007; ρ by bounded range: Cesar & Rogers 2021. Proof page: ``docs/proofs/quantiles.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import measures, mechanisms
+    >>> votes = [31, 900, 40]
+    >>> mechanisms.Exponential(measures.PureDP(1)).run(votes, np.ones(3, int), sensitivity=1)
+    1
     """
 
     _use = "it draws among candidates, as for dp.Quantile"

@@ -42,6 +42,13 @@ class SparseVector(Mechanism):
     the threshold's noise is drawn once, each answer's noise grows with `cutoff`, and a released number
     has noise of its own, never that of the comparison. Event: `events.SparseVector`, with
     `events.DiscreteLaplace` for the numbers. Proof page: ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> watch = mechanisms.SparseVector(epsilon=1, cutoff=2)
+    >>> watch.run([3, 800, 5, 900, 4], threshold=400)  # ends with the second one above
+    [False, True, False, True]
     """
 
     _use = "it compares a stream of answers with a threshold, by its own start"
@@ -136,6 +143,13 @@ class AboveThreshold(Mechanism):
     Privacy
     -------
     As `SparseVector` (Dwork & Roth 2014, Theorem 3.23). Proof page: ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> alarm = mechanisms.AboveThreshold(epsilon=1)
+    >>> alarm.run([3, 8, 5, 900, 4], threshold=400)  # the first day with more than 400 cases
+    3
     """
 
     _use = "it compares a stream of answers with a threshold, by its own start"

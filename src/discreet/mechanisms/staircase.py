@@ -30,6 +30,14 @@ class StaircaseDistribution(Distribution):
     P(k) = a·e^(-ε·g) on the first `step` integers of stair g = \\|k\\| // `width`, and e^-ε times that on
     the rest of the stair, with a = (1 - b)/(2·step + 2b·(width - step) - (1 - b)), b = e^-ε
     (Geng & Viswanath 2016, the discrete case). With width 1 it is discrete Laplace noise.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet import mechanisms
+    >>> noise = mechanisms.StaircaseDistribution(Fraction(2), width=5, step=2)
+    >>> round(noise.expected_error(), 3), noise.half_width(0.95)
+    (3.243, 6.0)
     """
 
     epsilon: Fraction
@@ -127,6 +135,15 @@ class Staircase(Mechanism):
     Pure ε-DP for **one** integer that moves by at most `sensitivity` (Geng & Viswanath 2016). For a
     vector the L1 sensitivity isn't enough: two coordinates that each move by 1 may cost ε each. The
     draw is exact. Event: `events.Staircase`. Proof page: ``docs/proofs/staircase.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> sharp = mechanisms.Staircase(5)
+    >>> 900 < sharp.run(1_000, sensitivity=20) < 1_100
+    True
+    >>> sharp.event(sensitivity=20)
+    Staircase(epsilon=Fraction(5, 1), width=20, step=3, sensitivity=20)
     """
 
     def __init__(self, epsilon: Number) -> None:

@@ -56,6 +56,14 @@ class PrivateEstimator(BaseEstimator, ABC):
     The door accepts the plan's events and nothing else, so ``fit`` is as private as the event that
     `_plan` gives, for the unit; `plan` shows the same plan without data. Learned attributes are
     functions of noised answers and public facts.
+
+    Examples
+    --------
+    >>> from discreet.models import PrivateEstimator
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> model = GaussianNB(epsilon=2, bounds=(0, 1), classes=[0, 1])
+    >>> isinstance(model, PrivateEstimator), model.plan(n_features=3).measure
+    (True, PureDP(epsilon=2))
     """
 
     epsilon: Any = 1.0

@@ -71,6 +71,15 @@ class Facts:
         Name of the target column; None for estimators without one.
     rows : int or None
         The number of rows where it is public.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ill=dp.Categorical("no", "yes"))
+    >>> plan = GaussianNB(epsilon=1, schema=schema).plan()
+    >>> plan.facts.features, plan.facts.target, plan.facts.labels
+    (('age',), 'ill', ('no', 'yes'))
     """
 
     schema: Schema

@@ -32,6 +32,8 @@ from discreet.queries.additive import Additive, Floats
 from discreet.rational import as_integer, rational
 from discreet.release import Release
 
+__all__ = ["HistogramMEstimator", "keep_cells", "means", "threshold"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The most cells of features and target together; more are refused.
@@ -341,7 +343,18 @@ class HistogramMEstimator(BoundedEstimator):
 
 
 def threshold(release: Release, counts: Floats) -> float:
-    """The count that about one empty cell in every two tables exceeds: noise at the level of 1/cells."""
+    """The count that about one empty cell in every two tables exceeds: noise at the level of 1/cells.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.m_estimation import threshold
+    >>> schema, ledger = dp.Schema(ward=dp.Categorical("A", "B")), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"ward": ["A", "B"] * 50}, schema, ledger=ledger)
+    >>> counts = data.release(dp.Count(by="ward"), dp.PureDP(1))
+    >>> 0 < threshold(counts, counts.value) < 5
+    True
+    """
     if counts.size < 2:
         return 0.0
     interval = release.noise_interval(1 - 1 / counts.size)
@@ -353,6 +366,13 @@ def keep_cells(counts: Floats, at_least: float) -> Floats:
     """Weights of cells from noisy counts: those above the threshold, scaled so that the total is unbiased.
 
     If none is above, all cells weigh the same. The total is at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.m_estimation import keep_cells
+    >>> keep_cells(np.array([90.0, 8.0, 2.0]), at_least=10)
+    array([100.,   0.,   0.])
     """
     total = max(float(counts.sum()), 1.0)
     large = np.where(counts > max(at_least, 0.0), counts, 0.0)
@@ -361,7 +381,11 @@ def keep_cells(counts: Floats, at_least: float) -> Floats:
 
 
 def means(counts: Floats, sums: Floats, pull: float) -> Floats:
-    """The mean of each cell from noisy counts and sums, as if `pull` more rows had the mean of all."""
+    """The mean of each cell from noisy counts and sums, as if `pull` more rows had the mean of all.
+
+    >>> means(np.array([10.0, 0.0]), np.array([5.0, 0.0]), pull=1.0)
+    array([0.5, 0.5])
+    """
     middle = float(np.clip(sums.sum() / max(counts.sum(), 1.0), -1.0, 1.0))
     rows = np.maximum(counts, 0.0) + pull
     found = np.where(rows > 0, (sums + middle * pull) / np.where(rows > 0, rows, 1.0), middle)

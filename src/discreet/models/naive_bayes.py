@@ -32,10 +32,12 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
 
     Numeric columns are normal within a class, countable ones have a probability for each value.
 
+    >>> isinstance(GaussianNB(), NaiveBayes)
+    True
+
     Parameters
     ----------
-    alpha : number
-        Added to the count of every value.
+    alpha : number, added to the count of every value
     """
 
     _target = "class"
@@ -327,6 +329,10 @@ class CategoricalNB(NaiveBayes):
 @with_parameters
 class MixedNB(NaiveBayes):
     """Naive Bayes for both kinds of column: numbers are normal, declared values have probabilities.
+
+    >>> import discreet as dp; schema = dp.Schema(age=dp.Integer(0, 90), ill=dp.Categorical("no", "yes"))
+    >>> MixedNB(epsilon=2, schema=schema).plan().measure
+    PureDP(epsilon=2)
 
     Parameters
     ----------

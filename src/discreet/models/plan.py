@@ -47,6 +47,15 @@ class FitPlan(Shown):
         The public facts that decided all this.
     recipe
         What the estimator carries out: questions with their budgets, steps, the schedule of rounds.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ill=dp.Categorical("no", "yes"))
+    >>> plan = GaussianNB(epsilon=1, schema=schema).plan()  # nothing is read, nothing is charged
+    >>> plan.measure, plan.event
+    (PureDP(epsilon=1), DiscreteLaplace(scale=Fraction(805295456, 1), sensitivity=805295456))
     """
 
     event: Event

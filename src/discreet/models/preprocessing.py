@@ -27,7 +27,14 @@ from discreet.rational import as_integer
 
 
 class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
-    """What the transformers here share: one column out for one column in."""
+    """What the transformers here share: one column out for one column in.
+
+    Examples
+    --------
+    >>> from discreet.models.preprocessing import QuantileBinner, Rescaler
+    >>> issubclass(QuantileBinner, Rescaler)
+    True
+    """
 
     def _columns_in(self, X: Any) -> Floats:
         """Check rows that are to be transformed back."""
@@ -59,6 +66,15 @@ class StandardScaler(Rescaler):
     -------
     One noised vector (count, sums, sums of squares) of columns scaled by their bounds. Null and NaN count
     as the column's fill. Proof page: ``docs/proofs/decomposition.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.preprocessing import StandardScaler
+    >>> X = np.random.default_rng(0).uniform(20, 60, (5000, 1))
+    >>> scaled = StandardScaler(epsilon=2, bounds=(0, 100)).fit(X).transform(X)
+    >>> bool(abs(scaled.mean()) < 0.1), bool(abs(scaled.std() - 1) < 0.1)
+    (True, True)
     """
 
     _claims = ("standard-scaler",)
@@ -141,6 +157,16 @@ class QuantileBinner(Rescaler):
     -------
     One exact exponential-mechanism draw for each of the n_bins - 1 inner edges of a column; then they are
     sorted. The number of bins is public: equal edges are kept. Proof page: ``docs/proofs/quantiles.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.preprocessing import QuantileBinner
+    >>> X = np.random.default_rng(0).random((5000, 1)) ** 2
+    >>> binner = QuantileBinner(4, epsilon=2, bounds=(0, 1)).fit(X)
+    >>> counts = np.bincount(binner.transform(X)[:, 0].astype(int))
+    >>> len(counts), bool(counts.min() > 1000)
+    (4, True)
     """
 
     _claims = ("exponential-quantile",)

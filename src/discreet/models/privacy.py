@@ -44,6 +44,15 @@ class FitPrivacy(Shown):
         False on rows declared public, and when noise was drawn from a fixed seed.
     note : str
         What else a reader must know; may be empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X, y = np.array([[0.1], [0.9]] * 100), [0, 1] * 100
+    >>> paid = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, y).privacy_
+    >>> paid.measure, str(paid.unit), paid.claims
+    (PureDP(epsilon=1), 'a person is in the data or not', ('naive-bayes',))
     """
 
     event: Event

@@ -38,6 +38,14 @@ def bernoulli(p: Number, size: Size = None) -> Coins | bool:
     -----
     A uniform real U is compared with p digit by digit in base 256, and a digit of U is drawn only
     where all before it were equal to those of p: 256/255 random bytes per coin.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> noise.bernoulli(1), noise.bernoulli(0)
+    (True, False)
+    >>> 200 < int(noise.bernoulli("1/3", 1_000).sum()) < 470
+    True
     """
     probability = non_negative(p, "p")
     if probability > 1:
@@ -83,6 +91,12 @@ def bernoulli_exp(gamma: Number, size: Size = None) -> Coins | bool:
     -----
     No floating point: 64 bits of U are compared with integers that enclose 2**64 exp(-gamma), and
     the one in 2**62 that falls between these draws further bits.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> 250 < int(noise.bernoulli_exp(1, 1_000).sum()) < 490  # e^-1 is 0.37
+    True
     """
     exponent = non_negative(gamma, "gamma")
     shape = shape_of(size)

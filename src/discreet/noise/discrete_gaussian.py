@@ -50,6 +50,13 @@ def discrete_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     ----------
     .. [1] Canonne, Kamath & Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020,
        arXiv:2004.00010.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> draws = noise.discrete_gaussian(3, size=1_000)
+    >>> draws.dtype.name, bool(2.5 < draws.std() < 3.5)
+    ('int64', True)
     """
     exact = as_scale(sigma, "sigma")
     return fill_shape(size, lambda out: _fill(exact, out))

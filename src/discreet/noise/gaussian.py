@@ -46,6 +46,13 @@ def rounded_gaussian(sigma: Number, size: Size = None) -> Integers | int:
     variance is larger, by about 1/12.) The distribution is exact, given the bound on the error of
     ``scipy.special.ndtri`` and a uniform entropy stream; running time isn't protected.
     Proof page: ``docs/proofs/noise.md``.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> draws = noise.rounded_gaussian("5/2", size=(10, 100))
+    >>> draws.shape, bool(2 < draws.std() < 3)
+    ((10, 100), True)
     """
     exact = as_scale(sigma, "sigma")
     return fill_shape(size, lambda out: _fill(exact, out))

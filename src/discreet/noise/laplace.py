@@ -48,6 +48,13 @@ def discrete_laplace(scale: Number, size: Size = None) -> Integers | int:
     ----------
     .. [1] Ghosh, Roughgarden & Sundararajan, Universally utility-maximizing privacy mechanisms,
        SIAM J. Comput. 41(6), 2012 (the geometric mechanism).
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> draws = noise.discrete_laplace(10, size=1_000)
+    >>> draws.dtype.name, bool(11 < draws.std() < 18)  # 10·√2 on average
+    ('int64', True)
     """
     exact = as_scale(scale, "scale")
     return fill_shape(size, lambda out: fill_laplace(exact, out))
@@ -65,6 +72,13 @@ def geometric(scale: Number, size: Size = None) -> Integers | int:
     Privacy
     -------
     One-sided noise by itself hides nothing from below; it is a building block.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> draws = noise.geometric(10, size=1_000)
+    >>> int(draws.min()) >= 0, bool(8 < draws.mean() < 12)
+    (True, True)
     """
     exact = as_scale(scale, "scale")
     return fill_shape(size, lambda out: _fill(exact, out, signed=False))

@@ -87,6 +87,12 @@ def select(
     References
     ----------
     .. [1] Dwork & Roth, The algorithmic foundations of differential privacy, 2014.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> noise.select([1, 50, 3], factor=1)  # the second is e^47 times as likely as the next
+    1
     """
     rate = non_negative(factor, "factor")
     marks = _integers("scores", scores)

@@ -28,12 +28,26 @@ def _count(name: str, value: SupportsIndex, minimum: int, maximum: int) -> int:
 
 
 def random_words(n: SupportsIndex) -> Words:
-    """Return `n` independent uniform 64-bit words."""
+    """Return `n` independent uniform 64-bit words.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> noise.random_words(3).dtype.name
+    'uint64'
+    """
     return entropy.current().words(_count("n", n, 0, 1 << 40))
 
 
 def random_bytes(n: SupportsIndex) -> bytes:
-    """Return `n` independent uniform bytes."""
+    """Return `n` independent uniform bytes.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> len(noise.random_bytes(16))
+    16
+    """
     size = _count("n", n, 0, 1 << 40)
     return entropy.current().words(-(-size // 8)).tobytes()[:size]
 
@@ -51,6 +65,14 @@ def uniform_below(n: SupportsIndex, size: Size = None) -> Integers | int:
         From 1 to 2**63.
     size : int, tuple of int or None
         Shape of the result; None gives one Python int.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> noise.uniform_below(6) in range(6)
+    True
+    >>> sorted(set(noise.uniform_below(6, size=1_000).tolist()))
+    [0, 1, 2, 3, 4, 5]
     """
     bound = _count("n", n, 1, 1 << 63)
     return fill_shape(size, lambda out: fill_below(bound, out))
@@ -87,6 +109,12 @@ def permutation(n: SupportsIndex) -> Integers:
     -----
     Random words are sorted. Given that all are different, each of their orders is equally likely,
     by symmetry; if two are equal, all are drawn again.
+
+    Examples
+    --------
+    >>> from discreet import noise
+    >>> sorted(noise.permutation(4).tolist())
+    [0, 1, 2, 3]
     """
     size = _count("n", n, 0, _LARGEST_PERMUTATION)
     stream = entropy.current()

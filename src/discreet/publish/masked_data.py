@@ -63,6 +63,12 @@ class MaskedData(PrivateClassifier):
     them finds the private one: `classifier` is scikit-learn's, set up for that. No row and no label
     of the data is published. All features must be numbers.
 
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> masked = MaskedData(epsilon=2, bounds=(-1, 1), classes=[0, 1], samples=50, random_state=0)
+    >>> masked.fit(X, (X[:, 0] > 0).astype(int)).X_.shape
+    (50, 2)
+
     Parameters
     ----------
     epsilon, delta : number

@@ -55,6 +55,14 @@ def perturb(
     (ε, δ) for the whole row, label included: a row's report depends only on that row. It is refused under
     add/remove, and with ids, since the number of published rows would reveal the number of rows. The order is
     random, so the engine's own order reveals nothing. Proof page: ``docs/proofs/input_perturbation.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(8), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> dp.publish.perturb(data, epsilon=8)["x"].shape
+    (2,)
     """
     to = None if to is None else open_sink(to)
     if not isinstance(data, PrivateDataset):

@@ -73,6 +73,15 @@ class RowPerturbation:
     whatever is not a number count as the schema says, an unknown category as the first one; no value makes
     it raise or changes a length. With ``kind="norm-gamma"`` this is assumed, not proved: it holds in real
     arithmetic. Proof page: ``docs/proofs/input_perturbation.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Real(20, 80), state=dp.Categorical("ill", "well"))
+    >>> channel = dp.publish.RowPerturbation(schema, epsilon=8, target="state")
+    >>> told = channel.randomize({"age": [34.0, 51.0], "state": ["ill", "well"]})
+    >>> channel.measure, sorted(told)
+    (PureDP(epsilon=8), ['age', 'state'])
     """
 
     schema: Schema

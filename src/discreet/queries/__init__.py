@@ -1,4 +1,10 @@
-"""What is asked of private rows."""
+"""What is asked of private rows.
+
+>>> from discreet import measures, mechanisms
+>>> from discreet.queries import Budget
+>>> isinstance(measures.PureDP(1), Budget), isinstance(mechanisms.Laplace(1), Budget)
+(True, True)
+"""
 
 from discreet.coding import CodedQuery, PersonLimit, Sensitivity, Term
 from discreet.queries.additive import Additive

@@ -49,7 +49,17 @@ class NoiseShape(NamedTuple):
 
 
 class Additive(Query):
-    """A query that is a vector of sums; what is reported is post-processing of the noised sums."""
+    """A query that is a vector of sums; what is reported is post-processing of the noised sums.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> isinstance(dp.Mean("age"), dp.queries.Additive)
+    True
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> dp.Count().sensitivity(schema, dp.Unit(dp.ADD_REMOVE))
+    Sensitivity(l1=1, l2_squared=1)
+    """
 
     #: Whether the standard error depends on the number of rows.
     error_needs_rows: ClassVar[bool] = True

@@ -91,6 +91,14 @@ class Sampling:
         From a level to an `Interval`.
     is_disjoint : bool
         Whether different groups hold different persons, so that their errors are independent.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"age": [34, 51] * 500}, schema, ledger=ledger)
+    >>> data.release(dp.Estimate(dp.Mean("age")), dp.PureDP(1)).interval(0.95).about
+    "the mean of 'age' in the population that the rows came from"
     """
 
     interval: Callable[[float], Interval]
@@ -100,7 +108,16 @@ class Sampling:
 @final
 @dataclass(frozen=True)
 class Answer:
-    """A noised answer: its value, its standard error, its groups, and intervals by level."""
+    """A noised answer: its value, its standard error, its groups, and intervals by level.
+
+    Examples
+    --------
+    >>> from discreet.queries import Answer, NoiseInterval
+    >>> around = lambda level: NoiseInterval(40.0, 44.0, level, "value")
+    >>> answer = Answer(42.0, 1.0, None, around)  # what a query of your own returns
+    >>> answer.interval(0.95).upper
+    44.0
+    """
 
     value: Any
     stderr: Any
@@ -110,7 +127,18 @@ class Answer:
 
 
 class Prepared(ABC):
-    """A query that is ready to be answered: planned and priced, no row read yet."""
+    """A query that is ready to be answered: planned and priced, no row read yet.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, unit = dp.Schema(age=dp.Integer(0, 100)), dp.Unit(dp.ADD_REMOVE)
+    >>> prepared = dp.Count().prepare(dp.PureDP("1/2"), schema, unit, rows=None)
+    >>> prepared.event
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
+    >>> prepared.measure, round(float(prepared.expected_error(1000)), 2)
+    (PureDP(epsilon=0.5), 2.8)
+    """
 
     event: Event
     measure: Measure
@@ -129,7 +157,19 @@ class Prepared(ABC):
 
 
 def check_budget(budget: object) -> Budget:
-    """What was given, if a query can be asked with it."""
+    """What was given, if a query can be asked with it.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.queries.check_budget(dp.PureDP(1))
+    PureDP(epsilon=1)
+    >>> try:
+    ...     dp.queries.check_budget(0.5)
+    ... except TypeError as error:
+    ...     print(str(error).split(":")[0])
+    budget is a bare number
+    """
     if isinstance(budget, Measure | Mechanism):
         return budget
     if isinstance(budget, int | float | Fraction) and not isinstance(budget, bool):
@@ -149,7 +189,22 @@ _PARTS = ("epsilon", "eps", "delta", "rho")
 
 
 def expect_budget(act: Act) -> Act:
-    """Let a method that takes a budget say what to write when it is given ε, δ or ρ instead."""
+    """Let a method that takes a budget say what to write when it is given ε, δ or ρ instead.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> @dp.queries.expect_budget
+    ... def ask(query, budget):
+    ...     return budget
+    >>> ask("a question", dp.PureDP(1))
+    PureDP(epsilon=1)
+    >>> try:
+    ...     ask("a question", epsilon=1)
+    ... except TypeError as error:
+    ...     print(error)
+    ask has no argument 'epsilon': give the budget as a measure, as in data.ask(query, dp.PureDP(1)).
+    """
     parameters = list(inspect.signature(act).parameters.values())
     place = [parameter.name for parameter in parameters].index("budget")
     is_needed = parameters[place].default is inspect.Parameter.empty

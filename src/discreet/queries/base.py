@@ -48,6 +48,13 @@ class Query(ABC):
 
     Every query takes `by`, the names of countable columns whose declared values are all answered,
     absent ones too, and `where`, a condition in the small language of `dp.col`.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> question = dp.Mean("cost", by="ward", where="age >= 65")
+    >>> isinstance(question, dp.queries.Query), question.by
+    (True, ('ward',))
     """
 
     by: tuple[str, ...]
@@ -194,7 +201,14 @@ class Query(ABC):
 
 
 def not_a_query(given: object) -> TypeError:
-    """The error for what was given in place of a query."""
+    """The error for what was given in place of a query.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> print(dp.queries.not_a_query("mean of age"))
+    query must be a query such as dp.Count() or dp.Mean('age'), not str.
+    """
     if isinstance(given, type) and issubclass(given, Query):
         return TypeError(f"query is the class {given.__name__}: write dp.{given.__name__}(...).")
     return TypeError(

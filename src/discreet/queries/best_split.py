@@ -48,6 +48,16 @@ class BestSplit(Choice):
     -------
     An added row changes scores by values in an interval of width 1 (majority), 2 (Gini) or 4
     (variance); see `Choice`. Integers throughout. Proof page: ``docs/proofs/tree.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> table = {"age": [20, 30, 60, 70] * 50, "ill": ["no", "no", "yes", "yes"] * 50}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ill=dp.Categorical("no", "yes"))
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(1)))
+    >>> split = dp.queries.BestSplit("ill", {"age": [25, 45, 65]})
+    >>> data.release(split, dp.PureDP(1)).value  # the second cut, 45
+    1
     """
 
     def __init__(

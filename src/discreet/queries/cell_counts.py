@@ -33,6 +33,15 @@ class Axis:
         declared value, where there can be some.
     groups : sequence of int, optional
         For each cell the group in which it is counted: 0, 1, ..., each used.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> dp.queries.Axis("age", cuts=(18, 65)).size(schema)
+    3
+    >>> dp.queries.Axis("age", cuts=(18, 65), groups=(0, 1, 0)).size(schema)
+    2
     """
 
     column: str
@@ -112,6 +121,17 @@ class CellCounts(Additive):
     A row adds one to one cell: one person moves the counts by `max_rows` in L1 and L2 (add/remove), by twice
     that in L1 and √2 times that in L2 (replace-one), for whatever cells. Proof page:
     ``docs/proofs/synthetic.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.queries import Axis, CellCounts
+    >>> table = {"age": [20, 30, 70], "ward": ["A", "A", "B"]}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> counts = data.release(CellCounts(Axis("age", (65,))), dp.PureDP(float("inf")))
+    >>> counts.value
+    array([2, 1])
     """
 
     error_needs_rows = False

@@ -48,6 +48,14 @@ class CentredSums(Additive):
     w² + d, in units of a coordinate's size; squares are asked as (1 - u²)/2 beside u and add nothing, all
     products add d(d+1)/2 to both.
     At most 2^32 rows. Proof page: ``docs/proofs/cluster.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> data = dp.PrivateDataset({"age": [50, 75, 100]}, schema, unit=dp.PUBLIC)
+    >>> data.release(dp.queries.CentredSums("age"), dp.PureDP(float("inf"))).value.round(3)
+    array([3. , 1.5])
     """
 
     def __init__(

@@ -77,6 +77,20 @@ class Check(CountVector):
     With c columns and k rows per person a person adds at most k to the counts of each column, and 1 to
     those of persons: L1 = k·c + 1, squared L2 = k²·c + 1 (without ids: c and c); twice that under
     replace-one. A row without an id is taken as a person of its own. Proof page: ``docs/proofs/check.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> data = dp.PrivateDataset({"age": [34, 51, None, 400]}, schema, unit=dp.PUBLIC)
+    >>> found = data.release(dp.queries.Check("age"), dp.PureDP(float("inf")))
+    >>> for (column, state), count in zip(found.labels, found.value.tolist(), strict=True):
+    ...     print(column, state, count)
+    age missing 1
+    age not a number 0
+    age below 0
+    age within 2
+    age above 1
     """
 
     def __init__(self, *columns: str) -> None:

@@ -38,6 +38,15 @@ class Choice(Several):
     may be taken as monotone under add/remove, with sensitivity max_rows·spread; under replace-one
     they have that sensitivity and aren't monotone. All groups together cost one event.
     Proof page: ``docs/proofs/tree.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> split = dp.queries.BestSplit("ill", {"age": [25, 45, 65]})
+    >>> isinstance(split, dp.queries.Choice)
+    True
+    >>> split.count(dp.Schema(age=dp.Integer(0, 100), ill=dp.Categorical("no", "yes")))
+    3
     """
 
     @abstractmethod

@@ -131,6 +131,14 @@ class BoundsValue(NamedTuple):
 
     `found` is False when no range of values was frequent enough to stand out of the noise; the bounds
     are then -1 and 1, which say nothing.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(cost=dp.Real()), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"cost": [120.0, 250.0, 800.0] * 500}, schema, ledger=ledger)
+    >>> data.release(dp.Bounds("cost"), dp.PureDP(1)).value
+    BoundsValue(lower=64.0, upper=1024.0, found=True)
     """
 
     lower: float

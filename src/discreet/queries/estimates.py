@@ -85,6 +85,16 @@ class MeanEstimate(_Spread):
     -------
     One vector of three coordinates with one noise: L1 1 and squared L2 1 in units of a row under
     add/remove, 2 and 2 under replace-one. At most 2^32 rows. Proof page: ``docs/proofs/answers.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"age": [34, 51] * 500}, schema, ledger=ledger)
+    >>> answer = data.release(dp.Estimate(dp.Mean("age")), dp.PureDP(1))
+    >>> interval = answer.interval(0.95)
+    >>> interval.lower < 42.5 < interval.upper
+    True
     """
 
     def estimate(self, totals: Floats, schema: Schema) -> Any:
@@ -140,6 +150,15 @@ class SumEstimate(_Spread):
     Privacy
     -------
     The vector of `MeanEstimate`. Proof page: ``docs/proofs/answers.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(cost=dp.Real(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"cost": [20.0, 40.0] * 500}, schema, ledger=ledger)
+    >>> interval = data.release(dp.Estimate(dp.Sum("cost")), dp.PureDP(1)).interval(0.95)
+    >>> interval.lower < 30_000 < interval.upper
+    True
     """
 
     error_needs_rows = False
@@ -212,6 +231,15 @@ class ShareEstimate(Additive):
     Privacy
     -------
     That of `Count` by the same columns. Proof page: ``docs/proofs/answers.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(ward=dp.Categorical("A", "B")), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"ward": ["A"] * 700 + ["B"] * 300}, schema, ledger=ledger)
+    >>> answer = data.release(dp.Estimate(dp.Count(by="ward")), dp.PureDP(1))
+    >>> answer.value.round(1)
+    array([0.7, 0.3])
     """
 
     groups_are_independent = False

@@ -60,6 +60,18 @@ class FarMarginals(Several):
     one, so its score by at most the weight, whatever the model expects and however many rows there are.
     Sensitivity w·max_rows under add/remove, 2·w·max_rows under replace-one, w the largest weight. Each draw
     is one of the exponential mechanism; `draws` of them. Proof page: ``docs/proofs/synthetic.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.queries import Axis, FarMarginals
+    >>> table = {"age": [20, 70] * 500, "ward": ["A"] * 1000}
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(1)))
+    >>> expected = [[500, 500], [0, 500, 500]]  # halves everywhere: wrong for the wards
+    >>> query = FarMarginals([[Axis("age", (65,))], [Axis("ward")]], expected)
+    >>> data.release(query, dp.PureDP(1)).value
+    (1,)
     """
 
     def __init__(

@@ -31,6 +31,16 @@ class MarginalsValue:
     unknown : tuple of arrays over groups, or None, one for each countable column
         The number of rows without a declared value; None where every row has one. With the `cells` of
         the column they add up to the rows of the group.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> table = {"ward": ["A", "A", "B"], "ill": ["no", "yes", "yes"]}
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"), ill=dp.Categorical("no", "yes"))
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> found = data.release(dp.queries.Marginals("ill", by="ward"), dp.PureDP(float("inf"))).value
+    >>> found.cells[0].tolist()  # no and yes, by ward
+    [[1.0, 1.0], [0.0, 1.0]]
     """
 
     count: Any
@@ -73,6 +83,16 @@ class Marginals(Additive):
     countable one). As |u| + (1 - u²)/2 <= 1 and u² + (1 - u²)²/4 <= 1, the squares cost nothing beside
     the sums: L1 sensitivity 1/2 + number of columns, squared L2 sensitivity 1/4 + number of columns
     (add/remove). At most 2^33 rows. Proof page: ``docs/proofs/naive_bayes.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), ward=dp.Categorical("A", "B"))
+    >>> table = {"age": [50, 100, 75], "ward": ["A", "A", "B"]}
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> found = data.release(dp.queries.Marginals("age", by="ward"), dp.PureDP(float("inf"))).value
+    >>> found.count, found.sums.ravel().round(3)
+    (array([2., 1.]), array([1. , 0.5]))
     """
 
     def __init__(

@@ -27,7 +27,17 @@ MAX_SPLIT_COLUMNS = 4
 
 @dataclass(frozen=True)
 class MomentsValue:
-    """Count, mean and variance, of each column in order; arrays over groups first, if grouped."""
+    """Count, mean and variance, of each column in order; arrays over groups first, if grouped.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> data = dp.PrivateDataset({"age": [40, 50, 60]}, schema, unit=dp.PUBLIC)
+    >>> found = data.release(dp.Moments("age"), dp.PureDP(float("inf"))).value
+    >>> found.count, found.mean
+    (3.0, array([50.]))
+    """
 
     count: Any
     mean: Any

@@ -38,6 +38,18 @@ class NormalEquations(SumsOfProducts):
     -------
     One vector (count, sums, products for i < j, and sums of 1 - u² for the squares), weighted to one size,
     with one noise. The squares cost nothing under add/remove. Proof page: ``docs/proofs/linear_model.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100), pressure=dp.Integer(80, 200))
+    >>> table = {"age": [50, 100], "pressure": [140, 200]}
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> query = dp.queries.NormalEquations(["age"], "pressure")
+    >>> data.release(query, dp.PureDP(float("inf"))).value.round(3)
+    array([[2., 1., 1.],
+           [1., 1., 1.],
+           [1., 1., 1.]])
     """
 
     def __init__(

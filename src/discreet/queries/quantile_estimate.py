@@ -53,6 +53,16 @@ class QuantileEstimate(Query):
     -------
     A noised count, then three draws of the exponential mechanism in each group, the neighbours chosen by
     the noised count: adaptive composition. Proof page: ``docs/proofs/answers.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(age=dp.Integer(0, 100)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"age": list(range(20, 70)) * 20}, schema, ledger=ledger)
+    >>> answer = data.release(dp.Estimate(dp.Median("age")), dp.PureDP(1))
+    >>> interval = answer.interval(0.95)
+    >>> interval.lower <= 44.5 <= interval.upper
+    True
     """
 
     def __init__(

@@ -36,6 +36,14 @@ class Cells:
     ----------
     columns : mapping of name to derived column
         As in ``schema.derive``; public, or made of noised answers.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> cells = dp.queries.Cells({"decade": dp.Bins("age", list(range(10, 100, 10)))})
+    >>> cells.larger(schema)["decade"]
+    Bins('age', [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0])
     """
 
     def __init__(self, columns: Mapping[str, Derived]) -> None:
@@ -71,6 +79,13 @@ class Residuals(Additive):
     A row adds its residuals to one cell. A cell of a scored column that is no declared value scores 0,
     and its row counts; rows without a declared `by` or target are left out. Proof page:
     ``docs/proofs/boosting.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> query = dp.queries.ClassResiduals("ill", "ward", [{"ward": [0, 0]}], [0], classes=[1])
+    >>> isinstance(query, dp.queries.Residuals), query.at("age").by
+    (True, ('age',))
     """
 
     def __init__(
@@ -183,6 +198,18 @@ class ClassResiduals(Residuals):
     A row adds a vector with entries of size SIZE at most to one cell: norms K and √K (times SIZE) for K
     classes. Under replace-one, where only the two rows' own classes have a positive entry, vectors are at
     most K + 2, and in squares K + 6, apart (2 and 4 for one class). Proof page: ``docs/proofs/boosting.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"), ill=dp.Categorical("no", "yes"))
+    >>> table = {"ward": ["A", "A", "B"], "ill": ["no", "no", "yes"]}
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> nothing_yet = [{"ward": [0, 0]}]  # every score is 0: p = 1/2
+    >>> query = dp.queries.ClassResiduals("ill", "ward", nothing_yet, [0], classes=[1])
+    >>> data.release(query, dp.PureDP(float("inf"))).value
+    array([[-2.],
+           [ 1.]])
     """
 
     def __init__(
@@ -248,6 +275,17 @@ class NumberResiduals(Residuals):
     Privacy
     -------
     A row adds one number of size SIZE at most to one cell. Proof page: ``docs/proofs/boosting.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"), stay=dp.Integer(0, 40))
+    >>> data = dp.PrivateDataset({"ward": ["A", "B"], "stay": [10, 30]}, schema, unit=dp.PUBLIC)
+    >>> predict_twenty = {"ward": [0, 0]}
+    >>> query = dp.queries.NumberResiduals("stay", "ward", predict_twenty, 20, steps=1)
+    >>> data.release(query, dp.PureDP(float("inf"))).value.round(3)
+    array([[-0.016],
+           [ 0.016]])
     """
 
     def __init__(

@@ -20,7 +20,18 @@ from discreet.unit import Unit
 
 
 class Several(Query):
-    """A query made of several vectors of sums, each computed by the engine on its own."""
+    """A query made of several vectors of sums, each computed by the engine on its own.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> both = dp.queries.Joint(dp.Count(by="sex"), dp.Count(by="town"))
+    >>> schema = dp.Schema(sex=dp.Categorical("F", "M"), town=dp.Categorical("X", "Y", "Z"))
+    >>> isinstance(both, dp.queries.Several)
+    True
+    >>> [part.groups for part in both.parts(schema, dp.Unit(dp.ADD_REMOVE))]
+    [2, 3]
+    """
 
     @abstractmethod
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:

@@ -31,6 +31,16 @@ class WithColumns(Additive):
     -------
     The same as that of ``query`` on the larger schema: a derived column is a function of one row.
     Proof page: ``docs/proofs/coding.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(age=dp.Integer(0, 100))
+    >>> data = dp.PrivateDataset({"age": [10, 20, 70]}, schema, unit=dp.PUBLIC)
+    >>> old = {"old": dp.Bins("age", [65])}
+    >>> query = dp.queries.WithColumns(dp.Count(by="old"), old)
+    >>> data.release(query, dp.PureDP(float("inf"))).value
+    array([2, 1])
     """
 
     def __init__(self, query: Additive, columns: Mapping[str, Derived]) -> None:

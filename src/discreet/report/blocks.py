@@ -21,7 +21,14 @@ VERSION = 1
 @final
 @dataclass(frozen=True)
 class Words:
-    """A paragraph. *Notice* and *alarm* are what a reader must not miss."""
+    """A paragraph. *Notice* and *alarm* are what a reader must not miss.
+
+    Examples
+    --------
+    >>> from discreet.report import Words
+    >>> Words("Nothing here was checked by another person.", "notice").tone
+    'notice'
+    """
 
     text: str
     tone: Literal["plain", "lead", "notice", "alarm"] = "plain"
@@ -35,7 +42,14 @@ class Words:
 @final
 @dataclass(frozen=True)
 class Bullets:
-    """A list of sentences."""
+    """A list of sentences.
+
+    Examples
+    --------
+    >>> from discreet.report import Bullets
+    >>> Bullets(("The number of rows is public.", "Bounds were declared by the clinic.")).items[0]
+    'The number of rows is public.'
+    """
 
     items: tuple[str, ...]
 
@@ -46,7 +60,14 @@ class Bullets:
 @final
 @dataclass(frozen=True)
 class Facts:
-    """Names and what they are."""
+    """Names and what they are.
+
+    Examples
+    --------
+    >>> from discreet.report import Facts
+    >>> Facts((("unit", "one patient"), ("limit", "ε = 1"))).pairs[1]
+    ('limit', 'ε = 1')
+    """
 
     pairs: tuple[tuple[str, str], ...]
 
@@ -57,7 +78,15 @@ class Facts:
 @final
 @dataclass(frozen=True)
 class Grid:
-    """A table that stands for itself."""
+    """A table that stands for itself.
+
+    Examples
+    --------
+    >>> from discreet.report import Grid
+    >>> from discreet.show import Table
+    >>> Grid(Table(("ward", "visits"), (("A", 120), ("B", 80)))).table.columns
+    ('ward', 'visits')
+    """
 
     table: Table
 
@@ -69,6 +98,14 @@ class Series:
 
     A *reference* is something to compare with, such as a bound, and is drawn dashed. Without marks the points
     are not drawn, only the line.
+
+    Examples
+    --------
+    >>> from discreet.report import Series
+    >>> accuracy = Series("GaussianNB", (0.1, 1.0), (0.71, 0.83), (0.66, 0.82), (0.76, 0.84))
+    >>> bound = Series("without privacy", (0.1, 1.0), (0.85, 0.85), is_reference=True, has_marks=False)
+    >>> accuracy.y, bound.is_reference
+    ((0.71, 0.83), True)
     """
 
     name: str
@@ -109,6 +146,16 @@ class Chart:
     x_scale : {"linear", "log", "names"}
     x_limits, y_limits : pair of float
         The ends of the axes; empty where they follow from the numbers.
+
+    Examples
+    --------
+    >>> from discreet.report import Chart, Series
+    >>> from discreet.show import Table
+    >>> table = Table(("ward", "visits"), (("A", 120), ("B", 80)))
+    >>> bars = Series("visits", ("A", "B"), (120.0, 80.0), lower=(110.0, 70.0), upper=(130.0, 90.0))
+    >>> chart = Chart("bars", "Visits", "Ward A has more visits than ward B.", table, (bars,))
+    >>> chart.to_svg().startswith("<svg")
+    True
     """
 
     kind: Literal["bars", "dots", "lines", "heat", "meter"]
@@ -160,7 +207,15 @@ Block = Words | Bullets | Facts | Grid | Chart
 @final
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it; sections inside it are one level lower."""
+    """A heading with what stands below it; sections inside it are one level lower.
+
+    Examples
+    --------
+    >>> from discreet.report import Section, Words
+    >>> page = Section("Our visits", (Words("Counted in May.", "lead"),), (Section("By ward"),))
+    >>> [part.title for part in page.sections]
+    ['By ward']
+    """
 
     title: str
     blocks: tuple[Block, ...] = ()

@@ -109,7 +109,17 @@ def write_report(
 def build_report(
     *items: Any, ledger: Any = None, schema: Any = None, title: str | None = None
 ) -> Report:
-    """The report that `write_report` writes, as data."""
+    """The report that `write_report` writes, as data.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> ledger = dp.Ledger(limit=dp.PureDP(2))
+    >>> entry = ledger.charge(dp.events.DiscreteLaplace(2), note="visits by ward")
+    >>> report = dp.report.build_report(ledger=ledger, title="Visits")
+    >>> [section.title for section in report.sections]
+    ['What this means', 'What it is about', 'The ledger', 'What is not covered']
+    """
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be text, not {type(title).__name__}.")
     found = list(_iter_items(items))

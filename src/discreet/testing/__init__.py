@@ -1,4 +1,14 @@
-"""Checks and switches for tests: ours, and those of your mechanisms."""
+"""Checks and switches for tests: ours, and those of your mechanisms.
+
+>>> from discreet import testing
+>>> testing.QUERIES[0], testing.DISTRIBUTIONS[-1]  # one of each kind, for tests of your own
+(Count(), NoNoise())
+>>> kinds = testing.EVENTS, testing.MECHANISMS, testing.LOCALS, testing.ESTIMATORS
+>>> all(len(examples) >= 5 for examples in kinds)
+True
+>>> [type(query).__name__ for query in (*testing.DISCOVERIES, testing.SEVERAL[0])]
+['KeyCounts', 'Bounds', 'Joint']
+"""
 
 from discreet.deprecation import former_names
 from discreet.testing.estimators import ESTIMATORS, Example, all_estimators_for_checks

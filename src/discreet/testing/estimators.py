@@ -42,6 +42,13 @@ class Example:
         Where the class of its inner estimator is, if it needs one.
     refuses : str
         What it says to five hundred features, if by a public rule it accepts fewer.
+
+    Examples
+    --------
+    >>> from discreet.testing import Example
+    >>> example = Example("linear_model.Ridge", {"alpha": 0.5})
+    >>> example.target, example.build(epsilon=2)
+    ('number', Ridge(alpha=0.5, epsilon=2))
     """
 
     path: str
@@ -142,6 +149,13 @@ def all_estimators_for_checks() -> Iterator[tuple[PrivateEstimator, dict[str, st
     """Every estimator as scikit-learn's checks take it, with the checks that it can't pass.
 
     The checks invent their data, so the rows are declared public and no noise is drawn.
+
+    Examples
+    --------
+    >>> from discreet.testing import all_estimators_for_checks
+    >>> estimator, failing = next(iter(all_estimators_for_checks()))
+    >>> estimator, failing
+    (GaussianNB(epsilon=inf, unit=dp.PUBLIC), {})
     """
     for example in ESTIMATORS:
         yield example.build(unit=PUBLIC, epsilon=math.inf), dict(example.failing)

@@ -150,7 +150,16 @@ SEVERAL: tuple[Query, ...] = (
 
 
 def missing(base: type, examples: tuple[object, ...]) -> list[str]:
-    """The names of final subclasses of `base` in this package that have no example."""
+    """The names of final subclasses of `base` in this package that have no example.
+
+    Examples
+    --------
+    >>> from discreet import events, testing
+    >>> testing.missing(events.Event, testing.EVENTS)
+    []
+    >>> len(testing.missing(events.Event, ())) > 10
+    True
+    """
     shown = {type(example) for example in examples}
     found: list[type] = []
     pending = [base]

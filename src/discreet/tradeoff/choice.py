@@ -32,6 +32,15 @@ class Recommendation(Shown):
     level : float
     words : str
         Why, and what comes next.
+
+    Examples
+    --------
+    >>> from discreet.tradeoff import Curve, recommend
+    >>> from discreet.tradeoff.curves import Point
+    >>> points = (Point("NB", 0.1, (0.60, 0.70, 0.65)), Point("NB", 1.0, (0.80, 0.81, 0.82)))
+    >>> advice = recommend(Curve(points, "accuracy", True, 0.0, True), utility=0.75)
+    >>> advice.model, advice.epsilon, advice.repeats
+    ('NB', 1.0, 3)
     """
 
     model: str

@@ -78,6 +78,15 @@ class Curve(Shown):
     -------
     On private rows every fit and every score was a release of its own, through the door; this is
     post-processing of them.
+
+    Examples
+    --------
+    >>> from discreet.tradeoff import Curve
+    >>> from discreet.tradeoff.curves import Point
+    >>> points = (Point("NB", 0.1, (0.60, 0.70, 0.65)), Point("NB", 1.0, (0.80, 0.81, 0.82)))
+    >>> curve = Curve(points, "accuracy", True, 0.0, True)
+    >>> curve.models, curve.epsilons, round(curve.point("NB", 1.0).mean, 2)
+    (('NB',), (0.1, 1.0), 0.81)
     """
 
     points: tuple[Point, ...]

@@ -123,6 +123,18 @@ class Fairness(Shown):
         Whether the rows were declared public: then nothing was charged, and nothing is private.
     charged : tuple of Measure
         What each of the histograms cost; empty for public rows.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> table = {"x": [0.1, 0.9] * 50, "sex": ["F", "F", "M", "M"] * 25, "y": [0, 1] * 50}
+    >>> schema = dp.Schema(x=dp.Real(0, 1), sex=dp.Categorical("F", "M"), y=dp.Categorical(0, 1))
+    >>> data = dp.PrivateDataset(table, schema, unit=dp.PUBLIC)
+    >>> model = GaussianNB(epsilon=float("inf"), bounds=(0, 1), classes=[0, 1], unit=dp.PUBLIC)
+    >>> found = dp.tradeoff.fairness(model.fit([[x] for x in table["x"]], table["y"]), data, "sex")
+    >>> found.labels, found.gap("accuracy").value
+    (('F', 'M'), 0.0)
     """
 
     group: str

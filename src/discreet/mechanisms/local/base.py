@@ -32,6 +32,14 @@ class Estimate:
         The standard error that the randomisation adds, with the values taken as given.
     n : int
         The number of reports.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.RandomizedResponse(1)
+    >>> found = survey.estimate(survey.randomize([True] * 3_000 + [False] * 7_000))
+    >>> found.n, bool(abs(found.values[-1] - 0.3) < 5 * found.stderr[-1])
+    (10000, True)
     """
 
     values: Floats
@@ -67,6 +75,16 @@ class LocalMechanism(ABC):
     -------
     Local: for any two values of the domain, no report is more than e^ε times as likely under one as under
     the other (Kasiviswanathan et al. 2011). Nobody has to be trusted; there is no data set.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.RandomizedResponse(1)
+    >>> isinstance(survey, mechanisms.LocalMechanism), survey.measure
+    (True, PureDP(epsilon=1))
+    >>> reports = survey.randomize([True, False, True])  # in the hands of each person
+    >>> reports.shape
+    (3,)
     """
 
     epsilon: Fraction

@@ -54,6 +54,15 @@ class LocalHashing(FrequencyMechanism):
     -------
     ε-local DP: the hash function does not depend on the value, and the cell is reported by randomised
     response. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.LocalHashing(2, 1_000)  # one of a thousand pages
+    >>> reports = survey.randomize([17] * 5_000 + [400] * 5_000)
+    >>> shares = survey.estimate(reports).values
+    >>> round(shares[17].item(), 1), round(shares[400].item(), 1)
+    (0.5, 0.5)
     """
 
     epsilon: Fraction

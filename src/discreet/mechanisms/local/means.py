@@ -98,6 +98,16 @@ class DuchiMean(MeanMechanism):
     -------
     ε-local DP (Duchi, Jordan & Wainwright 2018, in one dimension). Everything is drawn in
     whole numbers. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.DuchiMean(epsilon=1, lower=0, upper=10)
+    >>> reports = survey.randomize([7.0] * 10_000)  # one bit from each of 10 000 people
+    >>> sorted(set(reports.tolist()))
+    [0, 1]
+    >>> 6.5 < survey.estimate(reports).values.item() < 7.5
+    True
     """
 
     epsilon: Fraction
@@ -156,6 +166,14 @@ class PiecewiseMean(MeanMechanism):
     -------
     ε-local DP, exactly: the mass outside the window is rounded up to a multiple of 2^-64. Everything is
     drawn in whole numbers. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.PiecewiseMean(epsilon=3, lower=0, upper=10)
+    >>> reports = survey.randomize([7.0] * 10_000)
+    >>> 6.8 < survey.estimate(reports).values.item() < 7.2
+    True
     """
 
     epsilon: Fraction
@@ -238,6 +256,14 @@ class HybridMean(MeanMechanism):
     -------
     ε-local DP: a coin that doesn't depend on the value chooses between two ε-private reports. Proof page:
     ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.HybridMean(epsilon=2, lower=0, upper=10)
+    >>> reports = survey.randomize([7.0] * 10_000)
+    >>> 6.5 < survey.estimate(reports).values.item() < 7.5
+    True
     """
 
     epsilon: Fraction

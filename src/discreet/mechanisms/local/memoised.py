@@ -46,6 +46,15 @@ class Memoised(FrequencyMechanism):
     however many (Erlingsson, Pihur & Korolova 2014, theorem 1 with one hash function). One report alone
     is `epsilon_first`-local DP. A person whose value changes makes a new permanent response, which costs
     ε again: see `event`. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> daily = mechanisms.Memoised(epsilon=4, epsilon_first=2, k=["bus", "car", "foot"])
+    >>> kept = daily.permanent(["bus"] * 6_000 + ["foot"] * 4_000)  # stays with each person
+    >>> today, tomorrow = daily.report(kept), daily.report(kept)
+    >>> [round(share, 1) for share in daily.estimate(today).project().tolist()]
+    [0.6, 0.0, 0.4]
     """
 
     epsilon: Fraction

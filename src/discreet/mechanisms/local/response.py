@@ -122,6 +122,14 @@ class GeneralizedRandomizedResponse(FrequencyMechanism):
     -------
     ε-local DP (Kairouz, Bonawitz & Ramage 2016). The probability of a lie is rounded up to a multiple of
     2^-64 and drawn exactly. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.GeneralizedRandomizedResponse(2, ["red", "green", "blue"])
+    >>> reports = survey.randomize(["red"] * 7_000 + ["blue"] * 3_000)
+    >>> [round(share, 1) for share in survey.estimate(reports).project().tolist()]
+    [0.7, 0.0, 0.3]
     """
 
     epsilon: Fraction

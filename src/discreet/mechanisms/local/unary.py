@@ -42,6 +42,16 @@ class UnaryEncoding(FrequencyMechanism):
     -------
     ε-local DP: two values differ in two bits. Probabilities are rounded up to multiples of 2^-64 and
     drawn exactly. Proof page: ``docs/proofs/local.md``.
+
+    Examples
+    --------
+    >>> from discreet import mechanisms
+    >>> survey = mechanisms.UnaryEncoding(2, ["red", "green", "blue"], optimised=True)
+    >>> reports = survey.randomize(["red"] * 7_000 + ["blue"] * 3_000)
+    >>> reports.shape
+    (10000, 3)
+    >>> [round(share, 1) for share in survey.estimate(reports).project().tolist()]
+    [0.7, 0.0, 0.3]
     """
 
     epsilon: Fraction

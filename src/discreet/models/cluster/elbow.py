@@ -40,6 +40,16 @@ class Elbow:
     suggested : int or None
         Where the logarithm of the curve lies farthest below its chord; None for fewer than three numbers.
     event, measure : what ran, and what was charged
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.cluster import KMeans, elbow
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.choice([0.1, 0.5, 0.9], (6000, 1)) + draw.uniform(-0.05, 0.05, (6000, 1))
+    >>> found = elbow(KMeans(epsilon=2, bounds=(0, 1), random_state=0), X, range(1, 7))
+    >>> found.clusters, len(found.inertia), found.suggested
+    ((1, 2, 3, 4, 5, 6), 6, 3)
     """
 
     clusters: tuple[int, ...]
@@ -77,6 +87,16 @@ def elbow(
     -------
     One prepaid charge of the model's (ε, δ), however many numbers are tried. All else is post-processing.
     Proof page: ``docs/proofs/cluster.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.cluster import KMeans, elbow
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.choice([0.1, 0.5, 0.9], (6000, 1)) + draw.uniform(-0.05, 0.05, (6000, 1))
+    >>> found = elbow(KMeans(epsilon=2, bounds=(0, 1), random_state=0), X, range(1, 7))
+    >>> bool(found.inertia[2] < found.inertia[0] / 10), found.measure
+    (True, PureDP(epsilon=2))
     """
     numbers = tuple(as_integer(number, "clusters", minimum=1) for number in clusters)
     if not numbers:

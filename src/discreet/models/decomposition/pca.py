@@ -235,7 +235,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
 
 
 def fix_signs(vectors: Floats) -> Floats:
-    """Flip rows so that the entry of largest magnitude is positive."""
+    """Flip rows so that the entry of largest magnitude is positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.decomposition import fix_signs
+    >>> fix_signs(np.array([[0.6, -0.8], [0.8, 0.6]]))
+    array([[-0.6,  0.8],
+           [ 0.8,  0.6]])
+    """
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.sign(vectors[np.arange(len(vectors)), largest])
     return np.asarray(vectors * np.where(signs == 0, 1.0, signs)[:, None])

@@ -18,7 +18,17 @@ VERSION = 1
 
 
 class ModelFileError(ValueError):
-    """A model file that can't be written or read; the text says why, and what to do."""
+    """A model file that can't be written or read; the text says why, and what to do.
+
+    Examples
+    --------
+    >>> from discreet import models
+    >>> try:
+    ...     models.from_json("{}")
+    ... except models.ModelFileError as error:
+    ...     print(error)
+    text is not a model that discreet wrote: give the text that to_json returned, unchanged.
+    """
 
 
 def to_json(model: Any) -> str:
@@ -68,6 +78,17 @@ def from_json(text: str) -> Any:
     -------
     The certificate is what the text says: it is as true as whoever gave it to you. To compare it with the
     ledger, use ``load(path, ledger=...)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import models
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X = np.array([[0.1], [0.9]] * 100)
+    >>> model = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, [0, 1] * 100)
+    >>> again = models.from_json(models.to_json(model))
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
     """
     return read_model(text, "text", "give the text that to_json returned, unchanged")
 

@@ -33,6 +33,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Privacy
     -------
     As `to_json`: post-processing.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> import numpy as np
+    >>> from discreet import models
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X = np.array([[0.1], [0.9]] * 100)
+    >>> model = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, [0, 1] * 100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.json"
+    ...     models.save(model, path)
+    ...     "certificate" in json.loads(path.read_text("utf-8"))
+    True
     """
     file = check_path(path)
     text = to_json(model)
@@ -88,6 +102,19 @@ def load(path: str | os.PathLike[str], *, ledger: Book | None = None) -> Any:
     A certificate in a file is as true as whoever gave it to you. With `ledger`, the entry that it cites is
     compared with the ledger, so that the model isn't taken for a fit that was charged elsewhere; the
     numbers of the model can't be compared with anything.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from discreet import models
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> X = np.array([[0.1], [0.9]] * 100)
+    >>> model = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, [0, 1] * 100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     models.save(model, f"{folder}/model.json")
+    ...     models.load(f"{folder}/model.json").privacy_.measure
+    PureDP(epsilon=1)
     """
     file = Path(path)
     try:

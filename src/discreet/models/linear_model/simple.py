@@ -78,6 +78,15 @@ class SimpleLinearRegression(LinearPredictor):
     private, a tenth of ε buys it first. The pairing is secret noise. Unit: add/remove, or replace-one,
     with or without ids. NaN counts as the column's fill; n = 0 gives finite noise.
     Proof page: ``docs/proofs/linear_model.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.linear_model import SimpleLinearRegression
+    >>> X = np.random.default_rng(0).random((2000, 1))
+    >>> model = SimpleLinearRegression(epsilon=2, bounds=(0, 1), target_bounds=(0, 3))
+    >>> bool(abs(model.fit(X, 1 + X[:, 0]).predict([[0.5]])[0] - 1.5) < 0.1)
+    True
     """
 
     method: str = "noisy_stats"

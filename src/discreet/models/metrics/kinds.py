@@ -25,6 +25,10 @@ LOSS_STEPS = 2**VALUE_BITS
 class Metric(ABC):
     """A metric made of sums: each row adds a vector of whole numbers that sum up to `steps`.
 
+    >>> from discreet.models.metrics import Accuracy, LogLoss, Metric
+    >>> isinstance(Accuracy(), Metric), LogLoss().score(0.3)  # the larger, the better
+    (True, -0.3)
+
     Privacy
     -------
     The vector of a row depends only on that row and on the released model. Its entries are at least 0
@@ -158,6 +162,10 @@ class Accuracy(_Share):
     """The share of rows whose class is predicted correctly.
 
     The sums are the numbers of rows predicted right and wrong: one person moves one of them by 1.
+
+    >>> from discreet.models.metrics import Accuracy
+    >>> Accuracy().is_better_if_larger, Accuracy().steps  # a row is right or wrong: one step
+    (True, 1)
     """
 
     target = "class"
@@ -172,6 +180,10 @@ class Accuracy(_Share):
 @final
 class LogLoss(_Share):
     """The mean of -log p, p the probability given to a row's class, but at least `floor`.
+
+    >>> from discreet.models.metrics import LogLoss
+    >>> round(LogLoss(floor=0.01).largest, 2)  # of one row
+    4.61
 
     Parameters
     ----------
@@ -245,14 +257,24 @@ class _Distance(_Share):
 
 @final
 class MeanSquaredError(_Distance):
-    """The mean of (prediction - target)²; predictions are clamped to the target's bounds."""
+    """The mean of (prediction - target)²; predictions are clamped to the target's bounds.
+
+    >>> from discreet.models.metrics import METRICS, MeanSquaredError
+    >>> METRICS["mean_squared_error"] is MeanSquaredError
+    True
+    """
 
     power = 2
 
 
 @final
 class MeanAbsoluteError(_Distance):
-    """The mean of |prediction - target|; predictions are clamped to the target's bounds."""
+    """The mean of |prediction - target|; predictions are clamped to the target's bounds.
+
+    >>> from discreet.models.metrics import METRICS, MeanAbsoluteError
+    >>> METRICS["mean_absolute_error"] is MeanAbsoluteError
+    True
+    """
 
     power = 1
 
@@ -263,6 +285,11 @@ class AUC(Metric):
 
     Two histograms of the probability of the second class (in the order of ``classes_``), one of each
     class's rows; the area is computed from them. Rows in one bin count as ties.
+
+    >>> import numpy as np
+    >>> from discreet.models.metrics import AUC
+    >>> AUC(bins=2).value(np.array([9.0, 1.0, 2.0, 8.0]))  # two classes, two bins each
+    0.85
 
     Parameters
     ----------

@@ -44,6 +44,18 @@ class ScoredRows(Step):
     Rows are read as their codes and decoded to the middle of their cells. Those without a declared class are
     left out; for models that are not of this toolkit, also those with an undeclared category.
 
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> from discreet.mechanisms import LaplaceDistribution
+    >>> from discreet.models.metrics import Accuracy, ScoredRows
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> model = GaussianNB(bounds=(0, 1), classes=[0, 1]).fit(np.array([[0.1], [0.9]] * 99), [0, 1] * 99)
+    >>> step = ScoredRows(Accuracy(), model, ("x",), "y", LaplaceDistribution(Fraction(2)))
+    >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
+    >>> step.event(schema, dp.Unit(dp.ADD_REMOVE))
+    DiscreteLaplace(scale=Fraction(2, 1), sensitivity=1)
+
     Parameters
     ----------
     metric : Metric
@@ -211,6 +223,17 @@ def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
 class Score(Shown):
     """A noised metric of a model.
 
+    >>> import discreet as dp
+    >>> from discreet.models import metrics
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
+    >>> table = {"x": [0.1, 0.2, 0.8, 0.9] * 100, "y": [0, 0, 1, 1] * 100}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(3)))
+    >>> model = GaussianNB(epsilon=2).fit(data)
+    >>> score = metrics.private_score(model, data, "accuracy", dp.PureDP(1))
+    >>> score.value > 0.9, score.measure, round(score.stderr, 3)
+    (True, PureDP(epsilon=1), 0.003)
+
     Attributes
     ----------
     value : float
@@ -289,6 +312,16 @@ def private_score(
     target: str | None = None,
 ) -> Score:
     """Score a model on private rows, with noise; charged before a row is read.
+
+    >>> import discreet as dp
+    >>> from discreet.models.metrics import private_score
+    >>> from discreet.models.naive_bayes import GaussianNB
+    >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
+    >>> table = {"x": [0.1, 0.2, 0.8, 0.9] * 100, "y": [0, 0, 1, 1] * 100}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(3)))
+    >>> score = private_score(GaussianNB(epsilon=2).fit(data), data, "accuracy", dp.PureDP(1))
+    >>> score.value > 0.9
+    True
 
     Parameters
     ----------

@@ -46,6 +46,19 @@ class SearchBudget:
         How many there are.
     run : Event
         What one run is.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.linear_model import LogisticRegression
+    >>> from discreet.models.model_selection import PrivateSearch
+    >>> schema = dp.Schema(age=dp.Integer(17, 90), rich=dp.Categorical("no", "yes"))
+    >>> table = {"age": list(range(20, 80)) * 10, "rich": (["no"] * 30 + ["yes"] * 30) * 10}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(2)))
+    >>> search = PrivateSearch(LogisticRegression(), {"alpha": [1, 10]}, epsilon="3/2", runs=2)
+    >>> budget = search.fit(data).budget_
+    >>> budget.total, budget.settings, round(budget.expected_runs)
+    (PureDP(epsilon=1.5), 2, 2)
     """
 
     total: Measure

@@ -144,6 +144,18 @@ class PrivateSearch(PrivateEstimator):
     those of the process, are reseeded for each run and restored afterwards: what the best model drew doesn't
     tell which run it was. An integer seed gives all runs the same draws. With ``dp.PUBLIC`` and an infinite
     budget every setting is tried once. Proof page: ``docs/proofs/model_selection.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.models.linear_model import LogisticRegression
+    >>> from discreet.models.model_selection import PrivateSearch
+    >>> schema = dp.Schema(age=dp.Integer(17, 90), rich=dp.Categorical("no", "yes"))
+    >>> table = {"age": list(range(20, 80)) * 10, "rich": (["no"] * 30 + ["yes"] * 30) * 10}
+    >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(2)))
+    >>> search = PrivateSearch(LogisticRegression(), {"alpha": [1, 10]}, epsilon="3/2", runs=2)
+    >>> search.fit(data).best_params_["alpha"] in (1, 10)
+    True
     """
 
     estimator: Any = field(default=None, kw_only=False)

@@ -138,6 +138,16 @@ class SVC(RiskClassifier, KernelEstimator):
     One `MinimisedRisk` step on features that depend on one row and public randomness; as private as
     (epsilon, delta) says, for add/remove and replace-one, with or without ids. Rows without a declared class
     are left out. Proof page: ``docs/proofs/erm.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.svm import SVC
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)  # no line tells them apart
+    >>> model = SVC(epsilon=8, bounds=(-1, 1), classes=[0, 1], n_components=20, random_state=0)
+    >>> bool(model.fit(X, y).score(X, y) > 0.75)
+    True
     """
 
     width: Any = 0.5
@@ -161,4 +171,13 @@ class SVR(ResidualRegressor, KernelEstimator):
     Privacy
     -------
     As for `SVC`. Proof page: ``docs/proofs/erm.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.svm import SVR
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 1))
+    >>> model = SVR(epsilon=8, bounds=(-1, 1), target_bounds=(0, 1), n_components=10, random_state=0)
+    >>> bool(model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.5)
+    True
     """

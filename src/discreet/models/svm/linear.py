@@ -68,6 +68,15 @@ class LinearSVR(ResidualRegressor):
     -------
     One `MinimisedRisk` step, as private as (epsilon, delta) says, for add/remove and replace-one, with or
     without ids. Proof page: ``docs/proofs/erm.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.svm import LinearSVR
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> model = LinearSVR(epsilon=4, bounds=(-1, 1), target_bounds=(-1, 1)).fit(X, X[:, 0])
+    >>> bool(abs(model.predict([[0.5, 0.0]])[0] - 0.5) < 0.2)
+    True
     """
 
     norm: Any = None

@@ -322,6 +322,16 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
     -------
     One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
     `RandomDecisionForest`. Proof page: ``docs/proofs/tree.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.models.tree import RandomDecisionForestRegressor
+    >>> X = np.random.default_rng(0).random((2000, 2))
+    >>> bounds = {"bounds": (0, 1), "target_bounds": (0, 1)}
+    >>> forest = RandomDecisionForestRegressor(epsilon=4, n_estimators=5, random_state=0, **bounds)
+    >>> bool(forest.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5)
+    True
     """
 
     _learned = learned.attributes(

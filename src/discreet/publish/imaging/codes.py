@@ -33,6 +33,13 @@ def draw_code(text: str, *, pixels: int = 1, version: int = 3, multiple: int = 1
     multiple : int
         White rows and columns are added below and on the right up to a multiple of this, as a wavelet
         transform needs it.
+
+    Examples
+    --------
+    >>> from discreet.publish.imaging import draw_code, scan_code
+    >>> code = draw_code("ward A", pixels=4)
+    >>> code.shape, scan_code(code, pixels=4)
+    ((148, 148), 'ward A')
     """
     segno = _import("segno")
     side = as_integer(pixels, "pixels", minimum=1)
@@ -57,6 +64,15 @@ def scan_code(
     bounds : pair of numbers
         What black and white are. The image is clamped to them and enlarged; it is read as it is, and again
         with each module set to black or white.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.imaging import draw_code, scan_code
+    >>> scan_code(draw_code("ward A", pixels=4), pixels=4)
+    'ward A'
+    >>> scan_code(np.ones((116, 116)), pixels=4) is None
+    True
     """
     zxingcpp = _import("zxingcpp")
     lower, upper = bounds

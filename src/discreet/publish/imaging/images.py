@@ -51,6 +51,18 @@ def publish_images(
     -------
     The ledger charges what an image costs the person who gave it, whatever the mask protects: with
     ``protects="pixel"`` that is far more than its ε. Proof page: ``docs/proofs/imaging.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import discreet as dp
+    >>> from discreet.publish.imaging import ImageMask, publish_images
+    >>> mask = ImageMask((9, 9), epsilon=4, delta=1e-6, protects="image")
+    >>> schema = dp.Schema(**{f"p{i}": dp.Real(0, 1) for i in range(81)})
+    >>> ledger = dp.Ledger(limit=dp.ApproxDP(4, 1e-6), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset(np.zeros((5, 81)), schema, ledger=ledger)
+    >>> publish_images(data, mask).shape
+    (5, 9, 9)
     """
     to = None if to is None else open_sink(to)
     if not isinstance(data, PrivateDataset):
@@ -79,6 +91,15 @@ class MaskedImages(RowRelease):
     -------
     What one whole image costs, under replace-one with one row per person.
     Proof page: ``docs/proofs/imaging.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.imaging import ImageMask, MaskedImages
+    >>> mask = ImageMask((9, 9), epsilon=4, protects="pixel")
+    >>> schema = dp.Schema(**{f"p{i}": dp.Real(0, 1) for i in range(81)})
+    >>> len(MaskedImages(mask, schema, rows=100).columns)
+    81
     """
 
     title = "images"

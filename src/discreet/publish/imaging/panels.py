@@ -14,7 +14,15 @@ Array = npt.NDArray[Any]
 
 
 def parts(image: Any) -> dict[str, npt.NDArray[np.float64]]:
-    """The modulus, the real and the imaginary part of an image (Choi & Lee 2019, figure 4.16)."""
+    """The modulus, the real and the imaginary part of an image (Choi & Lee 2019, figure 4.16).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.imaging import parts
+    >>> {name: part.item() for name, part in parts(np.array([[3 + 4j]])).items()}
+    {'modulus': 5.0, 'real part': 3.0, 'imaginary part': 4.0}
+    """
     given = np.asarray(image)
     return {
         "modulus": np.abs(given).astype(np.float64),
@@ -27,6 +35,13 @@ def crop_images(images: Any, multiple: int = 27) -> Array:
     """Cut the last rows and columns of images so that both sides are multiples of `multiple`.
 
     Images of 28 × 28 pixels become 27 × 27, the length of a wavelet with three bands (Choi & Lee 2019, 4.1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.imaging import crop_images
+    >>> crop_images(np.zeros((5, 28, 28))).shape
+    (5, 27, 27)
     """
     given = np.asarray(images)
     if given.ndim not in (2, 3) or min(given.shape[-2:]) < multiple:
@@ -60,6 +75,13 @@ def draw_panels(
     Returns
     -------
     matplotlib Figure
+
+    Examples
+    --------
+    >>> from discreet.publish.imaging import draw_code, draw_panels
+    >>> figure = draw_panels({"ward A": draw_code("ward A"), "ward B": draw_code("ward B")})
+    >>> [axes.get_title() for axes in figure.axes]
+    ['ward A', 'ward B']
     """
     try:
         from matplotlib.figure import Figure  # the rest of the toolkit doesn't need it

@@ -73,6 +73,16 @@ class AngleEmbedding(RowMask):
     As `WaveletLaplace`: ε-DP under replace-one. K_θ = 0.5597135 for the default bank. The embedding's
     cosines are rounded to integers, which adds one unit for each coefficient that a row changes.
     Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.masks import AngleEmbedding
+    >>> ledger = dp.Ledger(limit=dp.PureDP(8), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> masked = AngleEmbedding(8).publish(data)
+    >>> masked["x"].shape
+    (2,)
     """
 
     variant: Literal["angle", "embedding"] = field(default="angle", kw_only=True)

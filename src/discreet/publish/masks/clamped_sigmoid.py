@@ -54,6 +54,16 @@ class ClampedSigmoid(RowMask):
     ε-DP under replace-one; the table of probabilities that is drawn from is checked itself, in integers. Its
     event is that of randomised response, which costs the most among all ε-DP mechanisms.
     Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.masks import ClampedSigmoid
+    >>> ledger = dp.Ledger(limit=dp.PureDP(8), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> masked = ClampedSigmoid(8).publish(data)
+    >>> masked["x"].shape
+    (2,)
     """
 
     gamma: Any = field(default=Fraction(1, 2), kw_only=True)

@@ -221,6 +221,11 @@ class LS(_Sigmoid, _Approximated):
 class LSPlus(_Sigmoid):
     """LS+: Laplace–Sigmoid noise on all coefficients of each block of rows (Choi & Lee 2019, section 3.3).
 
+    >>> import numpy as np
+    >>> from discreet import PUBLIC
+    >>> LSPlus(epsilon=0.5).apply(np.ones((9, 2)), unit=PUBLIC).shape  # not private: public rows only
+    (9, 2)
+
     Parameters
     ----------
     epsilon : float
@@ -262,6 +267,11 @@ class LSPlus(_Sigmoid):
 @dataclass(frozen=True)
 class PseudoQuantum(_Approximated):
     """The pseudo-quantum mask: noise embedded in angles of the approximation band (Choi & Lee 2019, 3.4).
+
+    >>> import numpy as np
+    >>> from discreet import PUBLIC
+    >>> PseudoQuantum(0.5).apply(np.ones((9, 2)), unit=PUBLIC).shape  # not private: public rows only
+    (9, 2)
 
     Parameters
     ----------

@@ -71,6 +71,15 @@ class WaveletGaussian(RowMask):
     -------
     (ε, δ)-DP under replace-one with one row per person; else as `WaveletLaplace`, with the event `Gaussian`.
     Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.masks import WaveletGaussian
+    >>> ledger = dp.Ledger(limit=dp.ApproxDP(8, 1e-6), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> WaveletGaussian(8, delta=1e-6).publish(data)["x"].shape
+    (2,)
     """
 
     delta: Any = None
@@ -108,6 +117,16 @@ class WaveletApproximation(RowMask):
     -------
     As `WaveletLaplace`, with the sensitivity of the approximation band: K_A = 0.8692223 times a column's
     range for the default bank. Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> from discreet.publish.masks import WaveletApproximation
+    >>> ledger = dp.Ledger(limit=dp.PureDP(8), unit=dp.REPLACE_ONE)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4]}, dp.Schema(x=dp.Real(0, 1)), ledger=ledger)
+    >>> masked = WaveletApproximation(8).publish(data)
+    >>> masked["x"].shape
+    (2,)
     """
 
     def _release(self, columns: int, share: Fraction) -> Release:

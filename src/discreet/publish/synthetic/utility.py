@@ -32,6 +32,14 @@ class UtilityReport:
         About how much of a mean error is the noise of this report alone; 0 on public rows.
     is_private : bool
         Whether the table was private, and its counts noised.
+
+    Examples
+    --------
+    >>> from discreet.publish import UtilityReport
+    >>> errors = {("age", "ward"): 0.02, ("age", "ill"): 0.05}
+    >>> report = UtilityReport(errors, noise=0.01, is_private=True)
+    >>> report.worst, round(report.mean, 3)
+    (('age', 'ill'), 0.035)
     """
 
     errors: Mapping[tuple[str, str], float]
@@ -76,6 +84,18 @@ def report_utility(
     -------
     One noised vector of counts of all pairs, charged to the data set's ledger: see `CellCounts`. Nothing is
     charged on public rows. Proof page: ``docs/proofs/synthetic.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema = dp.Schema(ward=dp.Categorical("A", "B"), ill=dp.Categorical("no", "yes"))
+    >>> table = {"ward": ["A", "B"] * 500, "ill": ["no", "yes"] * 500}
+    >>> ledger = dp.Ledger(limit=dp.ApproxDP(2, 1e-6))
+    >>> data = dp.PrivateDataset(table, schema, ledger=ledger)
+    >>> synthesizer = dp.publish.Synthesizer(epsilon=1, delta=1e-7).fit(data)
+    >>> report = dp.publish.report_utility(synthesizer, data, dp.ApproxDP("1/2", 1e-7))
+    >>> report.mean < 0.1
+    True
     """
     fitted.check_fitted()
     layout = fitted.layout_

@@ -58,6 +58,21 @@ class GrowingTable:
     Neighbours differ in the rows of one person; the number of slots of each batch is public. The state in
     `private` is as secret as the table. If it is lost or older than the ledger, nothing more is published.
     Proof page: ``docs/proofs/tables.md``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dp
+    >>> schema = dp.Schema(x=dp.Real(0, 1))
+    >>> unit = dp.Unit(dp.REPLACE_ONE, id_column="who", max_rows=1)
+    >>> ledger = dp.Ledger(limit=dp.PureDP(4), unit=unit)
+    >>> blurred = dp.publish.RowPerturbation(schema, epsilon=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = dp.publish.GrowingTable(blurred, schema, ledger=ledger, to=f"{folder}/rows")
+    ...     for month in ("2026-01", "2026-02"):
+    ...         written = table.add(month, {"who": [1, 2], "x": [0.3, 0.6]}, slots=2)
+    >>> ledger.spent()  # once for both months
+    PureDP(epsilon=4)
     """
 
     def __init__(

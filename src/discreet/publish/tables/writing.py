@@ -42,6 +42,12 @@ class Written:
     place : str
     rows : int
     parts : int
+
+    Examples
+    --------
+    >>> from discreet.publish import Written
+    >>> Written("masked/", rows=12_000, parts=3)
+    Written(place='masked/', rows=12000, parts=3)
     """
 
     place: str
@@ -126,6 +132,19 @@ def write_rows(
     -------
     The release's own, for neighbours that differ in the contents of one slot. One draw of each slot is ever
     published, whatever crashes or runs twice. Proof page: ``docs/proofs/tables.md``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import discreet as dp
+    >>> from discreet.publish.perturb import PerturbedRows
+    >>> schema, unit = dp.Schema(x=dp.Real(0, 1)), dp.REPLACE_ONE
+    >>> ledger = dp.Ledger(limit=dp.PureDP(4), unit=unit)
+    >>> data = dp.PrivateDataset({"x": [0.2, 0.4] * 50}, schema, ledger=ledger, rows=100)
+    >>> release = PerturbedRows(dp.publish.RowPerturbation(schema, epsilon=4), rows=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(dp.publish.write_rows(data, release, to=f"{folder}/public_rows").rows)
+    100
     """
     to = open_sink(to)
     if not isinstance(data, PrivateDataset):

@@ -1,4 +1,13 @@
-"""The discrete M-band wavelet transform: filter banks, transforms in linear time, exact integer forms."""
+"""The discrete M-band wavelet transform: filter banks, transforms in linear time, exact integer forms.
+
+>>> from discreet.publish.wavelets import DAUBECHIES_4, HAAR, THREE_BAND
+>>> [(bank.bands, bank.length) for bank in (HAAR, DAUBECHIES_4, THREE_BAND)]
+[(2, 2), (2, 4), (3, 6)]
+
+>>> from discreet.publish.wavelets import FOUR_BAND, FOUR_BAND_REGULAR
+>>> [(bank.bands, bank.length) for bank in (FOUR_BAND, FOUR_BAND_REGULAR)]
+[(4, 4), (4, 12)]
+"""
 
 from discreet.publish.wavelets.banks import (
     DAUBECHIES_4,

@@ -145,7 +145,15 @@ def _check(bank: FilterBank) -> None:
 
 
 def haar(bands: int) -> FilterBank:
-    """The bank of means over M neighbours and M - 1 orthonormal contrasts (those of the cosine transform)."""
+    """The bank of means over M neighbours and M - 1 orthonormal contrasts (those of the cosine transform).
+
+    Examples
+    --------
+    >>> from discreet.publish.wavelets import haar
+    >>> bank = haar(3)
+    >>> bank.bands, bank.length
+    (3, 3)
+    """
     count = as_integer(bands, "bands", minimum=2)
     places = (2 * np.arange(count) + 1) * np.pi / (2 * count)
     rows = np.cos(np.outer(np.arange(count), places)) * (2 / count) ** 0.5

@@ -49,6 +49,15 @@ class IntegerTransform:
     `apply` is exact: it equals the product of integer matrices, or raises for bounds, given in public, with
     which it could not be. Whatever is said about how far a row can move coefficients is computed from this
     very matrix. Proof page: ``docs/proofs/masks.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, IntegerTransform
+    >>> transform = IntegerTransform(HAAR, 4, levels=2)
+    >>> found = transform.apply(np.full(4, 3), largest=3)  # a constant has no details
+    >>> (found / transform.one).round(3) + 0.0
+    array([6., 0., 0., 0.])
     """
 
     bank: FilterBank

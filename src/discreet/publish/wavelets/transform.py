@@ -25,7 +25,14 @@ Array = npt.NDArray[Any]
 
 
 def padded_length(length: int, bank: FilterBank, levels: int = 1) -> int:
-    """The least multiple of Mˡᵉᵛᵉˡˢ that is at least `length`."""
+    """The least multiple of Mˡᵉᵛᵉˡˢ that is at least `length`.
+
+    Examples
+    --------
+    >>> from discreet.publish.wavelets import HAAR, padded_length
+    >>> padded_length(100, HAAR, levels=3)
+    104
+    """
     step = _step(bank, levels)
     return -(-as_integer(length, "length", minimum=0) // step) * step
 
@@ -87,6 +94,13 @@ def inverse(
         As for `forward`.
     length : int, optional
         The length without padding: what comes after it is dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, forward, inverse
+    >>> inverse(forward(np.array([1.0, 5.0, 2.0, 2.0]), HAAR), HAAR).round(3)
+    array([1., 5., 2., 2.])
     """
     found = np.moveaxis(_read(coefficients), axis, -1).copy()
     total = found.shape[-1]
@@ -114,6 +128,13 @@ def forward_blocks(
     -------
     array of shape (blocks, block, ...)
         Along the second axis as `forward` orders them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, forward_blocks
+    >>> forward_blocks(np.ones((5, 1)), HAAR, block=4).shape  # the last block is filled up
+    (2, 4, 1)
     """
     rows = _read(values)
     if rows.ndim == 0:
@@ -132,7 +153,17 @@ def forward_blocks(
 def inverse_blocks(
     coefficients: npt.ArrayLike, bank: FilterBank, levels: int = 1, *, length: int | None = None
 ) -> Array:
-    """Transform back what `forward_blocks` gave: rows, without padding if `length` is given."""
+    """Transform back what `forward_blocks` gave: rows, without padding if `length` is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, forward_blocks, inverse_blocks
+    >>> rows = np.arange(5.0).reshape(5, 1)
+    >>> back = inverse_blocks(forward_blocks(rows, HAAR, block=4), HAAR, length=5)
+    >>> bool(np.allclose(back, rows))
+    True
+    """
     given = _read(coefficients)
     if given.ndim < 2:
         raise ValueError("coefficients must be blocks, as forward_blocks() gives them.")
@@ -153,6 +184,14 @@ class Bands:
     approximation : array
     details : tuple of tuples of arrays
         ``details[0]`` has the M - 1 detail bands of the first level, the finest one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, bands, forward
+    >>> found = bands(forward(np.full(4, 3.0), HAAR), HAAR)
+    >>> found.approximation.round(3), abs(found.details[0][0]).round(3)
+    (array([4.243, 4.243]), array([0., 0.]))
     """
 
     approximation: Array
@@ -160,7 +199,16 @@ class Bands:
 
 
 def bands(coefficients: Array, bank: FilterBank, levels: int = 1, *, axis: int = 0) -> Bands:
-    """Views of the bands of what `forward` gave."""
+    """Views of the bands of what `forward` gave.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.publish.wavelets import HAAR, bands, forward
+    >>> found = bands(forward(np.full(8, 1.0), HAAR, 2), HAAR, levels=2)
+    >>> found.approximation.round(3), [len(level[0]) for level in found.details]
+    (array([2., 2.]), [4, 2])
+    """
     if not isinstance(coefficients, np.ndarray):
         raise TypeError("coefficients must be a numpy array: its parts are returned as views.")
     total = coefficients.shape[axis]
