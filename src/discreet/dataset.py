@@ -312,7 +312,7 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         That of ``selection.event(unit)``. Proof page: ``docs/proofs/model_selection.md``.
         """
         entry = self._charge(selection.event(self.unit), measure, "the best of several runs")
-        engine = RowCache(self._engine)
+        engine = RowCache(with_cache(self._engine, 0))  # for as long as the search lasts
 
         def once(at: int) -> tuple[float, T]:
             plans = [PaidPlan(event, entry, self._payer.book) for event in selection.settings[at]]

@@ -257,7 +257,7 @@ def a_prepaid_door_that_reads_in_advance(patch):
     honest = PrivateDataset.prepaid
 
     def prepaid(data, *arguments):
-        data._engine.totals(data._prepare(Mean("x"), measures.PureDP(1))._coded)
+        data._engine.totals(data._prepare(Mean("x"), measures.PureDP(1)).coded)
         return honest(data, *arguments)
 
     patch.setattr(PrivateDataset, "prepaid", prepaid)

@@ -19,7 +19,7 @@ from discreet.guarantees.model_selection.attacks import METRICS as KINDS
 from discreet.guarantees.model_selection.attacks import UNITS, moved
 from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import AUC, METRICS, LogLoss, Metric, ScoredRows, private_score
-from discreet.models.metrics.scoring import blocks
+from discreet.models.metrics.scoring import BLOCK, blocks
 from discreet.models.naive_bayes import GaussianNB, MixedNB
 from discreet.step import CodedRows
 from discreet.testing import ESTIMATORS, Example, fixed_noise
@@ -286,13 +286,13 @@ def test_blocks_hold_every_row_as_often_as_it_is_there() -> None:
     codes = draw.integers(0, 30, (5000, 2))
     seen: Counter[tuple[int, ...]] = Counter()
     for block, counts in blocks(codes):
-        assert len(block) == len(counts) == 256
+        assert len(block) == len(counts) == BLOCK
         for row, often in zip(block.tolist(), counts.tolist(), strict=True):
             if often:
                 seen[tuple(row)] += often
     assert seen == Counter(map(tuple, codes.tolist()))
     ((block, counts),) = blocks(codes[:0])
-    assert block.shape == (256, 2)
+    assert block.shape == (BLOCK, 2)
     assert counts.sum() == 0
 
 

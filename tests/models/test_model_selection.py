@@ -17,14 +17,17 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 
 import discreet as dp
-from discreet import accounting, events, testing
+from discreet import accounting, dataset, events, testing
 from discreet.engines.arrays import Arrays
+from discreet.engines.frames import Frames
+from discreet.models.boosting import AdditiveBoostingClassifier
 from discreet.models.linear_model import LogisticRegression, Ridge
 from discreet.models.metrics import LogLoss
 from discreet.models.model_selection import PrivateSearch
 from discreet.models.model_selection.budget import gamma_of, mean_runs
 from discreet.models.model_selection.search import hash_share
 from discreet.models.svm import LinearSVC, LinearSVR
+from discreet.noise import entropy
 from discreet.progress import is_wanted
 from discreet.selection import Selection
 
@@ -294,3 +297,36 @@ def test_each_fit_of_scikit_learns_search_is_paid() -> None:
     assert ledger.remaining() == dp.PureDP(0)
     with pytest.raises(dp.BudgetExceeded):
         base.fit(x, y)
+
+
+def test_a_search_reads_the_codes_of_its_rows_once_and_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Boosting asks many times: inside a search its codes are kept, as they are outside of one."""
+    reads: list[str] = []
+    for name in ("rows", "totals", "joint_totals"):
+        ask = getattr(Frames, name)
+
+        def counted(self: Frames, *asked: Any, ask: Any = ask, name: str = name) -> Any:
+            reads.append(name)
+            return ask(self, *asked)
+
+        monkeypatch.setattr(Frames, name, counted)
+    frame = pd.DataFrame(noisy_threshold(300))
+
+    def search() -> PrivateSearch:
+        model = AdditiveBoostingClassifier()
+        with entropy.fixed(3):
+            return PrivateSearch(model, {"rounds": [2, 3]}, schema=SCHEMA, runs=4).fit(frame)
+
+    kept = search()
+    assert "totals" not in reads
+    assert "joint_totals" not in reads
+    few = len(reads)
+    reads.clear()
+    monkeypatch.setattr(dataset, "with_cache", lambda engine, rounds: engine)
+    alone = search()
+    assert len(reads) > 3 * few
+    assert kept.best_score_ == alone.best_score_
+    x = frame[["a", "b"]]
+    assert np.array_equal(kept.predict_proba(x), alone.predict_proba(x))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from discreet.coding.branches import CodeTable
 from discreet.coding.calendar import part_codes
 from discreet.coding.cells import Array, Floats, Integers, Mask
 from discreet.coding.codes import (
@@ -54,6 +55,7 @@ class Chunk:
     ) -> None:
         self._columns = columns
         self._codes: dict[Code, Integers] = dict(codes or {})
+        self._table: CodeTable | None = None
 
     @property
     def length(self) -> int:
@@ -109,7 +111,7 @@ class Chunk:
                     sum_ += np.array([*table, 0], np.int64)[self.code(source)]
                 return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
             case Branches(tests=tests):
-                return self._branches(tests)
+                return self._leaves(tests)
             case Part(sources=sources, parts=parts, mixers=mixers):
                 mix = np.zeros(self.length, np.int64)
                 for source, mixer in zip(sources, mixers, strict=True):
@@ -118,7 +120,14 @@ class Chunk:
             case Calendar(source=source, first=first, part=name):
                 return np.asarray(part_codes(self.code(source), first, name))
 
+    def _leaves(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+        if self._table is None:
+            self._table = CodeTable(self.length, self.code)
+        found = self._table.leaves(tests)
+        return self._branches(tests) if found is None else found
+
     def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+        """The leaves by parts of the rows, node by node: for whatever tests."""
         leaf = np.zeros(self.length, np.int64)
         pending = [(0, np.arange(self.length))]
         while pending:

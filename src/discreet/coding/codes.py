@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from discreet.coding.calendar import DATE_PARTS
@@ -232,6 +233,13 @@ class Branches:
 
     tests: tuple[Between | OneOf | None, ...]
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.tests)
+
+    def __hash__(self) -> int:
+        return self._hash  # a tree has hundreds of tests, and is looked up often
+
     @property
     def low(self) -> int:
         return 0
@@ -331,6 +339,7 @@ class NoneOf:
 Condition: TypeAlias = Between | OneOf | AllOf | AnyOf | NoneOf
 
 
+@lru_cache(maxsize=4096)
 def grid_multiplier(width: float, bits: int) -> float:
     """The smallest double m near 2^bits/width for which the code of the upper bound is 2^bits."""
     multiplier = 2.0**bits / width

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from discreet.coding.batches import Batch, Places
@@ -53,6 +53,10 @@ class Engine(ABC):
     @abstractmethod
     def totals(self, query: CodedQuery) -> Integers:
         """The sums of all terms, of shape (groups, terms)."""
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        """The sums of several queries, as `totals` gives them; rows are read once where that is possible."""
+        return [self.totals(query) for query in queries]
 
     @abstractmethod
     def tally(self, query: CodedQuery) -> Tally:

@@ -64,12 +64,11 @@ class Tree(Column):
         labels = {n: schema.labels(n) for n, listed in self._used.items() if listed}
         made = (tuple(codes.values()), tuple(labels.values()))
         if made not in self._made:  # a query asks for it several times
-            places = {n: {v: i for i, v in enumerate(cells)} for n, cells in labels.items()}
-            tests = (
-                None if s is None else _test(s, codes[s[0]], places.get(s[0], {}), schema[s[0]])
-                for s in self.splits
-            )
-            self._made = {made: Branches(tuple(tests))}
+            of_column = {
+                n: _Tests(n, code, labels.get(n, ()), schema[n]) for n, code in codes.items()
+            }
+            tests = tuple(None if s is None else of_column[s[0]].test(s[1]) for s in self.splits)
+            self._made = {made: Branches(tests)}
         return self._made[made]
 
     def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
@@ -125,6 +124,8 @@ class Parts(Column):
 
 
 def _split(split: Any) -> Split:
+    if type(split) is tuple and [*map(type, split)] == [str, float] and math.isfinite(split[1]):
+        return split  # what forests are made of, thousands of times
     if isinstance(split, str) or not isinstance(split, Sequence) or len(split) != 2:
         raise TypeError("Tree: a split is a pair of a column and a cut or a list of values.")
     column, at = column_name(split[0], "Tree"), split[1]
@@ -135,16 +136,29 @@ def _split(split: Any) -> Split:
     return column, tuple(at)
 
 
-def _test(split: Split, code: Code, places: dict[Any, int], column: Column) -> Between | OneOf:
-    name, at = split
-    if isinstance(at, tuple):
-        if any(value not in places for value in at):
-            raise ValueError(f"Tree: a value of a split is no value of column {name!r}.")
-        return OneOf(code, tuple(places[value] for value in at))
-    if not isinstance(column, Numeric):
-        raise ValueError(f"Tree: column {name!r} is cut, so it must be dp.Real or dp.Integer.")
-    assert isinstance(code, Grid)
-    exact = column.is_exact(VALUE_BITS)
-    # the least code of values at or above the cut, as for `Bins`
-    least = math.ceil(at - float(column.lower)) if exact else code.of(at)
-    return Between(code, least, code.high)
+class _Tests:
+    """What splits of one column ask of its code; what they share is found once."""
+
+    def __init__(self, name: str, code: Code, labels: Sequence[Any], column: Column) -> None:
+        self._name, self._code = name, code
+        self._places = {value: place for place, value in enumerate(labels)}
+        self._column = column if isinstance(column, Numeric) else None
+        self._high = code.high
+        if self._column is not None:
+            self._exact = self._column.is_exact(VALUE_BITS)
+            self._lower = float(self._column.lower)
+
+    def test(self, at: float | tuple[Any, ...]) -> Between | OneOf:
+        """What a split asks at a cut, or at a list of values."""
+        if isinstance(at, tuple):
+            if any(value not in self._places for value in at):
+                raise ValueError(f"Tree: a value of a split is no value of column {self._name!r}.")
+            return OneOf(self._code, tuple(self._places[value] for value in at))
+        if self._column is None:
+            raise ValueError(
+                f"Tree: column {self._name!r} is cut, so it must be dp.Real or dp.Integer."
+            )
+        assert isinstance(self._code, Grid)
+        # the least code of values at or above the cut, as for `Bins`
+        least = math.ceil(at - self._lower) if self._exact else self._code.of(at)
+        return Between(self._code, least, self._high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import compress
 from typing import Any
 
@@ -65,6 +65,9 @@ class Arrays(Engine):
 
     def totals(self, query: CodedQuery) -> Integers:
         return withhold_errors(lambda: totals_of(query, self._chunks(query)))
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        return withhold_errors(lambda: joint_totals_of(queries, lambda same: self._chunks(same[0])))
 
     def tally(self, query: CodedQuery) -> Tally:
         return withhold_errors(lambda: tally_of(query, self._chunks(query)))
@@ -146,12 +149,51 @@ Chunks = Iterable[tuple[Chunk, Mask]]
 
 def totals_of(query: CodedQuery, chunks: Chunks) -> Integers:
     """The sums of a query over chunks of at most `CHUNK` rows."""
-    result = np.zeros((query.groups, len(query.terms)), np.int64)
-    products = None if query.by else Products(query)
-    grouped = Grouped(query) if query.by else None
+    sums = _Sums(query)
     for chunk, mask in chunks:
-        add_chunk(result, query, chunk, mask, products, grouped)
-    return result
+        sums.add(chunk, mask)
+    return sums.result
+
+
+def joint_totals_of(
+    queries: Sequence[CodedQuery], read: Callable[[list[CodedQuery]], Chunks]
+) -> list[Integers]:
+    """The sums of several queries; `read` gives the rows that count in queries that count the same ones."""
+    found: list[Integers | None] = [None] * len(queries)
+    for places in group_alike(queries):
+        same = [queries[place] for place in places]
+        sums = [_Sums(query) for query in same]
+        for chunk, mask in read(same):
+            for one in sums:
+                one.add(chunk, mask)
+        for place, one in zip(places, sums, strict=True):
+            found[place] = one.result
+    return [result for result in found if result is not None]
+
+
+def group_alike(
+    queries: Sequence[CodedQuery], also: Callable[[CodedQuery], Any] = lambda query: None
+) -> list[list[int]]:
+    """The places of queries in which the same rows count, together; they are equal in `also`, too."""
+    alike: dict[Any, list[int]] = {}
+    for place, query in enumerate(queries):
+        rows = (query.where, query.known, query.keep)
+        alike.setdefault((rows, also(query)), []).append(place)
+    return list(alike.values())
+
+
+class _Sums:
+    """The sums of a query, chunk by chunk."""
+
+    def __init__(self, query: CodedQuery) -> None:
+        self._query = query
+        self.result = np.zeros((query.groups, len(query.terms)), np.int64)
+        self._products = None if query.by else Products(query)
+        self._grouped = Grouped(query) if query.by else None
+
+    def add(self, chunk: Chunk, mask: Mask) -> None:
+        """Add the sums over one chunk."""
+        add_chunk(self.result, self._query, chunk, mask, self._products, self._grouped)
 
 
 def tally_of(query: CodedQuery, chunks: Chunks) -> Tally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import final
 
@@ -38,8 +39,10 @@ _EVERY_ROW = CodedQuery((), (), None, (), None)
 def with_cache(engine: Engine, rounds: int) -> Engine:
     """Wrap an engine so that codes are computed once and reused over the rounds of a plan.
 
-    A plan on public rows has none that cost anything, and is taken to have many.
+    A plan on public rows has none that cost anything, and is taken to have many; so has a search.
     """
+    if isinstance(engine, CodeCache):
+        return engine  # a part of a plan
     length = engine.length()
     if length is None or length > CHUNK or 0 < rounds < FEWEST_ROUNDS:
         return engine
@@ -122,6 +125,11 @@ class CodeCache(EngineWrapper):
         if codes is None:
             return self._engine.totals(query)
         return withhold_errors(lambda: codes.totals(query, self._lock))
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        if any(query.keep is not None for query in queries):
+            return self._engine.joint_totals(queries)
+        return [self.totals(query) for query in queries]
 
     def _fetch(self, needed: list[Code | Condition]) -> _Codes | None:
         """What holds the codes of cells that are needed, read if they are new; None if they don't fit."""

@@ -29,7 +29,7 @@ from discreet.coding.batches import cut_rows
 from discreet.coding.calendar import day_of_text
 from discreet.coding.cells import is_filled
 from discreet.coding.chunks import CHUNK, FILLED, Chunk
-from discreet.engines.arrays import Arrays, tally_of, totals_of
+from discreet.engines.arrays import Arrays, joint_totals_of, tally_of, totals_of
 from discreet.engines.base import (
     join_keys,
     join_tallies,
@@ -209,6 +209,21 @@ class Delimited(Engine):
         for part in self._chunks(CHUNK, _find_told(query)):
             result += part.totals(query)
         return result
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        own = [_with_own_id(query) for query in queries]
+        return withhold_errors(lambda: joint_totals_of(own, self._read_once))
+
+    def _read_once(self, same: list[CodedQuery]) -> Iterator[tuple[Chunk, Mask]]:
+        """The rows that count in queries that count the same ones, from one reading of the file."""
+        if same[0].keep is not None:
+            codes = tuple(dict.fromkeys(code for query in same for code in query.codes))
+            yield from self._limit_persons(same[0], codes)
+            return
+        told = tuple(dict.fromkeys(name for query in same for name in _find_told(query)))
+        for part in self._chunks(CHUNK, told):
+            chunk = part.chunk()
+            yield chunk, chunk.counted(same[0])
 
     def tally(self, query: CodedQuery) -> Tally:
         return withhold_errors(lambda: self._tally(_with_own_id(query)))

@@ -42,6 +42,7 @@ from discreet.engines.arrays import tally_of, totals_of
 from discreet.engines.base import withhold_errors
 from discreet.engines.collected import person_rows_of, rows_of
 from discreet.engines.expressions import Columns, leaf_expression
+from discreet.engines.joint import JointFrames
 from discreet.engines.natives import (
     EVERY_ROW,
     Traits,
@@ -59,7 +60,6 @@ from discreet.engines.person_rows import Mask, PersonRows
 from discreet.engines.places import is_null, places_of, product_of
 from discreet.engines.products import Products
 from discreet.engines.ranks import id_expression, keep_first_keys, keep_ranked, key_of, number_rows
-from discreet.engines.slots import SlottedFrames
 from discreet.engines.statements import fetch, sum_products
 from discreet.matching import check_id_kind, check_kind, check_names, check_unique, list_needed
 from discreet.schema import Schema, order_codes
@@ -69,7 +69,7 @@ from discreet.unit import Unit
 MANY_TERMS = 150
 
 
-class Frames(SlottedFrames):
+class Frames(JointFrames):
     """Rows of a data frame, eager or lazy."""
 
     def __init__(self, frame: Any, traits: Traits | None = None) -> None:
@@ -247,12 +247,10 @@ class Frames(SlottedFrames):
         frame, names = self._code(query, codes)
         frame = frame.select(*dict.fromkeys(names[code] for code in codes))
         yield np.zeros((0, len(codes)), np.int64)
-        parts: Any = (
-            nw.to_native(frame).to_arrow_reader(CHUNK)
-            if frame.implementation.is_duckdb()
-            else [self._series(frame)]
-        )
-        for part in parts:
+        is_duckdb = frame.implementation.is_duckdb()
+        for part in (
+            nw.to_native(frame).to_arrow_reader(CHUNK) if is_duckdb else [self._series(frame)]
+        ):
             yield np.stack([np.asarray(part[names[code]], np.int64) for code in codes], axis=1)
 
     def keys(self, query: CodedQuery, column: str, groups: int) -> dict[str, int]:

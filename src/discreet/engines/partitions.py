@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from discreet.coding import Code, CodedQuery, Engine, Integers, Tally, base_columns
 from discreet.coding.cells import id_of, number_of, objects_of, plain_cell
 from discreet.coding.plain import plain_column
+from discreet.engines.arrays import group_alike
 from discreet.engines.base import join_keys, join_tallies, withhold_errors
 from discreet.engines.collected import join_persons
 from discreet.engines.frames import Frames
@@ -46,6 +47,15 @@ class Partitions(Engine):
     def totals(self, query: CodedQuery) -> Integers:
         result: Integers = self._join(query, query.codes, _totals, _add)
         return result
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        found: dict[int, Integers] = {}
+        for places in group_alike(queries):
+            same = [queries[place] for place in places]
+            codes = tuple(dict.fromkeys(code for query in same for code in query.codes))
+            sums = self._join(same[0], codes, partial(_joint_totals, queries=same), _add_each)
+            found |= dict(zip(places, sums, strict=True))
+        return [found[place] for place in range(len(queries))]
 
     def tally(self, query: CodedQuery) -> Tally:
         result: Tally = self._join(query, query.codes, _tally, join_tallies)
@@ -108,6 +118,14 @@ class Partitions(Engine):
 
 def _totals(frame: Any, query: CodedQuery) -> Integers:
     return Frames(frame).totals(query)
+
+
+def _joint_totals(frame: Any, query: CodedQuery, queries: list[CodedQuery]) -> list[Integers]:
+    return Frames(frame).joint_totals(queries)
+
+
+def _add_each(parts: list[list[Integers]]) -> list[Integers]:
+    return [_add(list(same)) for same in zip(*parts, strict=True)]
 
 
 def _add(parts: list[Integers]) -> Integers:

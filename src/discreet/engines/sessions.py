@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally
@@ -24,6 +24,13 @@ class Sessions(Engine):
         def act() -> Integers:
             with self._session() as engine:
                 return engine.totals(query)
+
+        return withhold_errors(act)
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        def act() -> list[Integers]:
+            with self._session() as engine:
+                return engine.joint_totals(queries)
 
         return withhold_errors(act)
 

@@ -20,13 +20,29 @@ def sum_products(
 ) -> dict[str, list[Any]]:
     """The number of rows ``s`` and the sums of products of columns, for each combination of keys."""
     wanted = [quote(key) for key in keys]
-    shown = [*wanted, 'count(*) AS "s"']
+    backend, inner = _compile(frame)
+    text = f"SELECT {', '.join([*wanted, *_sums(products)])} FROM ({inner}) AS q"
+    return _run(backend, f"{text} GROUP BY {', '.join(wanted)}" if wanted else text)
+
+
+def sum_products_of_each(
+    frame: nw.LazyFrame[Any], keys: list[str], products: dict[str, list[str]]
+) -> dict[str, list[Any]]:
+    """As `sum_products` by each key alone, in one reading: ``query`` names the key, ``group`` its value."""
+    backend, inner = _compile(frame)
+    pairs = ", ".join(f"('{key}', CAST(q.{quote(key)} AS BIGINT))" for key in keys)
+    text = f'SELECT "query", "group", {", ".join(_sums(products))} FROM ({inner}) AS q'
+    text += f' CROSS JOIN LATERAL (VALUES {pairs}) AS l("query", "group")'
+    return _run(backend, f'{text} GROUP BY "query", "group"')
+
+
+def _sums(products: dict[str, list[str]]) -> list[str]:
+    """The number of rows and the sums of products, as SQL writes them."""
+    shown = ['count(*) AS "s"']
     for name, columns in products.items():
         product = " * ".join(f"CAST({quote(column)} AS BIGINT)" for column in columns)
         shown.append(f"sum({product}) AS {quote(name)}")
-    backend, inner = _compile(frame)
-    text = f"SELECT {', '.join(shown)} FROM ({inner}) AS q"
-    return _run(backend, f"{text} GROUP BY {', '.join(wanted)}" if wanted else text)
+    return shown
 
 
 def _compile(frame: nw.LazyFrame[Any]) -> tuple[Any, str]:

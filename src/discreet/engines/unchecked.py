@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar, final
 
 from discreet.coding import Batch, Code, CodedQuery, Engine, Integers, Places, Tally, base_columns
@@ -68,6 +68,9 @@ class SecondReading(Engine):
 
     def totals(self, query: CodedQuery) -> Integers:
         return self._ask(lambda engine: engine.totals(query))
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        return self._ask(lambda engine: engine.joint_totals(queries))
 
     def tally(self, query: CodedQuery) -> Tally:
         return self._ask(lambda engine: engine.tally(query))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -40,6 +40,9 @@ class EngineWrapper(Engine):
 
     def totals(self, query: CodedQuery) -> Integers:
         return self._engine.totals(query)
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        return self._engine.joint_totals(queries)
 
     def tally(self, query: CodedQuery) -> Tally:
         return self._engine.tally(query)
@@ -116,6 +119,10 @@ class GuardedEngine(EngineWrapper):
 
     def totals(self, query: CodedQuery) -> Integers:
         return self._engine.totals(self._only(query))
+
+    def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        self._allow()
+        return self._engine.joint_totals([self._only(query) for query in queries])
 
     def tally(self, query: CodedQuery) -> Tally:
         return self._engine.tally(self._only(query))

@@ -168,11 +168,12 @@ class PreparedSums(Prepared):
     ) -> None:
         query = query.in_basis(schema, unit)
         self._query, self._schema, self._unit, self._rows = query, schema, unit, rows
-        self._coded = query.coded(schema, unit)
-        check_totals(self._coded, rows)
+        #: What the engine computes; without a term there is nothing to compute.
+        self.coded = query.coded(schema, unit)
+        check_totals(self.coded, rows)
         sensitivity = query.sensitivity(schema, unit)
         mechanism = budget if isinstance(budget, Mechanism) else mechanism_for(budget, sensitivity)
-        size = self._coded.groups * len(self._coded.terms)
+        size = self.coded.groups * len(self.coded.terms)
         self._distribution = distribution or mechanism.for_sums(sensitivity, size)
         self._weight = weight
         self.measure = mechanism.measure
@@ -187,8 +188,8 @@ class PreparedSums(Prepared):
             self.event = self._distribution.event(sensitivity)
         if sensitivity.l1 == 0:
             self.measure = PureDP(0)
-        missing = len(query.terms(schema)) - len(self._coded.terms)
-        self._noised = np.array([0.0] * missing + [1.0] * len(self._coded.terms))
+        missing = len(query.terms(schema)) - len(self.coded.terms)
+        self._noised = np.array([0.0] * missing + [1.0] * len(self.coded.terms))
         if missing and rows is None:
             raise ValueError(
                 "rows must be declared: under dp.REPLACE_ONE the number of rows is public, as in "
@@ -212,7 +213,7 @@ class PreparedSums(Prepared):
             )
 
     def expected_error(self, rows: int) -> Any:
-        groups = self._coded.groups
+        groups = self.coded.groups
         totals = np.tile(self._query.expected_totals(rows / groups, self._schema), (groups, 1))
         return self._shape(self._query.error(totals, self._deviations(), self._schema))
 
@@ -227,9 +228,9 @@ class PreparedSums(Prepared):
 
     def totals(self, engine: Engine) -> Integers:
         """The sums before noise."""
-        if self._coded.terms:
-            return engine.totals(self._coded)
-        return np.zeros((self._coded.groups, 0), np.int64)
+        if self.coded.terms:
+            return engine.totals(self.coded)
+        return np.zeros((self.coded.groups, 0), np.int64)
 
     def add_noise(self, totals: Integers, noise: Integers) -> Integers:
         """The sums with the noise of the larger vector, in which they are `weight` times as large.

@@ -178,7 +178,7 @@ class PreparedChoice(Prepared):
         return None
 
     def answer(self, engine: Engine) -> Answer:
-        scores = self._query.scores([engine.totals(part) for part in self._parts], self._schema)
+        scores = self._query.scores(engine.joint_totals(self._parts), self._schema)
         value = np.array([self._draw(row) for row in scores], np.int64)
         return Answer(
             value if self._query.by else int(value[0]),

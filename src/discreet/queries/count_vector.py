@@ -61,7 +61,7 @@ class PreparedCounts(Prepared):
         return np.full(len(self._labels), self._distribution.expected_error())
 
     def answer(self, engine: Engine) -> Answer:
-        totals = [engine.totals(part) for part in self._parts]
+        totals = engine.joint_totals(self._parts)
         value = self._distribution.run(self._query.vector(totals, self._schema))
 
         def interval(level: float) -> NoiseInterval:

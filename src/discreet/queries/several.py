@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NoReturn, final
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar, final
 
 import numpy as np
 
 from discreet import events
-from discreet.coding import CodedQuery, Engine, Sensitivity
+from discreet.coding import CodedQuery, Engine, Integers, Sensitivity
 from discreet.measures import PureDP
 from discreet.mechanisms import Mechanism, NoNoise, mechanism_for
 from discreet.queries.additive import Additive, PreparedSums
@@ -17,6 +18,9 @@ from discreet.queries.base import Query, refuse_own_limits
 from discreet.queries.sums import MOMENT_SIZE
 from discreet.schema import Schema
 from discreet.unit import Unit
+
+Asked = TypeVar("Asked")
+Result = TypeVar("Result")
 
 
 class Several(Query):
@@ -39,6 +43,17 @@ class Several(Query):
 
     def coded(self, schema: Schema, unit: Unit) -> NoReturn:
         raise TypeError(f"{type(self).__name__} is computed in parts: use its method parts.")
+
+
+def ask_each(queries: Iterable[Asked], ask: Callable[[Asked], Result]) -> list[Result]:
+    """What `ask` says of each query; one that occurs several times, as in plans, is asked about once."""
+    known: dict[int, Result] = {}
+    found = []
+    for query in queries:
+        if id(query) not in known:
+            known[id(query)] = ask(query)
+        found.append(known[id(query)])
+    return found
 
 
 @final
@@ -83,17 +98,21 @@ class Joint(Several):
         return tuple(dict.fromkeys(name for query in self.queries for name in query.columns))
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
-        return tuple(query.coded(schema, unit) for query in self.queries)
+        return tuple(ask_each(self.queries, lambda query: query.coded(schema, unit)))
+
+    def _moved(self, schema: Schema, unit: Unit) -> list[Sensitivity]:
+        """How far one person moves each block."""
+        return ask_each(self.queries, lambda query: query.sensitivity(schema, unit))
 
     def weights(self, schema: Schema, unit: Unit) -> tuple[int, ...]:
         """What each block is multiplied by, from public facts."""
-        moved = [query.sensitivity(schema, unit).l1 for query in self.queries]
+        moved = [one.l1 for one in self._moved(schema, unit)]
         # the noise must be within what samplers draw; sums are never multiplied, only noise is divided
         most = 2**30 if max(moved) >= MOMENT_SIZE else 2**22
         return tuple(max(1, min(max(moved), most) // max(1, one)) for one in moved)
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
-        found = [query.sensitivity(schema, unit) for query in self.queries]
+        found = self._moved(schema, unit)
         weights = self.weights(schema, unit)
         return Sensitivity(
             sum(w * s.l1 for w, s in zip(weights, found, strict=True)),
@@ -131,17 +150,26 @@ class PreparedJoint(Prepared):
             self.event = self._distribution.event(sensitivity)
         if sensitivity.l1 == 0:
             self.measure = PureDP(0)
-        self._blocks = [
-            PreparedSums(part, mechanism, schema, unit, rows, self._distribution, weight)
-            for part, weight in zip(query.queries, query.weights(schema, unit), strict=True)
-        ]
+        weights = dict(zip(map(id, query.queries), query.weights(schema, unit), strict=True))
+
+        def prepare(part: Additive) -> PreparedSums:
+            weight = weights[id(part)]
+            return PreparedSums(part, mechanism, schema, unit, rows, self._distribution, weight)
+
+        self._blocks = ask_each(query.queries, prepare)
         self.error_needs_rows = any(block.error_needs_rows for block in self._blocks)
 
     def expected_error(self, rows: int) -> tuple[Any, ...]:
-        return tuple(block.expected_error(rows) for block in self._blocks)
+        return tuple(ask_each(self._blocks, lambda block: block.expected_error(rows)))
+
+    def _totals(self, engine: Engine) -> list[Integers]:
+        """The sums of all blocks before noise; a block may have none to compute."""
+        coded = [block.coded for block in self._blocks]
+        found = iter(engine.joint_totals([query for query in coded if query.terms]))
+        return [next(found) if q.terms else np.zeros((q.groups, 0), np.int64) for q in coded]
 
     def answer(self, engine: Engine) -> Answer:
-        totals = [block.totals(engine) for block in self._blocks]
+        totals = self._totals(engine)
         ends = np.cumsum([part.size for part in totals])
         drawn = np.split(self._distribution.run(np.zeros(ends[-1], np.int64)), ends[:-1])
         found = [

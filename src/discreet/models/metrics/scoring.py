@@ -34,7 +34,7 @@ from discreet.unit import Unit
 
 _NAMES = "feature_names_in_"
 #: Rows are predicted this many at a time, always.
-BLOCK = 256
+BLOCK = 2048
 
 
 @final

@@ -32,6 +32,7 @@ from discreet.models.tree.structure import (
     random_tree,
 )
 from discreet.queries import Additive, CentredSums, Count, Joint, WithColumns
+from discreet.queries.several import ask_each
 from discreet.rational import as_integer
 from discreet.schema import Derived
 
@@ -148,7 +149,8 @@ class RandomForest(PrivateEstimator):
             return Joint(self._rootless(facts))
         query = self._leaf_query(leaf, facts)
         if not forest.splits_rows:
-            return Joint(*(WithColumns(query, {leaf: Tree(splits)}) for splits in trees))
+            # a plan's example is one tree many times: asked about once
+            return Joint(*ask_each(trees, lambda tree: WithColumns(query, {leaf: Tree(tree)})))
         every = [*facts.features, *([facts.target] if facts.target else [])]
         columns: dict[str, Derived] = {
             part: Parts(every, len(trees)),

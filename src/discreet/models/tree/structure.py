@@ -83,7 +83,8 @@ def candidates(columns: Mapping[str, Base]) -> dict[str, tuple[float, ...]]:
     return found
 
 
-Box = dict[str, tuple[int, int] | tuple[Any, ...]]
+#: Of each column what is left at a node: the codes from one to another, or the values.
+Box = list[Any]
 
 
 def random_tree(columns: Mapping[str, Base], depth: int, draw: np.random.Generator) -> Splits:
@@ -93,53 +94,75 @@ def random_tree(columns: Mapping[str, Base], depth: int, draw: np.random.Generat
     with a probability that `crowding` gives, geometric towards the crowded end; of categories, a random
     half goes right.
     """
-    box: dict[str, Any] = {}
+    cutters: list[_NumberCutter | _ValueCutter] = []
+    box: Box = []
     for name, column in columns.items():
         if isinstance(column, Numeric):
-            box[name] = (0, column.steps(VALUE_BITS))
+            cutters.append(_NumberCutter(name, column))
+            box.append((0, column.steps(VALUE_BITS)))
         else:
             assert isinstance(column, Categorical)
-            box[name] = tuple(column.values)
+            cutters.append(_ValueCutter(name))
+            box.append(tuple(column.values))
     splits: list[Split | None] = [None] * (2**depth - 1)
-    pending = [(0, box)]
+    pending = [(0, box, [at for at, cutter in enumerate(cutters) if cutter.can_cut(box[at])])]
     while pending:
-        node, here = pending.pop()
-        if node >= len(splits):
+        node, here, open_ = pending.pop()
+        if not open_:
+            continue  # and nothing below it can be cut
+        at = open_[int(draw.integers(len(open_)))]
+        splits[node], *sides = cutters[at].cut(here[at], draw)
+        if 2 * node + 1 >= len(splits):
             continue
-        split, left, right = _random_split(columns, here, draw)
-        splits[node] = split
-        pending += [(2 * node + 2, right), (2 * node + 1, left)]
+        for child, left in ((2 * node + 2, sides[1]), (2 * node + 1, sides[0])):
+            below = here.copy()
+            below[at] = left
+            still = open_ if cutters[at].can_cut(left) else [one for one in open_ if one != at]
+            pending.append((child, below, still))
     return tuple(splits)
 
 
-def _random_split(
-    columns: Mapping[str, Base], box: dict[str, Any], draw: np.random.Generator
-) -> tuple[Split | None, dict[str, Any], dict[str, Any]]:
-    open_ = [
-        n
-        for n, c in columns.items()
-        if (box[n][1] > box[n][0] if isinstance(c, Numeric) else len(box[n]) > 1)
-    ]
-    if not open_:
-        return None, box, box
-    name = open_[int(draw.integers(len(open_)))]
-    column, here = columns[name], box[name]
-    if isinstance(column, Numeric):
-        low, high = here
-        if draw.random() < crowding(column) / 2:
-            code = _from_crowd(column, 2.0 ** -(HALVINGS * draw.random()), low, high)
+class _NumberCutter:
+    """Cuts ranges of a numeric column's codes at random."""
+
+    def __init__(self, name: str, column: Numeric) -> None:
+        self._name, self._column = name, column
+        self._crowded = crowding(column) / 2
+
+    @staticmethod
+    def can_cut(left: tuple[int, int]) -> bool:
+        return left[1] > left[0]
+
+    def cut(
+        self, left: tuple[int, int], draw: np.random.Generator
+    ) -> tuple[Split, tuple[int, int], tuple[int, int]]:
+        """A split, and what is left on its sides."""
+        low, high = left
+        if draw.random() < self._crowded:
+            code = _from_crowd(self._column, 2.0 ** -(HALVINGS * draw.random()), low, high)
         else:
             code = int(draw.integers(low + 1, high + 1))
-        return (
-            (name, _cut_at(column, code)),
-            {**box, name: (low, code - 1)},
-            {**box, name: (code, high)},
-        )
-    mixed = [here[i] for i in draw.permutation(len(here))]
-    chosen = set(mixed[: max(1, len(mixed) // 2)])
-    right = tuple(value for value in here if value in chosen)
-    left = tuple(value for value in here if value not in chosen)
-    return (name, right), {**box, name: left}, {**box, name: right}
+        return (self._name, _cut_at(self._column, code)), (low, code - 1), (code, high)
+
+
+class _ValueCutter:
+    """Cuts lists of a category's values at random."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @staticmethod
+    def can_cut(left: tuple[Any, ...]) -> bool:
+        return len(left) > 1
+
+    def cut(
+        self, left: tuple[Any, ...], draw: np.random.Generator
+    ) -> tuple[Split, tuple[Any, ...], tuple[Any, ...]]:
+        """A split, and what is left on its sides."""
+        mixed = [left[i] for i in draw.permutation(len(left))]
+        chosen = set(mixed[: max(1, len(mixed) // 2)])
+        right = tuple(value for value in left if value in chosen)
+        return (self._name, right), tuple(value for value in left if value not in chosen), right
 
 
 def coverage(columns: int, depth: int) -> float:
