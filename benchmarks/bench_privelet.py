@@ -76,7 +76,7 @@ def main() -> int:
         "2-regular bank behind Privelet, ahead of flat": pure["Privelet"]
         < pure["2-regular bank"]
         < pure["flat"],
-        "rectangles, ε = 1: at most 1/5 of flat Laplace": plane["automatic"] <= textbook / 5,
+        "rectangles, ε = 1: at most 1/5 of flat": plane["automatic"] <= plane["flat"] / 5,
         "rectangles, ε = 0.1: at most 1/5 of flat": fine["automatic"] <= fine["flat"] / 5,
     }
     for name, holds in bars.items():

@@ -82,15 +82,19 @@ def test_the_transform_is_orthonormal_and_splits_into_the_levels(branching):
 
 
 @pytest.mark.parametrize("workload", ["ranges", "prefixes", "cells"])
-@pytest.mark.parametrize(("cells", "branching"), [(11, (3, 4)), (7, (2, 2, 2)), (6, (6,))])
-def test_expected_energies_are_the_mean_over_every_query(cells, branching, workload):
-    axis = Axis(cells, branching)
+@pytest.mark.parametrize(
+    ("cells", "branching", "before"),
+    [(11, (3, 4), 0), (7, (2, 2, 2), 0), (6, (6,), 0), (9, (4, 4), 3), (7, (4, 2, 2), 6)],
+)
+def test_expected_energies_are_the_mean_over_every_query(cells, branching, before, workload):
+    axis = Axis(cells, branching, before)
     queries = {
         "ranges": [(a, b) for a in range(cells) for b in range(a + 1, cells + 1)],
         "prefixes": [(0, b) for b in range(1, cells + 1)],
         "cells": [(a, a + 1) for a in range(cells)],
     }[workload]
-    vectors = np.array([[a <= i < b for i in range(axis.padded)] for a, b in queries], float)
+    leaves = range(-before, axis.padded - before)
+    vectors = np.array([[a <= i < b for i in leaves] for a, b in queries], float)
     wanted = [
         np.mean([v @ projection(axis, level) @ v for v in vectors])
         for level in range(len(axis.sizes))
@@ -98,7 +102,7 @@ def test_expected_energies_are_the_mean_over_every_query(cells, branching, workl
     assert axis.expected_energies(workload) == pytest.approx(np.array(wanted))
     each = axis.energies_of_ranges(*np.array(queries).T)
     assert each.mean(axis=0) == pytest.approx(np.array(wanted))
-    assert axis.energies_of_set(vectors[-1][:cells] > 0) == pytest.approx(each[-1])
+    assert axis.energies_of_set(vectors[-1][axis.place] > 0) == pytest.approx(each[-1])
 
 
 @pytest.mark.parametrize("cells", [2, 3, 5, 16, 17, 255, 256, 257, 59049])

@@ -30,21 +30,31 @@ ALL_OR_ONE = "all or one"
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of so many cells as a tree with these branchings, from the root down."""
+    """A column of so many cells as a tree with these branchings, from the root down.
+
+    Of the leaves, `before` are empty ones before the first cell: so the first and the last node can be short.
+    """
 
     cells: int
     branching: tuple[int, ...]
+    before: int = 0
 
     def __post_init__(self) -> None:
-        if self.padded < self.cells:
+        if self.padded < self.cells + self.before:
             raise ValueError(
-                f"branching {self.branching} has {self.padded} leaves, fewer than the {self.cells} cells."
+                f"branching {self.branching} has {self.padded} leaves, fewer than the "
+                f"{self.cells + self.before} cells."
             )
 
     @property
     def padded(self) -> int:
-        """The leaves of the tree: the cells, and empty ones behind them."""
+        """The leaves of the tree: the cells, and empty ones around them."""
         return math.prod(self.branching)
+
+    @property
+    def place(self) -> slice:
+        """Where the cells stand among the leaves."""
+        return slice(self.before, self.before + self.cells)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -57,12 +67,13 @@ class Axis:
     def keep_levels(self, kept: Sequence[int]) -> Axis:
         """The tree with these levels alone, the first and the last among them."""
         sizes = [self.sizes[level] for level in kept]
-        return Axis(self.cells, tuple(a // b for a, b in pairwise(sizes)))
+        return Axis(self.cells, tuple(a // b for a, b in pairwise(sizes)), self.before)
 
     def __str__(self) -> str:
+        shift = f" after {self.before}" if self.before else ""
         if len(set(self.branching)) == 1 and len(self.branching) > 1:
-            return f"{self.branching[0]}^{len(self.branching)}"
-        return "×".join(map(str, self.branching)) or "1"
+            return f"{self.branching[0]}^{len(self.branching)}{shift}"
+        return ("×".join(map(str, self.branching)) or "1") + shift
 
     def energies_of_ranges(self, starts: npt.ArrayLike, ends: npt.ArrayLike) -> Floats:
         """The squared norms of Q_l q for the ranges q from `starts` to before `ends`, a column a level."""
@@ -73,7 +84,8 @@ class Axis:
     ) -> Floats:
         """The inner products of Q_l p and Q_l q for ranges p and q, a column a level."""
         first, second = (
-            tuple(np.asarray(end, np.int64)[..., None] for end in range_) for range_ in (one, two)
+            tuple(np.asarray(end, np.int64)[..., None] + self.before for end in range_)
+            for range_ in (one, two)
         )
         sizes = np.array(self.sizes, np.int64)
         total = _shared(first, second, sizes)
@@ -82,7 +94,7 @@ class Axis:
     def energies_of_set(self, chosen: npt.NDArray[np.bool_]) -> Floats:
         """The squared norms of Q_l q for a set q of cells."""
         padded = np.zeros(self.padded)
-        padded[: self.cells] = chosen
+        padded[self.place] = chosen
         norms = [float((padded.reshape(-1, s).sum(axis=1) ** 2).sum() / s) for s in self.sizes]
         return np.diff(np.array(norms), prepend=0.0)
 
@@ -99,8 +111,9 @@ class Axis:
         For cells i, j of a node that starts at u, i = u + x and j = u + y, all ranges hold both with
         probability (u + 1 + min(x, y))·(cells - u - max(x, y)) / (cells·(cells + 1)/2).
         """
-        first = np.arange(0, self.cells, size, dtype=np.float64)
-        width = np.minimum(size, self.cells - first)
+        start = np.arange(-(self.before % size), self.cells, size, dtype=np.float64)
+        first = np.maximum(start, 0.0)
+        width = np.minimum(start + size, self.cells) - first
         before, behind = first + 1, self.cells - first
         smaller = width * (width - 1) * (2 * width - 1) / 6  # Σ min(x, y)
         larger = width**2 * (width - 1) - smaller  # Σ max(x, y)

@@ -158,11 +158,11 @@ class Lattice(Design):
 
     def _pad(self, counts: Integers) -> Integers:
         padded = np.zeros(self.shape, np.int64)
-        padded[tuple(slice(axis.cells) for axis in self.axes)] = counts
+        padded[tuple(axis.place for axis in self.axes)] = counts
         return padded
 
     def _cut(self, cells: Floats) -> Floats:
-        return cells[tuple(slice(axis.cells) for axis in self.axes)]
+        return cells[tuple(axis.place for axis in self.axes)]
 
     def _lattice(self) -> tuple[int, ...]:
         return tuple(len(axis.sizes) for axis in self.axes)

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 MAX_PADDED = 2**23
 #: Children of a node whose differences are measured.
 MAX_BANDS = 64
+#: Trees with short ends are tried up to this height: higher ones have nodes too small for it to matter.
+MAX_SHORT_HEIGHT = 5
 #: Besides its workload, a little of every cell counts: so no level is left without any measurement.
 EVERY_CELL = 1e-6
 
@@ -132,7 +134,7 @@ class Tree(Strategy):
         object.__setattr__(self, "split", _read_split(split))
 
     def designs(self, problem: Problem) -> Iterator[Design]:
-        for axes in _forests(problem, self.branching, _heights):
+        for axes in _forests(problem, self.branching, _heights, _short_ends):
             yield build_nodes(problem.task(axes), equal=self.split == "equal")
 
     def __repr__(self) -> str:
@@ -199,58 +201,82 @@ def _read_split(split: str) -> str:
     return split
 
 
-def _heights(cells: int) -> list[tuple[int, ...]]:
+def _heights(cells: int) -> list[Axis]:
     """Balanced trees of all heights."""
     most = max(1, math.ceil(math.log2(cells))) if cells > 1 else 1
-    return list(dict.fromkeys(balanced_branching(cells, height) for height in range(1, most + 1)))
+    found = dict.fromkeys(balanced_branching(cells, height) for height in range(1, most + 1))
+    return [Axis(cells, branching) for branching in found]
 
 
-def _narrow(cells: int) -> list[tuple[int, ...]]:
+def _short_ends(cells: int) -> list[Axis]:
+    """Trees whose first and last nodes are short and alike: a range that ends there takes little of them.
+
+    The same number of them for every column, so that those of several columns belong together.
+    """
+    return [
+        _shorten(cells, height, middle, last)
+        for height in range(2, MAX_SHORT_HEIGHT + 1)
+        for middle in (-1, 0)
+        for last in (0, 1, 2)
+    ]
+
+
+def _shorten(cells: int, height: int, middle: int, last: int) -> Axis:
+    """The tree with so many more children than a balanced one has at its middle levels and at its last."""
+    base = math.floor(round(cells ** (1 / height), 9))
+    inner = (max(2, base + middle),) * (height - 2) + (max(2, base + last),)
+    node = math.prod(inner)
+    left_over = (cells - 1) % node + 1
+    first = round(left_over / 2 / inner[-1]) * inner[-1]
+    if cells <= node or not 0 < first < left_over:
+        return Axis(cells, balanced_branching(cells, height))
+    return Axis(cells, ((cells - left_over) // node + 2, *inner), node - first)
+
+
+def _narrow(cells: int) -> list[Axis]:
     """Trees with two or three children, with little padding, and those with two alone."""
     if cells <= 1:
-        return [()]
+        return [Axis(cells, ())]
     found = []
     for threes in range(3):
         twos = max(0, math.ceil(math.log2(cells / 3**threes)))
         found.append((3,) * threes + (2,) * twos)
     least = min(found, key=math.prod)
-    return list(dict.fromkeys([found[0], least]))
+    return [Axis(cells, tree) for tree in dict.fromkeys([found[0], least])]
 
 
-def _uniform(cells: int, branching: int | tuple[int, ...]) -> tuple[int, ...]:
+def _uniform(cells: int, branching: int | tuple[int, ...]) -> Axis:
     """The tree that was asked for."""
     if isinstance(branching, tuple):
-        return branching
+        return Axis(cells, branching)
     height = 0
     while branching**height < cells:
         height += 1
-    return (branching,) * height
+    return Axis(cells, (branching,) * height)
 
 
 def _forests(
     problem: Problem,
     branching: int | tuple[int, ...] | None,
-    candidates: Callable[[int], list[tuple[int, ...]]],
+    *candidates: Callable[[int], list[Axis]],
 ) -> Iterator[tuple[Axis, ...]]:
     """Trees over the columns: those that were asked for, or the candidates."""
-    each: list[list[tuple[int, ...]]] = []
-    for cells, workload in zip(problem.cells, problem.workloads, strict=True):
-        if workload == ALL_OR_ONE and candidates is _heights:
-            each.append([(cells,) if cells > 1 else ()])
-        elif branching is not None:
-            each.append([_uniform(cells, branching)])
-        else:
-            each.append(candidates(cells))
-    # of several columns, the n-th trees go together: all combinations would be too many
-    longest = max(map(len, each))
-    combinations = [
-        tuple(trees[min(at, len(trees) - 1)] for trees in each) for at in range(longest)
-    ]
-    axes = [
-        tuple(Axis(cells, tree) for cells, tree in zip(problem.cells, chosen, strict=True))
-        for chosen in combinations
-    ]
-    small = [forest for forest in axes if math.prod(a.padded for a in forest) <= MAX_PADDED]
+    found: dict[tuple[Axis, ...], None] = {}
+    for trees in candidates:
+        each: list[list[Axis]] = []
+        for cells, workload in zip(problem.cells, problem.workloads, strict=True):
+            if workload == ALL_OR_ONE and _heights in candidates:
+                each.append([Axis(cells, (cells,) if cells > 1 else ())])
+            elif branching is not None:
+                each.append([_uniform(cells, branching)])
+            else:
+                each.append(trees(cells))
+        # of several columns, the n-th trees go together: all combinations would be too many
+        longest = max(map(len, each))
+        found |= dict.fromkeys(
+            tuple(axes[min(at, len(axes) - 1)] for axes in each) for at in range(longest)
+        )
+    small = [forest for forest in found if math.prod(a.padded for a in forest) <= MAX_PADDED]
     if not small and branching is not None:
         raise ValueError(
             f"strategy: this tree has more than {MAX_PADDED} leaves with its padding: choose another "
