@@ -268,6 +268,22 @@ def test_no_column_of_a_chain_is_longer_than_the_radius(inputs, outputs, bound, 
         assert sum(int(v) ** 2 for each in sums for v in each.ravel()) <= RADIUS**2
 
 
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [(1e150, 1e-170), (1e-170, 1e150), (0.0, 0.0), (0.0, 1e150), (1e150, 0.0), (1e-170, 1e-170)],
+)
+@pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])
+def test_a_person_whose_squares_vanish_is_no_longer_than_the_radius(inside, outside, rule):
+    """A product may be far longer than the norm though the squares of one factor are 0 as floats."""
+    parts = [[CodedOuter(np.full((1, 2), inside), np.full((1, 2), outside))]]
+    assert norm_of(parts, 1e-30, rule) <= RADIUS**2
+    assert norm_of([[CodedDense(np.full((1, 2), inside))]], 1e-30, rule) <= RADIUS**2
+    if rule != "per-layer":
+        columns = np.array([[inside]] * 2 + [[outside]] * 2)
+        [sums] = sum_columns(columns, [(2, 2)], 1e-30, rule, np.ones(1, bool))
+        assert sum(int(v) ** 2 for v in sums.ravel()) <= RADIUS**2
+
+
 def test_columns_of_a_chain_are_the_products_of_its_layers():
     draw = np.random.default_rng(3)
     widths, persons = [(7, 5), (5, 2)], 40
