@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-federated check check-extras accept mutants bench bench-page papers docs clean
+.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-mnist bench-federated check check-extras accept mutants bench bench-page papers docs clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -69,13 +69,16 @@ PEERS_DEEP := .venv-peers-deep
 $(PEERS_DEEP)/.ready: pyproject.toml constraints.txt $(READY)
 	@$(PYTHON) -m venv $(PEERS_DEEP)
 	@echo "installing discreet with PyTorch and Opacus into $(PEERS_DEEP) ..."
-	@$(PEERS_DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torch]"
+	@$(PEERS_DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[torch]" pandas
 	@$(PEERS_DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		opacus==1.6.0 || echo "Opacus can't be installed here."
 	@touch $(PEERS_DEEP)/.ready
 
 bench-deep: $(PEERS_DEEP)/.ready ## private training against plain training and Opacus, each line with its bar
 	@$(PEERS_DEEP)/bin/python benchmarks/bench_deep.py $(ARGS)
+
+bench-mnist: $(PEERS_DEEP)/.ready ## MNIST by DP-SGD and PATE, each line with its bar (half an hour)
+	@$(PEERS_DEEP)/bin/python benchmarks/bench_deep_mnist.py $(ARGS)
 
 bench-federated: $(DEEP)/.ready ## four hospitals: each alone, federated and pooled
 	@$(DEEP)/bin/python benchmarks/bench_federated.py $(ARGS)

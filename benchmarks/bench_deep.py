@@ -3,7 +3,10 @@
 ``make bench-deep``. Each line is the throughput of a training step (batch of 256 by chance, sample and noise
 included) as a multiple of a plain step on 256 rows, of Opacus with hooks and of its ghost mode (Poisson
 loader included), with its bar. Also what each way to add up and to draw noise costs, and the peak of memory
-in processes of their own. CPU time, one thread, taken in turn; the best of several.
+in processes of their own. CPU time, one thread, taken in turn; the best of several. Then how long it takes to
+calibrate noise, and the accuracy of `MLPClassifier` on Adult (``DISCREET_DATA``, by default
+``../shared/data`` beside the repository; test rows are used once). The exit status is the
+number of bars missed.
 """
 
 from __future__ import annotations
@@ -21,17 +24,18 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+import discreet as dp
 from discreet.deep.chain import Chain
 from discreet.deep.clipping import Differentiator
 from discreet.deep.grid import RADIUS
 from discreet.deep.loop import _NoiseAhead, apply_gradient
-from discreet.deep.plans import PoissonSampler, TrainingPlan
+from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import open_paid
 
 BATCH, PERSONS = 256, 2560
 ROUNDS = 9
-QUICK = {"ROUNDS": 1}
+QUICK = {"ROUNDS": 1, "SEEDS": 1}
 
 
 def cnn() -> nn.Module:
@@ -73,6 +77,17 @@ CASES = {
 MODES = {"exact": ("exact", 1), "exact, no noise": ("exact", 0), "fast": ("fast", 1)}
 #: The most memory of a step on the CNN, as a multiple of plain training.
 MAX_MEMORY = 2.0
+#: Trainings whose noise is looked for: chance, steps, ε, δ; and the most seconds that it may take.
+PLANS = {
+    "a head at ε = 0.5": (Fraction(4096, 60_000), 120, Fraction(1, 2), 1e-5),
+    "a head at ε = 2.93": (Fraction(8192, 60_000), 293, 2.93, 1e-5),
+    "a small network at ε = 3": (Fraction(1024, 60_000), 600, 3, 1e-5),
+    "a long training": (Fraction(1, 1000), 20_000, 1, 1e-6),
+    "a table at ε = 1": (Fraction(1, 4), 80, 1, 1e-6),
+}
+MAX_SECONDS = 2.0
+#: The least accuracy on Adult, the mean over seeds.
+ADULT, SEEDS = 0.845, 3
 
 
 def plain_step(model: nn.Module, shape: tuple[int, ...], classes: int) -> Callable[[], None]:
@@ -227,6 +242,52 @@ def compare_memory() -> int:
     return int(missed)
 
 
+def compare_calibration() -> int:
+    """How long it takes to find the noise of a training."""
+    failed = 0
+    for name, (chance, steps, epsilon, delta) in PLANS.items():
+        begin = time.process_time()
+        sampler = PoissonSampler(chance)
+        sigma = calibrate_noise(sampler, steps, dp.ApproxDP(epsilon, delta))
+        spent = time.process_time() - begin
+        missed = spent > MAX_SECONDS
+        failed += missed
+        print(
+            f"noise of {name}: {sigma / RADIUS:.3f} in {spent:.2f} CPU-s "
+            f"(at most {MAX_SECONDS}{', MISSED' * missed})"
+        )
+    return failed
+
+
+def compare_adult() -> int:
+    """The accuracy of a network for tables, with its defaults."""
+    from real_tables import has_tables, load
+
+    if not has_tables("Adult", "adult_train.csv.gz", "adult_test.csv.gz"):
+        return 0
+    split, found = load("adult"), []
+    schema = dp.Schema.read(split.table.schema_path)
+    for seed in range(SEEDS):
+        data = dp.PrivateDataset(split.train, schema, ledger=dp.Ledger(limit=dp.ApproxDP(1, 1e-6)))
+        model = dp.deep.MLPClassifier(
+            epsilon=1, delta=1e-6, expected_rows=32_000, random_state=seed
+        )
+        model.fit(data, target=split.table.label)
+        rows = split.test.drop(columns=[split.table.label])
+        found.append(float((model.predict(rows) == split.test[split.table.label]).mean()))
+    mean = sum(found) / len(found)
+    missed = mean < ADULT
+    print(
+        f"MLPClassifier on Adult, all columns, ε = 1, δ = 1e-6: {mean:.4f} "
+        f"({', '.join(f'{each:.4f}' for each in found)}; at least {ADULT}{', MISSED' * missed})"
+    )
+    return int(missed)
+
+
+#: What is measured besides the networks.
+OTHERS = {"memory": compare_memory, "calibration": compare_calibration, "adult": compare_adult}
+
+
 def main() -> int:
     torch.set_num_threads(1)
     if sys.argv[1:2] == ["--peak"]:
@@ -234,8 +295,8 @@ def main() -> int:
         return 0
     if not has_opacus():
         print("Opacus is not installed here: ratios to it are left out.")
-    chosen = sys.argv[1:] or [*CASES, "memory"]
-    return sum(compare_memory() if name == "memory" else compare(name) for name in chosen)
+    chosen = sys.argv[1:] or [*CASES, *OTHERS]
+    return sum(OTHERS[name]() if name in OTHERS else compare(name) for name in chosen)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,15 @@ from scipy.stats import chisquare
 from sklearn.naive_bayes import GaussianNB
 
 import discreet as dp
-from discreet.deep.pate import PATE, ConfidentGNMax, GNMax, LNMax, Plurality, dependent_cost
+from discreet.deep.pate import (
+    PATE,
+    ConfidentGNMax,
+    GNMax,
+    LNMax,
+    Plurality,
+    dependent,
+    dependent_cost,
+)
 from discreet.deep.pate.dependent import neighbouring_counts
 from discreet.measures import convert
 
@@ -83,6 +91,34 @@ def test_the_cost_is_the_largest_divergence_over_neighbours_in_both_directions()
             found = dependent_cost(aggregation, [row], orders=(4,)).curve[4]
             general = dp.accounting.cost(aggregation.event(1), dp.Renyi, orders=(4,)).curve[4]
             assert found == pytest.approx(min(worst, general), rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [1.5, 4.0, 16.0])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_error_of_probabilities_is_covered_and_one_of_twice_the_size_is_not(
+    order, swapped, monkeypatch
+):
+    """With errors of a thousandth, relative, in all but the most likely outcome."""
+    monkeypatch.setattr(dependent, "_ERROR", 1e-3)
+    sides = [np.array([[0.7, 0.2, 0.1]]), np.array([[0.985, 0.01, 0.005]])]
+    first, second = sides[::-1] if swapped else sides
+    told = dependent._Pair(first, second).divergence(order, 0.0)
+    worst = {
+        size: max(
+            float(np.log((p**order * q ** (1 - order)).sum()) / (order - 1))
+            for up in (-size, size)
+            for down in (-size, size)
+            for p, q in [(with_error(first, up), with_error(second, down))]
+        )
+        for size in (0.0, 0.9e-3, 2e-3)
+    }
+    assert worst[0.0] < worst[0.9e-3] <= told < worst[2e-3]
+
+
+def with_error(side, error):
+    """Probabilities of which all but the first are wrong by a factor."""
+    rest = side[:, 1:] * (1 + error)
+    return np.concatenate([1 - rest.sum(axis=1, keepdims=True), rest], axis=1)
 
 
 def test_one_teacher_moves_one_vote():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -57,6 +58,24 @@ def test_a_training_stops_where_its_score_no_longer_rises_and_keeps_the_best_wei
     for kept, best in zip(weights(model), seen[1], strict=True):
         assert torch.equal(kept, best)
     assert paid.entries()[-1].event == Repeat(done.plan_.step, 30)  # what isn't made stays paid for
+
+
+def test_a_score_of_private_rows_is_a_release_that_the_ledger_is_charged_for():
+    x, y = table(400)
+    paid = dp.Ledger(limit=dp.ApproxDP(6, 1e-5))
+    schema = dp.Schema(right=dp.Categorical("no", "yes"))
+
+    def validate(model):
+        right = np.where((model(x[300:]).argmax(dim=1) == y[300:]).numpy(), "yes", "no")
+        held_out = dp.PrivateDataset({"right": right}, schema, ledger=paid)
+        return float(held_out.release(dp.Count(where="right == 'yes'"), dp.PureDP(1)).value)
+
+    data = PrivateTensors(x[:300], y[:300], ledger=paid)
+    done = trainer(network()).fit(data, validate=validate, validate_every=15)
+    assert [step for step, _ in done.scores_] == [15, 30]
+    assert paid.spent().epsilon == 6  # 4 for the training, 1 for each score
+    with pytest.raises(dp.BudgetExceeded):
+        validate(network())
 
 
 def test_a_score_is_for_one_process_without_checkpoint(tmp_path):

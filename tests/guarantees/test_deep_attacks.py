@@ -268,16 +268,34 @@ def test_no_column_of_a_chain_is_longer_than_the_radius(inputs, outputs, bound, 
         assert sum(int(v) ** 2 for each in sums for v in each.ravel()) <= RADIUS**2
 
 
-def test_columns_of_a_chain_are_the_products_of_its_layers():
+@pytest.mark.parametrize(
+    ("inside", "outside"),
+    [(1e150, 1e-170), (1e-170, 1e150), (0.0, 0.0), (0.0, 1e150), (1e150, 0.0), (1e-170, 1e-170)],
+)
+@pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])
+def test_a_person_whose_squares_vanish_is_no_longer_than_the_radius(inside, outside, rule):
+    """A product may be far longer than the norm though the squares of one factor are 0 as floats."""
+    parts = [[CodedOuter(np.full((1, 2), inside), np.full((1, 2), outside))]]
+    assert norm_of(parts, 1e-30, rule) <= RADIUS**2
+    assert norm_of([[CodedDense(np.full((1, 2), inside))]], 1e-30, rule) <= RADIUS**2
+    if rule != "per-layer":
+        columns = np.array([[inside]] * 2 + [[outside]] * 2)
+        [sums] = sum_columns(columns, [(2, 2)], 1e-30, rule, np.ones(1, bool))
+        assert sum(int(v) ** 2 for v in sums.ravel()) <= RADIUS**2
+
+
+@pytest.mark.parametrize("first", [7, 1000])  # squares of long columns are added up in another way
+def test_columns_of_a_chain_are_the_products_of_its_layers(first):
     draw = np.random.default_rng(3)
-    widths, persons = [(7, 5), (5, 2)], 40
-    inputs, outputs = draw.standard_normal((12, persons)), draw.standard_normal((7, persons))
+    widths, persons = [(first, 5), (5, 2)], 40
+    inputs, outputs = draw.standard_normal((first + 5, persons)), draw.standard_normal((7, persons))
     inputs[3, 8] = np.nan
     present = np.arange(persons) < 37
     for rule, bound in (("flat", 0.7), ("automatic", 0.7), ("flat", 50.0)):
         sums = sum_columns(np.concatenate([inputs, outputs]), widths, bound, rule, present)
         parts = [
-            [CodedOuter(inputs[:7].T, outputs[:5].T)], [CodedOuter(inputs[7:].T, outputs[5:].T)]
+            [CodedOuter(inputs[:first].T, outputs[:5].T)],
+            [CodedOuter(inputs[first:].T, outputs[5:].T)],
         ]  # fmt: skip
         slow = sum_clipped(parts, bound, rule, present)
         for one, [other] in zip(sums, slow, strict=True):
@@ -285,20 +303,21 @@ def test_columns_of_a_chain_are_the_products_of_its_layers():
             assert np.abs(other).max() > 0.01 * RADIUS
 
 
-def test_a_column_is_the_same_integers_at_every_place_and_with_any_others():
+@pytest.mark.parametrize("inside", [9, 900])
+def test_a_column_is_the_same_integers_at_every_place_and_with_any_others(inside):
     draw = np.random.default_rng(4)
-    given = draw.standard_normal((14, 33)) * 1e3
+    given = draw.standard_normal((inside + 5, 33)) * 1e3
     moved = np.roll(given, 7, axis=1)
     alone = np.arange(33) == 2
-    [one] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", alone)
-    [other] = sum_columns(moved, [(9, 5)], 1.0, "flat", np.roll(alone, 7))
+    [one] = sum_columns(given.copy(), [(inside, 5)], 1.0, "flat", alone)
+    [other] = sum_columns(moved, [(inside, 5)], 1.0, "flat", np.roll(alone, 7))
     assert np.array_equal(one, other)
     everyone = np.ones(33, bool)
     parts = [
-        sum_columns(given[:, at].copy(), [(9, 5)], 1.0, "flat", everyone[at])
+        sum_columns(given[:, at].copy(), [(inside, 5)], 1.0, "flat", everyone[at])
         for at in (slice(0, 16), slice(16, 33))
     ]
-    [whole] = sum_columns(given.copy(), [(9, 5)], 1.0, "flat", everyone)
+    [whole] = sum_columns(given.copy(), [(inside, 5)], 1.0, "flat", everyone)
     assert np.array_equal(whole, parts[0][0] + parts[1][0])
 
 

@@ -124,7 +124,7 @@ class Chain:
             parts += [before] if bias is None else [before, ones]
             widths.append((len(before) + (bias is not None), len(after)))
         parts += [after for _, after in columns]
-        return torch.cat(parts).numpy().astype(np.float64), widths
+        return np.concatenate([part.numpy() for part in parts], dtype=np.float64), widths
 
     def flatten(self, totals: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
         """What layers have, a bias in the last column, in the order of the network's parameters."""

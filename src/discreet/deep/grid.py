@@ -45,6 +45,8 @@ MAX_SIZE = 2**28
 MAX_BLOCK = 2**16
 #: Bounds for the norm that is clipped to: beyond them squares might underflow or overflow.
 SMALLEST_BOUND, LARGEST_BOUND = 1e-30, 1e30
+#: Parts of a column with more rows than this, on average, are added up one after the other, which is faster.
+MANY_ROWS = 200
 #: Numbers that are worked on at a time, so that they stay in the cache.
 CHUNK = 2**18
 #: The γ of automatic clipping, as a share of the norm that is clipped to (Bu, Wang, Zha & Karypis 2023).
@@ -260,7 +262,7 @@ def sum_columns(
     sizes = [pair[at] for at in (0, 1) for pair in widths]
     ends = [0, *accumulate(sizes)]
     with np.errstate(all="ignore"):
-        squares = np.add.reduceat(np.square(columns), ends[:-1], axis=0)
+        squares = _sum_squares(columns, ends)
         lengths, heights = squares[:layers], squares[layers:]
         factors, counted = clip_factors(lengths * heights, bound, rule)
         # squares that underflow are not precise: such a person adds nothing to the layer
@@ -275,6 +277,14 @@ def sum_columns(
         parts = [columns[a:b] for a, b in pairwise(ends)]
         pairs = zip(parts[:layers], parts[layers:], strict=True)
         return [(outputs @ inputs.T).astype(np.int64) for inputs, outputs in pairs]
+
+
+def _sum_squares(columns: Floats, ends: Sequence[int]) -> Floats:
+    """The sum of squares of each part of a column, number by number for all columns at once."""
+    squares = np.square(columns)
+    if len(columns) < MANY_ROWS * (len(ends) - 1):
+        return np.asarray(np.add.reduceat(squares, ends[:-1], axis=0))
+    return np.array([squares[a:b].sum(axis=0) for a, b in pairwise(ends)])
 
 
 def _chunks(persons: int, size: int) -> list[slice]:

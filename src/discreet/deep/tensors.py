@@ -307,7 +307,7 @@ class _Source:
         missing = np.flatnonzero(places < 0)
         if not len(self._targets):
             missing, places = np.arange(len(places)), np.full(len(places), -1)
-        at = torch.from_numpy(np.maximum(places, 0))
+        at = torch.from_numpy(np.where(places < 0, 0, places))
 
         def fill(values: Tensor) -> Tensor:
             if len(missing) == len(places):

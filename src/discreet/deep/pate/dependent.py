@@ -132,5 +132,7 @@ class _Pair:
         with np.errstate(divide="ignore"):  # all others may be unseen
             unlikely = largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
         total = np.logaddexp(np.logaddexp(likely, unlikely), rare)
-        error = 1e-14 + _ERROR * order * np.maximum(missed, other) / (1 - other)
-        return max(0.0, float((total + error).max())) / (order - 1)
+        # to first order: a small probability moves its own term, and the likely one by what it takes
+        moved = (2 * order - 1) * np.exp(unlikely - total)
+        moved += order * missed / (1 - missed) + (order - 1) * other / (1 - other)
+        return max(0.0, float((total + 1e-14 + _ERROR * moved).max())) / (order - 1)
