@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.coding import PRODUCT_BITS, VALUE_BITS
 from discreet.coding.chunks import Chunk
+from discreet.coding.codes import Branches
 from discreet.engines.arrays import Arrays
 from payment import check_own_words
 from profiles import max_examples
@@ -186,3 +188,11 @@ def test_long_categories_are_shown_short() -> None:
     shown = repr(dp.Categorical(*(f"v{i}" for i in range(100)), unknown="v3"))
     assert "93 more" in shown
     assert "unknown='v3'" in shown
+
+
+def test_a_tree_that_travels_to_another_process_is_hashed_anew():
+    tree = Branches((None,))
+    hash(tree)
+    again = pickle.loads(pickle.dumps(tree))
+    assert again == tree
+    assert vars(again) == {"tests": (None,)}

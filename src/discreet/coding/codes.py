@@ -240,6 +240,9 @@ class Branches:
     def __hash__(self) -> int:
         return self._hash  # a tree has hundreds of tests, and is looked up often
 
+    def __getstate__(self) -> dict[str, object]:
+        return {"tests": self.tests}  # another process hashes text otherwise
+
     @property
     def low(self) -> int:
         return 0
