@@ -1,0 +1,3 @@
+"""Fixtures of all tests of the studio."""
+
+from clinic_studio import clinic  # noqa: F401
