@@ -82,11 +82,13 @@ class Browser:
         assert answer.status_code == 200, answer.text
         return self
 
-    def get(self, place: str, **headers: str) -> httpx.Response:
+    def get(self, place: str, /, **headers: str) -> httpx.Response:
         """Open a page."""
         return self.client.send("GET", place, headers=headers)
 
-    def post(self, place: str, *pairs: tuple[str, str], part: bool = False, **fields: str) -> Any:
+    def post(
+        self, place: str, /, *pairs: tuple[str, str], part: bool = False, **fields: str
+    ) -> httpx.Response:
         """Send a form of a page."""
         desk = self.studio.desk
         given = [("desk", "" if desk is None else desk.id), *pairs, *fields.items()]
@@ -102,7 +104,7 @@ class Browser:
         assert answer.status_code == 200, (place, answer.status_code, answer.text[:2000])
         return answer.text
 
-    def press(self, place: str, *pairs: tuple[str, str], **fields: str) -> str:
+    def press(self, place: str, /, *pairs: tuple[str, str], **fields: str) -> str:
         """Send a form that must be taken; where it leads."""
         answer = self.post(place, *pairs, **fields)
         assert answer.status_code == 303, (place, answer.status_code, find_errors(answer.text))

@@ -137,8 +137,23 @@ class Desk:
 
     @property
     def has_names(self) -> bool:
-        """Whether names of columns may be read: of a CSV file after a person said that it has some."""
-        return not self.is_text or bool(self.get("header"))
+        """Whether names of columns may be read: of a CSV file after a person said that it has some.
+
+        What was said holds for the file as it was then: the next of its name may begin with somebody's data.
+        """
+        return not self.is_text or (self.get("header") or "") == self._mark()
+
+    def say_names(self) -> None:
+        """A person says that the first line of the file holds names."""
+        self._columns = None
+        self.save(header=self._mark())
+
+    def _mark(self) -> str:
+        try:
+            seen = Path(self.path).stat()
+        except OSError:
+            return "-"
+        return f"{seen.st_size}-{seen.st_mtime_ns}"
 
     def columns(self) -> list[tuple[str, str]]:
         """Names and declared types of the table's columns; no row is read."""

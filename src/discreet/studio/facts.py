@@ -116,7 +116,7 @@ def _list_sources(schema: Schema) -> list[str]:
 @need_desk
 def say_header(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """A person says that the first line of the file holds names."""
-    desk.save(header=True)
+    desk.say_names()
     return Redirect("/facts")
 
 

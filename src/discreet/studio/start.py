@@ -48,7 +48,9 @@ def open_table(studio: Studio, visit: Visit) -> Answer:
 def open_sample(studio: Studio, visit: Visit) -> Answer:
     """Open a made-up table."""
     source, schema = write_sample(studio.places.root)
-    studio.open(source, schema).save(header=True, rows=5000)
+    desk = studio.open(source, schema)
+    desk.say_names()
+    desk.save(rows=5000)
     return Redirect("/facts")
 
 
