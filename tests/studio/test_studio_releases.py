@@ -89,24 +89,8 @@ def test_a_page_releases_bit_for_bit_what_the_shown_python_releases(tmp_path, mo
     space: dict[str, object] = {}
     program = program.replace("print(answers)\n", "")
     with fixed_noise(5):
-        if kind in (
-            "model",
-            "table",
-        ):  # their time is found out on made-up rows, whose noise comes first
-            rehearse_as_the_page_does(browser, kind)
         exec(program, space)
     compare(browser, place, kind, space)
-
-
-def rehearse_as_the_page_does(browser: Browser, kind: str) -> None:
-    from discreet.cli.rehearsing import rehearse
-    from discreet.studio.doors import open_empty
-    from discreet.studio.drafts import find_order
-
-    desk = browser.studio.desk
-    assert desk is not None
-    order = find_order(desk, kind)
-    rehearse(order.run, open_empty(desk), order.price, order.rows)
 
 
 def compare(browser: Browser, place: str, kind: str, space: dict[str, object]) -> None:
@@ -276,8 +260,6 @@ def test_a_crash_around_the_charge_is_told_as_what_the_ledger_knows(tmp_path, be
 def test_a_table_that_cannot_be_read_after_the_charge_is_told_as_charged(
     clinic, tmp_path, monkeypatch
 ):
-    from discreet.queries import Count
-
     clinic.press("/ask/add", kind="count")
 
     def fail(*_: object, **__: object) -> None:
@@ -289,7 +271,6 @@ def test_a_table_that_cannot_be_read_after_the_charge_is_told_as_charged(
     text = clinic.see(place)
     assert "Charged, and no answer" in text
     assert len(open_ledger(tmp_path).entries()) == 2
-    del Count
 
 
 def test_results_are_files_that_the_command_line_reads(clinic, tmp_path, monkeypatch):
