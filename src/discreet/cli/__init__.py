@@ -40,6 +40,7 @@ COMMANDS = {
     "models": "add_model_commands",
     "ledger": "add_ledger",
     "report": "add_report",
+    "studio": "add_studio",
     "claims": "add_claims",
     "audit": "add_audit",
     "reproduce": "add_reproduce",

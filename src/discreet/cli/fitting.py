@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from discreet.models import PrivateEstimator
 
 __all__ = [
-    "PositionalData", "Settings", "Target", "choose_data", "fit", "print_certificate", "tell_price",
+    "PositionalData", "Settings", "Target", "choose_data", "find_kind", "fit", "list_kinds",
+    "print_certificate", "read_parameters", "tell_price",
 ]  # fmt: skip
 
 Model = Annotated[
@@ -83,8 +84,8 @@ def fit(
     if list_:
         _print_list(as_json)
         return
-    kind = _find_kind(model)
-    given = _read_parameters(kind, read_settings(settings))
+    kind = find_kind(model)
+    given = read_parameters(kind, read_settings(settings))
     measure: Any = common.read_budget(epsilon, delta, None, "the fit")
     _check_file(out, force)
     assert out is not None
@@ -164,26 +165,28 @@ def _check_file(out: str | None, force: bool) -> None:
     check_out(out, force, (".json",))
 
 
-def _kinds() -> dict[str, type[PrivateEstimator]]:
+def list_kinds() -> dict[str, type[PrivateEstimator]]:
+    """The models that are offered, by the names that people type."""
     from discreet.models.files.kinds import estimator_kinds
 
     found = estimator_kinds()
     return {to_kebab(name): found[name] for name in sorted(found) if name not in _LEFT_OUT}
 
 
-def _find_kind(name: str | None) -> type[PrivateEstimator]:
+def find_kind(name: str | None) -> type[PrivateEstimator]:
+    """The class of the model with this name."""
     if name is None:
         raise CommandError(
             "say which model to fit, such as logistic-regression; --list shows them."
         )
-    kinds = _kinds()
+    kinds = list_kinds()
     if name not in kinds:
         near = suggest(name.lower(), kinds)
         raise CommandError(f"no model is called {name!r}.{near} `discreet fit --list` shows them.")
     return kinds[name]
 
 
-def _read_parameters(kind: type[PrivateEstimator], given: dict[str, Any]) -> dict[str, Any]:
+def read_parameters(kind: type[PrivateEstimator], given: dict[str, Any]) -> dict[str, Any]:
     """Settings as the class takes them; an estimator inside of another is given by its name."""
     for name in _BROUGHT:
         if name in given and name in kind._get_param_names():
@@ -204,7 +207,7 @@ def _find_inner(kind: str, name: str) -> Any:
         if plain.learned
     }
     if kind == "PrivateSearch":
-        inner = {key: one for key, one in _kinds().items() if one.__name__ != kind}
+        inner = {key: one for key, one in list_kinds().items() if one.__name__ != kind}
     if name not in inner:
         raise CommandError(
             f"--set estimator: no model is called {name!r}.{suggest(name, inner)} Give one of "
@@ -218,7 +221,7 @@ def _print_list(as_json: bool) -> None:
     import inspect
 
     summaries = {
-        name: (inspect.getdoc(kind) or "").partition("\n")[0] for name, kind in _kinds().items()
+        name: (inspect.getdoc(kind) or "").partition("\n")[0] for name, kind in list_kinds().items()
     }
     if as_json:
         from discreet.show import write_document

@@ -218,8 +218,7 @@ def accounts(place: Place = None, as_json: common.Json = False) -> None:
 
     ledger = common.open_ledger(place, read_only=True)
     rows: list[tuple[str, ...]] = []
-    names = [entry.account for entry in ledger.entries() if entry.kind == "account"]
-    for name in ["/", *names]:
+    for name in ["/", *ledger.account_names()]:
         book: Book = ledger
         for part in filter(None, name.split("/")):
             book = book.account(part)

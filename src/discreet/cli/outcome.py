@@ -25,6 +25,7 @@ __all__ = [
     "CommandError",
     "find_entry",
     "forget_charges",
+    "is_told",
     "report_failure",
     "report_lost_reader",
     "report_stop",
@@ -173,7 +174,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
         return REFUSED, str(error)
     if isinstance(error, _library("discreet.ledger", "LedgerError")):
         return LEDGER, _translate(str(error))
-    if _is_told(error):
+    if is_told(error):
         return WRONG, _translate(" ".join(str(error).split()))
     return INTERNAL, (
         f"an error of discreet itself, {type(error).__name__}, whose message is withheld because it could "
@@ -209,7 +210,7 @@ def _library(module: str, name: str) -> Any:
     return () if found is None else getattr(found, name, ())
 
 
-def _is_told(error: BaseException) -> bool:
+def is_told(error: BaseException) -> bool:
     """Whether an error is one that the library raises for a person: its text never holds a row."""
     if isinstance(error, OSError):
         return True

@@ -27,6 +27,7 @@ def plan(
     by: questions.By = None,
     where: questions.Where = None,
     sql: questions.Sql = None,
+    file: questions.File = None,
     epsilon: common.Epsilon = None,
     delta: common.Delta = None,
     rho: common.Rho = None,
@@ -54,7 +55,7 @@ def plan(
     measure = common.read_budget(epsilon, delta, rho)
     check_out(out, force)
     asked = questions.read_questions(
-        count, people, sum_, mean, variance, median, quantile, histogram, by, where, sql
+        count, people, sum_, mean, variance, median, quantile, histogram, by, where, sql, file
     )
     book = None if ledger is None else common.open_book(ledger, account, read_only=True)
     chosen = common.read_unit(unit, id_column, max_rows)

@@ -30,6 +30,7 @@ def query(
     by: questions.By = None,
     where: questions.Where = None,
     sql: questions.Sql = None,
+    file: questions.File = None,
     epsilon: common.Epsilon = None,
     delta: common.Delta = None,
     rho: common.Rho = None,
@@ -65,7 +66,7 @@ def query(
     if not 0 < level < 1:
         raise CommandError("--level must be between 0 and 1, such as 0.95.")
     asked = questions.read_questions(
-        count, people, sum_, mean, variance, median, quantile, histogram, by, where, sql
+        count, people, sum_, mean, variance, median, quantile, histogram, by, where, sql, file
     )
     chosen = common.read_unit(unit, id_column, max_rows)
     with common.show_progress("asking", quiet):

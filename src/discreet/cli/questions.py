@@ -11,12 +11,13 @@ import typer
 from discreet.cli.outcome import CommandError
 
 if TYPE_CHECKING:
+    from discreet.cli.questionnaire import Questionnaire
     from discreet.dataset import PrivateDataset
     from discreet.measures import Measure
     from discreet.queries import Query
     from discreet.schema import Schema
 
-__all__ = ["Questions", "read_questions"]
+__all__ = ["PART", "Questions", "build_query", "derive_part", "read_questions"]
 
 Names = list[str] | None
 CountFlag = Annotated[bool, typer.Option("--count", help="How many rows.")]
@@ -48,12 +49,21 @@ Where = Annotated[
     str | None,
     typer.Option("--where", metavar="CONDITION", help="As in SQL: \"age >= 18 AND ward = 'icu'\"."),
 ]
+File = Annotated[
+    str | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE",
+        help="Questions of a file that `discreet studio` wrote, instead of the options above.",
+    ),
+]
 Sql = Annotated[
     str | None,
     typer.Option("--sql", metavar="SELECT", help="One SELECT instead of the options above."),
 ]
 
-_PART = re.compile(r"(year|quarter|month|weekday)\((.+)\)", re.IGNORECASE)
+#: A part of a date, as in ``month(day)``.
+PART = re.compile(r"(year|quarter|month|weekday)\((.+)\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -98,20 +108,20 @@ class Questions:
         """The queries, and the schema with what they derive."""
         by = []
         for name in self.by:
-            schema, found = _derive_part(schema, name)
+            schema, found = derive_part(schema, name)
             by.append(found)
         where = None
         if self.where is not None:
             from discreet.sql import read_where
 
             where, schema = read_where(self.where, schema)
-        queries = {name: _build_query(words, by, where) for name, words in self.asked}
+        queries = {name: build_query(words, by, where) for name, words in self.asked}
         return schema, queries
 
 
-def _derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
+def derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
     """The column that --by names; a part of a date is derived."""
-    part = _PART.fullmatch(name.strip())
+    part = PART.fullmatch(name.strip())
     if part is None or name in schema:
         return schema, name
     from discreet.columns import Month, Quarter, Weekday, Year
@@ -124,7 +134,8 @@ def _derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
     return schema, name
 
 
-def _build_query(words: tuple[str, ...], by: list[str], where: Any) -> Query:
+def build_query(words: tuple[str, ...], by: list[str], where: Any) -> Query:
+    """The query that the words of a question stand for."""
     from discreet import queries
 
     kind, *columns = words
@@ -156,7 +167,8 @@ def read_questions(
     by: Names,
     where: str | None,
     sql: str | None,
-) -> Questions:
+    file: str | None = None,
+) -> Questions | Questionnaire:
     """What was asked; raises if nothing was, or two things that don't go together."""
     asked: list[tuple[str, ...]] = []
     asked += [("count",)] * count + [("people",)] * people
@@ -164,6 +176,14 @@ def read_questions(
         asked += [(kind, name) for name in names or []]
     asked += [("quantile", *_split_ranks(text)) for text in quantile or []]
     asked += [("histogram", *_split_names(text)) for text in histogram or []]
+    if file is not None:
+        if asked or by or where is not None or sql is not None:
+            raise CommandError(
+                "--questions says everything itself: leave the other questions, --by, --where and --sql out."
+            )
+        from discreet.cli.questionnaire import Questionnaire
+
+        return Questionnaire.read(file)
     if sql is not None:
         if asked or by or where is not None:
             raise CommandError(

@@ -11,7 +11,7 @@ from discreet.cli import common
 from discreet.cli.outcome import CommandError
 from discreet.cli.printing import check_out, print_lines, tell
 
-__all__ = ["add_report"]
+__all__ = ["add_report", "read_file"]
 
 
 def add_report(app: typer.Typer) -> None:
@@ -58,7 +58,7 @@ def report(
     with common.show_progress("writing", quiet):
         from discreet.report import write_report
 
-        items = [item for path in results or [] for item in _read_file(path)]
+        items = [item for path in results or [] for item in read_file(path)]
         book = None if ledger is None else common.open_book(ledger, account, read_only=True)
         facts = None if schema is None else common.read_facts(schema)[0]
         try:
@@ -74,7 +74,7 @@ def report(
     tell(f"the report is {Path(out).resolve()}", quiet)
 
 
-def _read_file(path: str) -> list[Any]:
+def read_file(path: str) -> list[Any]:
     """What a file holds for a report: several items for one that answers several questions."""
     from discreet.cli.documents import read_results
     from discreet.report.reading import read_item

@@ -16,7 +16,7 @@ from discreet.cli.outcome import CommandError
 if TYPE_CHECKING:
     from discreet.columns import Base
 
-__all__ = ["TABLES", "read_rows", "write_rows"]
+__all__ = ["TABLES", "format_rows", "read_rows", "write_rows"]
 
 #: Files that rows are read from and written to.
 SOURCES = (".csv", ".csv.gz", ".parquet")
@@ -136,18 +136,19 @@ def write_rows(columns: Mapping[str, Any], path: str) -> None:
                 import_module("pyarrow.parquet").write_table(arrow.table(cells), beside)
             else:
                 with open(beside, "w", encoding="utf-8", errors="replace", newline="") as file:
-                    _write_csv(columns, file)
+                    format_rows(columns, file)
             os.replace(beside, place)
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        _write_csv(columns, sys.stdout)
+        format_rows(columns, sys.stdout)
         raise CommandError(
             f"--out: {path!r} can't be written ({type(error).__name__}); the rows were printed instead."
         ) from None
 
 
-def _write_csv(columns: Mapping[str, Any], file: TextIO) -> None:
+def format_rows(columns: Mapping[str, Any], file: TextIO) -> None:
+    """Write columns as CSV; text that a spreadsheet program would run begins with an apostrophe."""
     from discreet.show import as_cell
 
     cells = [[as_cell(cell) for cell in _plain(column)] for column in columns.values()]

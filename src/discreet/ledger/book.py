@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from itertools import islice
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -20,12 +21,15 @@ from discreet.ledger.store import Store
 from discreet.ledger.terms import Terms, check_limit
 from discreet.ledger.verification import verify
 from discreet.measures import Measure
+from discreet.rational import as_integer
 from discreet.show import Shown, Table
 from discreet.unit import Unit
 
 __all__ = ["Account", "Book"]
 
 Self = TypeVar("Self", bound="Book")
+#: Above the number of every entry.
+MAX_NUMBER = 2**31 - 1
 
 
 class Book(Payer, Shown):
@@ -216,6 +220,30 @@ class Book(Payer, Shown):
     def entries(self) -> list[Entry]:
         """All entries of this account and those inside it, oldest first."""
         return journal.all_entries(self._store, self._terms.filter, self._path)
+
+    def latest(self, count: int, *, before: int | None = None) -> list[Entry]:
+        """The newest entries of this account and those inside it, the newest first.
+
+        Parameters
+        ----------
+        count : int
+            How many at most.
+        before : int, optional
+            Only entries with a smaller number: for the next page.
+
+        Privacy
+        -------
+        Each entry is compared with its own hash, not with the one before it: `entries` and `verify`
+        look at the whole chain.
+        """
+        wanted = as_integer(count, "count", minimum=1)
+        end = MAX_NUMBER if before is None else as_integer(before, "before")
+        found = journal.iter_latest(self._store, self._terms.filter, self._path, end)
+        return list(islice(found, wanted))
+
+    def account_names(self) -> list[str]:
+        """The paths of all accounts of the ledger, such as ``"/research"``, in the order of their making."""
+        return journal.list_accounts(self._store)
 
     def spent(self) -> Measure:
         """What was charged so far: a fill level, not a guarantee (the guarantee is the limit)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -46,6 +47,8 @@ __all__ = [
     "head",
     "in_order",
     "is_inside",
+    "iter_latest",
+    "list_accounts",
     "write_entry",
     "zero_of",
 ]
@@ -69,6 +72,12 @@ _accounts = (
     select(entries.c.number, entries.c.hash, entries.c.body)
     .where(entries.c.body.contains('"kind":"account"'))
     .order_by(entries.c.number)
+)
+_part = (
+    select(entries.c.number, entries.c.hash, entries.c.body)
+    .where(entries.c.number < bindparam("end"))
+    .order_by(entries.c.number.desc())
+    .limit(100)
 )
 #: All that `follow` needs.
 in_order = select(entries).order_by(entries.c.number)
@@ -325,6 +334,26 @@ def all_entries(store: Store, filter_: Filter, account: str) -> list[Entry]:
     """The entries of an account and those inside it, in order."""
     rows = store.read(lambda connection: connection.execute(in_order).all())
     return entries_from_rows(store, filter_, account, rows)
+
+
+def iter_latest(store: Store, filter_: Filter, account: str, before: int) -> Iterator[Entry]:
+    """The entries of an account and those inside it below a number, the newest first, read in parts."""
+    while before > 0:
+        rows = store.read(partial(run, statement=_part, end=before))
+        if not rows:
+            return
+        for number, hash_, body in rows:
+            entry = entry_from_body(filter_, parse_entry(number, hash_, body), hash_)
+            if is_inside(entry.account, account):
+                yield entry
+        before = rows[-1][0]
+
+
+def list_accounts(store: Store) -> list[str]:
+    """The paths of all accounts that were made, in order; the ledger itself is not among them."""
+    rows = store.read(lambda connection: connection.execute(_accounts).all())
+    found = [parse_entry(number, hash_, body) for number, hash_, body in rows]
+    return [str(data["account"]) for data in found if data.get("kind") == "account"]
 
 
 def entries_from_rows(

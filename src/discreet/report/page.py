@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import count
 
@@ -14,7 +14,7 @@ from discreet.report.theme import STYLE
 from discreet.show import Table, visible
 from discreet.show.tables import format_cell
 
-__all__ = ["MAX_ROWS", "render_page"]
+__all__ = ["MAX_ROWS", "render_blocks", "render_page", "render_sections"]
 
 #: How many rows of a table the page shows; the JSON form has all.
 MAX_ROWS = 1000
@@ -59,11 +59,29 @@ def render_page(report: Report) -> str:
     )
 
 
+def render_sections(sections: Iterable[Section], prefix: str, level: int = 2) -> str:
+    """Sections as HTML for a page of another layout, with headings from a level on; `prefix` begins ids.
+
+    Everything is escaped, and neither script nor style stands in it.
+    """
+    numbers = (f"{prefix}-{at}" for at in count(1))
+    return "".join(
+        _render_section(section, f"{prefix}-section-{at}", level, numbers)
+        for at, section in enumerate(sections, 1)
+    )
+
+
+def render_blocks(blocks: Iterable[Block], prefix: str) -> str:
+    """Blocks as HTML for a page of another layout; `prefix` begins ids."""
+    numbers = (f"{prefix}-{at}" for at in count(1))
+    return "".join(_render_block(block, numbers) for block in blocks)
+
+
 def _text(text: str) -> str:
     return escape(visible(text), quote=True)
 
 
-def _render_section(section: Section, anchor: str, level: int, numbers: Iterator[int]) -> str:
+def _render_section(section: Section, anchor: str, level: int, numbers: Iterator[object]) -> str:
     parts = [
         f'<section aria-labelledby="{anchor}">\n<h{level} id="{anchor}">{_text(section.title)}</h{level}>\n'
     ]
@@ -75,7 +93,7 @@ def _render_section(section: Section, anchor: str, level: int, numbers: Iterator
     return "".join([*parts, "</section>\n"])
 
 
-def _render_block(block: Block, numbers: Iterator[int]) -> str:
+def _render_block(block: Block, numbers: Iterator[object]) -> str:
     match block:
         case Words(text, tone):
             style = "" if tone == "plain" else f' class="{escape(tone, quote=True)}"'

@@ -1,0 +1,57 @@
+"""What all pages share: the folder, the desk that is open, and the releases that go on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import final
+
+from discreet.studio.audits import Audits
+from discreet.studio.desk import Desk
+from discreet.studio.jobs import Jobs
+from discreet.studio.places import Places
+
+__all__ = ["DEFAULT_UPLOAD", "Studio"]
+
+#: The largest upload, in bytes.
+DEFAULT_UPLOAD = 2 * 2**30
+
+
+@final
+class Studio:
+    """One person's studio.
+
+    Parameters
+    ----------
+    root : Path
+        The folder in which it was started; pages name files below it and nowhere else.
+    source, schema, ledger : str, optional
+        What was named when it was started, wherever that is.
+    jobs : Jobs, optional
+        How releases are worked on.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        source: str | None = None,
+        schema: str | None = None,
+        ledger: str | None = None,
+        *,
+        jobs: Jobs | None = None,
+    ) -> None:
+        self.places = Places(root)
+        self.jobs = jobs or Jobs()
+        self.audits = Audits()
+        self.lock = threading.RLock()
+        self._given = (schema, ledger)
+        self.desk: Desk | None = None
+        if source is not None:
+            self.desk = Desk(self.places, source, schema, ledger)
+
+    def open(self, source: str, schema: str | None = None) -> Desk:
+        """Open a table that a page named."""
+        given, ledger = self._given
+        with self.lock:
+            self.desk = Desk(self.places, source, schema or given, ledger)
+        return self.desk
