@@ -1,0 +1,195 @@
+"""The tables of the README: published figures, then ours with standard errors and repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from audits import AUDITED
+from digits import ABADI, KINDS
+from harness import Study, Summary, markdown
+from learning import LEARNERS, MASKS, REPAIRED, SIZE_OF
+from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
+from study import EPSILONS, STUDY
+
+__all__: list[str] = []
+
+HEAD = [f"ε = {epsilon:g}" for epsilon in EPSILONS]
+LEARNED = ("learn-small", "learn-large", "learn-true", "learn-synthetic")
+
+
+def percent(found: Summary, digits: int = 2) -> str:
+    """A share with its standard error, in percent; without one if there was a single repetition."""
+    error = "" if math.isnan(found.error) else f" ± {100 * found.error:.{digits}f}"
+    return f"{100 * found.mean:.{digits}f}{error}"
+
+
+def pair(found: dict[str, Summary], name: str) -> str:
+    """Accuracy and balanced accuracy."""
+    return f"{percent(found[name])}, {percent(found[f'{name}, balanced'], 1)}"
+
+
+def counts(found: Iterable[Summary]) -> str:
+    return " and ".join(str(count) for count in sorted({each.count for each in found}))
+
+
+@STUDY.table("identities")
+def filters(study: Study) -> str:
+    found = study.get("identities")
+    rows = [[name, f"{value.mean:.1g}"] for name, value in found.items()]
+    return markdown(["property of table 2.1", "largest deviation"], rows)
+
+
+@STUDY.table("denoise")
+def denoising(study: Study) -> str:
+    published = study.published["denoising"]["H"]
+    rows = []
+    for epsilon in EPSILONS:
+        found = study.get("denoise", epsilon)
+        back = found["cells read back"]
+        told = [str(value) for name, value in found.items() if name != "cells read back"]
+        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{100 * back.mean:.2f} %"])
+    head = ["ε", "published H", *study.get("denoise", EPSILONS[0])]
+    return f"{markdown(head, rows)}\n\n{study.get('denoise', 1.0)['true signs'].count} repetitions."
+
+
+@STUDY.table("codes")
+def qr_codes(study: Study) -> str:
+    names = ["modulus", "real part", "imaginary part", "read back", "pixels read back"]
+    rows = [
+        [f"{each:g}", *(f"{percent(study.get('codes', each)[name], 0)} %" for name in names)]
+        for each in INTENSITIES
+    ]
+    count = study.get("codes", INTENSITIES[0])["modulus"].count
+    return f"{markdown(['δ', *names], rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("units")
+def protected(study: Study) -> str:
+    rows = []
+    for code in CODES:
+        for bank in BANKS:
+            found = [study.get("units", code, bank, each)["scanned"] for each in UNIT_EPSILONS]
+            title = f"{code[0]} × {code[0]} pixels, protects a {code[1]}, {bank}"
+            rows.append([title, *(f"{percent(each, 0)} %" for each in found)])
+    count = study.get("units", CODES[0], "plain", 1)["scanned"].count
+    head = ["code, what is protected, noise", *(f"ε = {each}" for each in UNIT_EPSILONS)]
+    return f"{markdown(head, rows)}\n\n{count} repetitions."
+
+
+def table_of(study: Study, learner: str) -> str:
+    """One learner: each mask by ε, as published and as obtained; then what keeps the promise."""
+    published = study.published["learning"][learner]
+    rows, seen = [], []
+    for name in (*MASKS, *REPAIRED):
+        cells = [study.get(f"learn-{SIZE_OF[name]}", name, epsilon) for epsilon in EPSILONS]
+        seen += [cell[learner] for cell in cells]
+        printed = [published.get(name, {}).get(f"{epsilon:g}") for epsilon in EPSILONS]
+        rows.append(
+            [
+                name,
+                *(
+                    (f"*{was:.2f}* → " if was else "") + pair(cell, learner)
+                    for was, cell in zip(printed, cells, strict=True)
+                ),
+            ]
+        )
+    for size in ("small", "large"):
+        cells = [study.get("learn-synthetic", size, epsilon) for epsilon in EPSILONS]
+        seen += [cell[learner] for cell in cells]
+        rows.append([f"synthetic table, {size}", *(pair(cell, learner) for cell in cells)])
+    plain = {size: study.get("learn-true", size) for size in ("small", "large")}
+    told = "; ".join(
+        f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
+        for size, found in plain.items()
+    )
+    return (
+        f"{markdown([learner, *HEAD], rows)}\n\n{counts(seen)} repetitions. On true rows, {told}."
+    )
+
+
+def _add(learner: str) -> None:
+    def make(study: Study) -> str:
+        return table_of(study, learner)
+
+    make.__name__ = learner.replace(" ", "_")
+    STUDY.table(*LEARNED)(make)
+
+
+for _learner in LEARNERS:
+    _add(_learner)
+
+
+@STUDY.table("learn-by-dp-sgd")
+def dp_sgd(study: Study) -> str:
+    rows = [
+        [
+            f"{size} table",
+            *(pair(study.get("learn-by-dp-sgd", size, epsilon), "DP-SGD") for epsilon in EPSILONS),
+        ]
+        for size in ("small", "large")
+    ]
+    count = study.get("learn-by-dp-sgd", "small", 1.0)["DP-SGD"].count
+    return f"{markdown(['DP-SGD, δ = 10⁻⁵', *HEAD], rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("learn-leaky")
+def leaky(study: Study) -> str:
+    rows = []
+    for learner in ("logistic regression", "shallow network"):
+        published = study.published["learning"][learner]
+        for name in ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum"):
+            cells = [
+                f"*{published[name][f'{epsilon:g}']:.2f}* → "
+                f"{percent(study.get('learn-leaky', name, epsilon)[learner])}"
+                for epsilon in EPSILONS
+            ]
+            rows.append([f"{name}, {learner}", *cells])
+    count = study.get("learn-leaky", "LS, γ = 1", 1.0)["majority"].count
+    return (
+        f"{markdown(['the label among the predictors', *HEAD], rows)}\n\n{count} repetitions; always the "
+        f"larger class {percent(study.get('learn-leaky', 'LS, γ = 1', 1.0)['majority'])}."
+    )
+
+
+@STUDY.table("audits")
+def audited(study: Study) -> str:
+    def show(value: float) -> str:
+        return "∞" if math.isinf(value) else f"{value:.2f}"
+
+    rows = [
+        [name, *(show(study.get("audits", name, e)["floor"].mean) for e in EPSILONS)]
+        for name in AUDITED
+    ]
+    return markdown(["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)], rows)
+
+
+@STUDY.table("digits-true", "digits-masked", "digits-scattering", "digits-by-dp-sgd")
+def mnist(study: Study) -> str:
+    published = study.published["digits"]
+    lines: list[tuple[str, dict[str, float], dict[float, Summary]]] = [
+        (
+            kind,
+            published.get(kind, {}),
+            {e: study.get("digits-masked", kind, e)["accuracy"] for e in EPSILONS},
+        )
+        for kind in KINDS
+    ]
+    found = {e: study.get("digits-by-dp-sgd", e)["accuracy"] for e in ABADI}
+    lines.append(("the same network by DP-SGD", published["DP-SGD of Abadi et al. 2016"], found))
+    found = {e: study.get("digits-scattering", e)["accuracy"] for e in EPSILONS}
+    lines.append(("scattering and a linear head by DP-SGD", {}, found))
+    rows = []
+    for name, printed, found in lines:
+        cells = [
+            (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "") + percent(found[e])
+            if e in found
+            else "–"
+            for e in EPSILONS
+        ]
+        rows.append([name, *cells, counts(found.values())])
+    plain = study.get("digits-true")["accuracy"]
+    return (
+        f"{markdown(['MNIST', *HEAD, 'repetitions'], rows)}\n\nOn true images the network reaches "
+        f"{percent(plain)} ({plain.count} repetitions); published: {published['no noise']}."
+    )
