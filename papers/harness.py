@@ -59,7 +59,8 @@ class Summary:
         return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g} ± {self.error:.2g}"
+        """Mean and standard error; a single run has none."""
+        return f"{self.mean:.4g}" + ("" if math.isnan(self.error) else f" ± {self.error:.2g}")
 
     @property
     def middle(self) -> str:

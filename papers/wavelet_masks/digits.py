@@ -1,7 +1,7 @@
-"""MNIST: the paper's network on pseudo-quantum masks, on masks with a promise, and by DP-SGD.
+"""MNIST: the paper's network on pseudo-quantum masks and on masks with a promise; DP-SGD with scattering.
 
-The paper's network sees 6000 images twice, where the paper has 60 000 and doesn't say how often: what
-counts is the difference between masked and true images. DP-SGD has all 60 000.
+The paper's network sees 4000 images twice, where the paper has 60 000 and doesn't say how often, and is
+scored on 5000: what counts is the difference between masked and true images. DP-SGD has all 60 000.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from discreet import testing
 from discreet.publish.imaging import ImageMask, crop_images
 from discreet.publish.masks import PseudoQuantum
 
-__all__ = ["ABADI", "DELTA", "EPOCHS", "KINDS"]
+__all__ = ["ABADI", "EPOCHS", "HIDDEN"]
 
 NEEDS = ("torch", "mnist/train-images-idx3-ubyte.gz")
 DELTA = 1e-5
-IMAGES, PASSES, BATCH = 6000, 2, 128
-#: Where Abadi et al. 2016 state what DP-SGD reaches.
-ABADI = (0.5, 2.0, 8.0)
-KINDS = ("pseudo-quantum", "an image hidden")
+IMAGES, PASSES, BATCH, TESTED = 4000, 2, 128, 5000
+#: Where Abadi et al. 2016 state what DP-SGD reaches; where whole images are hidden.
+ABADI, HIDDEN = (0.5, 2.0, 8.0), (1.0, 8.0)
 #: Passes of DP-SGD over the data for a linear head, by ε: more where there is less noise.
-EPOCHS = {0.5: 12, 1.0: 20, 2.0: 30, 4.0: 40, 8.0: 40}
+EPOCHS = {0.5: 12, 2.0: 25, 8.0: 40}
 
 
 @cache
@@ -42,16 +41,6 @@ def read(part: str) -> Any:
 def crop(images: Any) -> Any:
     """27 × 27 pixels in [0, 1], as the paper crops them for three bands."""
     return np.asarray(crop_images(images), np.float64) / 255
-
-
-def mask_images(kind: str, epsilon: float, images: Any, *setting: Any) -> Any:
-    """Every image by itself."""
-    if kind == "pseudo-quantum":
-        mask, draw = PseudoQuantum(epsilon, 0.1), np.random.default_rng(seed_of(*setting))
-        return np.stack([mask.apply(one, unit=dp.PUBLIC, random_state=draw) for one in images])
-    channel = ImageMask((27, 27), epsilon=epsilon, delta=str(DELTA), protects="image")
-    with testing.fixed_noise(seed_of(*setting)):
-        return np.stack([channel.randomize(one) for one in images])
 
 
 def train_network(images: Any, labels: Any, seed: int) -> Any:
@@ -86,8 +75,8 @@ def learn(seed: int, masked: Any) -> dict[str, float]:
     (images, labels), (others, truth) = read("train"), read("test")
     chosen = np.random.default_rng(seed).permutation(len(labels))[: choose_size(IMAGES, 256)]
     model = train_network(masked(crop(images[chosen]), "train"), labels[chosen], seed)
-    guess = predict(model, masked(crop(others), "test")[:, None])
-    return {"accuracy": float((guess == truth).mean())}
+    guess = predict(model, masked(crop(others[:TESTED]), "test")[:, None])
+    return {"accuracy": float((guess == truth[:TESTED]).mean())}
 
 
 @STUDY.experiment(repeats=3, quick=1, needs=NEEDS)
@@ -96,11 +85,28 @@ def digits_true(*, seed: int) -> dict[str, float]:
     return learn(seed, lambda images, _: images)
 
 
-@STUDY.experiment(KINDS, EPSILONS, repeats=3, quick=1, needs=NEEDS)
-def digits_masked(kind: str, epsilon: float, *, seed: int) -> dict[str, float]:
-    return learn(
-        seed, lambda images, part: mask_images(kind, epsilon, images, kind, epsilon, seed, part)
-    )
+@STUDY.experiment(EPSILONS, repeats=3, quick=1, needs=NEEDS)
+def digits_masked(epsilon: float, *, seed: int) -> dict[str, float]:
+    """The paper's network on pseudo-quantum masks."""
+
+    def mask(images: Any, part: str) -> Any:
+        channel = PseudoQuantum(epsilon, 0.1)
+        draw = np.random.default_rng(seed_of(epsilon, seed, part))
+        return np.stack([channel.apply(one, unit=dp.PUBLIC, random_state=draw) for one in images])
+
+    return learn(seed, mask)
+
+
+@STUDY.experiment(HIDDEN, repeats=3, quick=1, needs=NEEDS)
+def digits_hidden(epsilon: float, *, seed: int) -> dict[str, float]:
+    """The paper's network on masks that hide whole images: noise for any two images."""
+
+    def mask(images: Any, part: str) -> Any:
+        channel = ImageMask((27, 27), epsilon=epsilon, delta=str(DELTA), protects="image")
+        with testing.fixed_noise(seed_of(epsilon, seed, part)):
+            return np.stack([channel.randomize(one) for one in images])
+
+    return learn(seed, mask)
 
 
 @cache
@@ -110,7 +116,7 @@ def features(part: str) -> Any:
     return Scattering().transform(read(part)[0])
 
 
-@STUDY.experiment(EPSILONS, repeats=3, quick=1, needs=NEEDS)
+@STUDY.experiment(ABADI, repeats=3, quick=1, needs=NEEDS)
 def digits_scattering(epsilon: float, *, seed: int) -> dict[str, float]:
     """A linear head on scattering coefficients, by DP-SGD: wavelets where nothing is at stake."""
     import torch
@@ -123,24 +129,6 @@ def digits_scattering(epsilon: float, *, seed: int) -> dict[str, float]:
     epochs = choose_size(EPOCHS[epsilon], 1)
     train_privately(model, optimizer, x, y, epsilon, seed, epochs=epochs, batch=len(y) // 8)
     guess = predict(model, features("test"))
-    return {"accuracy": float((guess == read("test")[1]).mean())}
-
-
-@STUDY.experiment(ABADI, repeats=2, quick=1, needs=NEEDS)
-def digits_by_dp_sgd(epsilon: float, *, seed: int) -> dict[str, float]:
-    """The paper's network by DP-SGD, one pass over all images."""
-    import torch
-
-    from discreet.deep import wavelet_paper_cnn
-
-    torch.manual_seed(seed)
-    model = wavelet_paper_cnn()
-    images, labels = read("train")
-    x = torch.from_numpy(crop(images)[:, None]).float()
-    optimizer = torch.optim.SGD(model.parameters(), lr=2.0, momentum=0.9)
-    y = torch.from_numpy(labels)
-    train_privately(model, optimizer, x, y, epsilon, seed, epochs=1, batch=len(y) // 60)
-    guess = predict(model, crop(read("test")[0])[:, None])
     return {"accuracy": float((guess == read("test")[1]).mean())}
 
 
