@@ -72,7 +72,7 @@ def mnist_dp_sgd(epsilon: float, *, seed: int) -> dict[str, float]:
             epsilon=epsilon,
             delta=DELTA,
             batch=len(labels) // 60,
-            epochs=choose_size(8, 1),
+            epochs=choose_size(4, 1),
             max_grad_norm=0.1,
         ).fit(PrivateTensors(x, torch.from_numpy(labels), ledger=ledger, public_size=len(labels)))
     with torch.no_grad():

@@ -189,3 +189,36 @@ def mnist(study: Study) -> str:
         f"{markdown(['MNIST', *HEAD, 'repetitions'], rows)}\n\nOn true images the network reaches "
         f"{percent(plain)} ({plain.count} repetitions); published: {published['no noise']}."
     )
+
+
+@STUDY.figure
+def draw_learning(study: Study) -> None:
+    """Logistic regression: accuracy beside that of a constant, and balanced accuracy."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    learner = "logistic regression"
+    lines = {
+        name: [study.get(f"learn-{SIZE_OF[name]}", name, e) for e in EPSILONS]
+        for name in ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum", *REPAIRED)
+    }
+    for size in ("small", "large"):
+        lines[f"synthetic, {size}"] = [study.get("learn-synthetic", size, e) for e in EPSILONS]
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for axis, suffix in zip(axes, ("", ", balanced"), strict=True):
+        for name, found in lines.items():
+            told = [each[learner + suffix] for each in found]
+            style = "--" if "repaired" in name else "-." if "synthetic" in name else "-"
+            means, errors = [each.mean for each in told], [each.error for each in told]
+            axis.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3, label=name)
+        axis.set(xscale="log", xlabel="ε", ylabel=f"accuracy{suffix}", xticks=EPSILONS)
+        axis.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        axis.minorticks_off()
+    constant = study.get("learn-true", "large")["majority"].mean
+    axes[0].axhline(constant, color="0.5", lw=1)
+    axes[0].text(EPSILONS[-1], constant, "always the larger class", ha="right", va="bottom", size=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.savefig(study.folder / "learning.png", dpi=80)
+    plt.close(figure)
