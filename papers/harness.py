@@ -55,7 +55,8 @@ class Summary:
     def of(cls, values: Iterable[float]) -> Summary:
         found = np.array(list(values), np.float64)
         error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-        low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
+        with np.errstate(invalid="ignore"):  # an infinite number has no neighbours
+            low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
         return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
 
     def __str__(self) -> str:

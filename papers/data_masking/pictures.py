@@ -83,7 +83,10 @@ def draw_digits(study: Study) -> None:
         true = masked.classifier().fit(*rows["train"])
         made = masked.X_[len(rows["start"][0]) :], masked.y_[len(rows["start"][0]) :]
         titles = (f"private: 0, 1, {sensitive}", f"public start: 0, 1, {decoy}", "rows made up")
-        figure, panels = plt.subplots(2, 3, figsize=(9, 6.4), layout="constrained")
+        taught = ("weights of private rows", "of the start", "of start and made-up rows")
+        figure, panels = plt.subplots(
+            2, 3, figsize=(9, 3.8), height_ratios=(3, 2), layout="constrained"
+        )
         for column, (title, table, model) in enumerate(
             zip(titles, (rows["train"], rows["start"], made), (true, begun, found), strict=True)
         ):
@@ -95,7 +98,7 @@ def draw_digits(study: Study) -> None:
             weights = (model.coef_ - model.coef_.mean(axis=0)) @ directions
             high = np.abs(weights).max()
             panels[1, column].imshow(lay_out(weights, 3), cmap="RdBu_r", vmin=-high, vmax=high)
-            panels[1, column].set_title(["weights of true rows", "start", "masked rows"][column])
+            panels[1, column].set_title(taught[column])
         for panel in panels.flat:
             panel.axis("off")
         figure.suptitle(f"ε = 10, 25 principal axes, {decoy} in the place of {sensitive}")
