@@ -20,6 +20,7 @@ __all__ = [
     "TARGET",
     "add_copy",
     "draw_rows",
+    "unscale",
     "wrap",
 ]
 
@@ -72,6 +73,14 @@ def draw_rows(size: str, seed: int) -> tuple[Floats, Floats]:
 def add_copy(rows: Floats) -> Floats:
     """Put the label among the predictors."""
     return np.column_stack([rows, rows[:, -1]])
+
+
+def unscale(rows: Floats) -> Floats:
+    """The predictors in their own units: ages, weeks, amounts."""
+    low, high = np.array(list(COLUMNS.values()), np.float64).T
+    found = rows.copy()
+    found[:, : len(low)] = low + rows[:, : len(low)] * (high - low)
+    return found
 
 
 def wrap(rows: Floats, **options: Any) -> dp.PrivateDataset:

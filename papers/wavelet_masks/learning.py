@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from census import COLUMNS, FILES, TARGET, Floats, add_copy, draw_rows, wrap
+from census import COLUMNS, FILES, TARGET, Floats, add_copy, draw_rows, unscale, wrap
 from harness import seed_of
 from study import EPSILONS, STUDY
 
@@ -27,7 +27,7 @@ from discreet.publish.masks import (
     WaveletLaplace,
 )
 
-__all__ = ["GAMMAS", "LEARNERS", "MASKS", "REPAIRED", "SIZE_OF", "SYNTHETIC"]
+__all__ = ["GAMMAS", "LEAKED", "LEARNERS", "MASKS", "REPAIRED", "SIZE_OF", "SYNTHETIC"]
 
 GAMMAS = (0.5, 1.0, 2.0)
 DELTA = 1e-5
@@ -173,9 +173,10 @@ def learn_by_dp_sgd(size: str, epsilon: float, *, seed: int) -> dict[str, float]
     return {"majority": float(1 - truth.mean())} | measure(np.asarray(guess) == 1, truth, "DP-SGD")
 
 
-@STUDY.experiment(
-    ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum"), EPSILONS, repeats=20, quick=1, needs=FILES
-)
+LEAKED = ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum")
+
+
+@STUDY.experiment(LEAKED, EPSILONS, repeats=20, quick=1, needs=FILES)
 def learn_leaky(name: str, epsilon: float, *, seed: int) -> dict[str, float]:
     """The masked label among the predictors, of test rows as well: is this what was published?"""
     mask = MASKS[name](epsilon)
@@ -184,3 +185,19 @@ def learn_leaky(name: str, epsilon: float, *, seed: int) -> dict[str, float]:
     seen = mask_rows(mask, test, name, epsilon, seed, "test")
     chosen = ("logistic regression", "shallow network")
     return learn(masked, seen[:, :-1], test[:, -1] > 0, chosen)
+
+
+@STUDY.experiment(LEAKED, EPSILONS, repeats=20, quick=1, needs=FILES)
+def learn_leaky_units(name: str, epsilon: float, *, seed: int) -> dict[str, float]:
+    """The same with predictors in their own units, as codes of a census are; standardised once masked."""
+    from sklearn.preprocessing import StandardScaler
+
+    mask, draw = MASKS[name](epsilon), np.random.default_rng(seed_of(name, epsilon, seed))
+    train, test = (unscale(add_copy(rows)) for rows in draw_rows("small", seed))
+    masked, seen = (
+        mask.apply(rows, unit=dp.PUBLIC, target=-1, random_state=draw) for rows in (train, test)
+    )
+    scaler = StandardScaler().fit(masked[:, :-1])
+    labelled = np.column_stack([scaler.transform(masked[:, :-1]), masked[:, -1]])
+    told = scaler.transform(seen[:, :-1])
+    return learn(labelled, told, test[:, -1] > 0, ("logistic regression",))

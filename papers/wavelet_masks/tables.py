@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from audits import AUDITED
 from digits import ABADI, HIDDEN
 from harness import Study, Summary, markdown
-from learning import LEARNERS, MASKS, REPAIRED, SIZE_OF
+from learning import LEAKED, LEARNERS, MASKS, REPAIRED, SIZE_OF
 from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
 from study import EPSILONS, STUDY
 
@@ -133,22 +133,26 @@ def dp_sgd(study: Study) -> str:
     return f"{markdown(['DP-SGD, δ = 10⁻⁵', *HEAD], rows)}\n\n{count} repetitions."
 
 
-@STUDY.table("learn-leaky")
+@STUDY.table("learn-leaky", "learn-leaky-units")
 def leaky(study: Study) -> str:
     rows = []
-    for learner in ("logistic regression", "shallow network"):
+    for learner, experiment, words in (
+        ("logistic regression", "learn-leaky", "in [0, 1]"),
+        ("logistic regression", "learn-leaky-units", "in their own units"),
+        ("shallow network", "learn-leaky", "in [0, 1]"),
+    ):
         published = study.published["learning"][learner]
-        for name in ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum"):
+        for name in LEAKED:
             cells = [
                 f"*{published[name][f'{epsilon:g}']:.2f}* → "
-                f"{percent(study.get('learn-leaky', name, epsilon)[learner])}"
+                f"{percent(study.get(experiment, name, epsilon)[learner])}"
                 for epsilon in EPSILONS
             ]
-            rows.append([f"{name}, {learner}", *cells])
-    count = study.get("learn-leaky", "LS, γ = 1", 1.0)["majority"].count
+            rows.append([f"{name}, {learner}, predictors {words}", *cells])
+    found = study.get("learn-leaky", "LS, γ = 1", 1.0)["majority"]
     return (
-        f"{markdown(['the label among the predictors', *HEAD], rows)}\n\n{count} repetitions; always the "
-        f"larger class {percent(study.get('learn-leaky', 'LS, γ = 1', 1.0)['majority'])}."
+        f"{markdown(['the label among the predictors', *HEAD], rows)}\n\n{found.count} repetitions; "
+        f"always the larger class {percent(found)}."
     )
 
 
