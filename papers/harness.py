@@ -184,12 +184,37 @@ class Study:
                 if (label(setting), seed) not in done
             ]
             self._run_tasks(experiment, tasks, jobs, path)
-            runs = read_runs(path)
-            self.found[name] = {
-                label(setting): summarise(runs[label(setting), seed] for seed in range(repeats))
-                for setting in experiment.settings
-            }
+            self._summarise(experiment, read_runs(path), repeats)
         return absent
+
+    def take_up(self, names: Iterable[str], kept: Path) -> list[str]:
+        """Summarise the repetitions that are complete in the runs on disk; run nothing.
+
+        Returns
+        -------
+        list of str
+            The experiments without a complete repetition.
+        """
+        absent = []
+        for name in names:
+            experiment, runs = self.experiments[name], read_runs(kept / f"{name}.jsonl")
+            settings = [label(setting) for setting in experiment.settings]
+            whole = 0
+            while all((setting, whole) in runs for setting in settings):
+                whole += 1
+            if whole:
+                self._summarise(experiment, runs, whole)
+            else:
+                absent.append(name)
+        return absent
+
+    def _summarise(
+        self, experiment: Experiment, runs: dict[tuple[str, int], Numbers], repeats: int
+    ) -> None:
+        self.found[experiment.name] = {
+            label(setting): summarise(runs[label(setting), seed] for seed in range(repeats))
+            for setting in experiment.settings
+        }
 
     def _run_tasks(
         self, experiment: Experiment, tasks: list[tuple[Setting, int]], jobs: int, path: Path
@@ -258,6 +283,9 @@ class Study:
         parser.add_argument("--repeats", type=int, help="at most so many repetitions")
         parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
         parser.add_argument(
+            "--kept", action="store_true", help="write what the runs on disk say; run nothing"
+        )
+        parser.add_argument(
             "--merge",
             action="store_true",
             help="write named experiments beside the results there are",
@@ -288,7 +316,10 @@ class Study:
             (kept / f"{name}.jsonl").unlink(missing_ok=True)
         if given.merge:
             self.read()
-        absent = self.run(names, quick=False, jobs=given.jobs, kept=kept, most=given.repeats)
+        if given.kept:
+            absent = self.take_up(names, kept)
+        else:
+            absent = self.run(names, quick=False, jobs=given.jobs, kept=kept, most=given.repeats)
         if not absent and set(self.experiments) <= set(self.found):
             self.write()
         else:

@@ -78,6 +78,27 @@ def test_a_named_experiment_is_written_beside_the_results_there_are(study: harne
     assert results(study)["plain"] == before
 
 
+def test_kept_runs_are_written_as_far_as_repetitions_are_complete(study: harness.Study) -> None:
+    study.main(["--jobs", "1", "--repeats", "3"])
+    kept = study.folder / ".runs" / "plain.jsonl"
+    *whole, last = kept.read_text().splitlines()
+    kept.write_text("\n".join(whole) + "\n")  # one setting lacks its third repetition
+    study.found.clear()
+    study.main(["--kept"])
+    assert results(study)["plain"]["1"]["value"]["count"] == 2
+    assert results(study)["plain"]["2"]["value"]["mean"] == 2.5
+    assert last not in kept.read_text()  # nothing was run
+
+
+def test_an_experiment_without_a_complete_repetition_writes_nothing(study: harness.Study) -> None:
+    study.main(["--jobs", "1"])
+    before = (study.folder / "results.json").read_text()
+    add_needy(study, "json")
+    study.found.clear()
+    study.main(["--kept"])
+    assert (study.folder / "results.json").read_text() == before
+
+
 def test_again_forgets_the_runs_of_the_named_experiments_alone(study: harness.Study) -> None:
     add_needy(study, "json")
     study.main(["--jobs", "1"])
