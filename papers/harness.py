@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,13 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-__all__ = ["DATA", "Experiment", "Study", "Summary", "markdown", "seed_of"]
+__all__ = ["DATA", "Experiment", "Study", "Summary", "choose_size", "markdown", "seed_of"]
 
 #: Where the real tables are.
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+#: Set in a quick run, for the processes that it starts as well.
+QUICK = "DISCREET_PAPERS_QUICK"
 
 Numbers = dict[str, float]
 Setting = tuple[Any, ...]
@@ -51,11 +55,13 @@ class Summary:
     def of(cls, values: Iterable[float]) -> Summary:
         found = np.array(list(values), np.float64)
         error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-        low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
+        with np.errstate(invalid="ignore"):  # an infinite number has no neighbours
+            low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
         return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g} ± {self.error:.2g}"
+        """Mean and standard error; a single run has none."""
+        return f"{self.mean:.4g}" + ("" if math.isnan(self.error) else f" ± {self.error:.2g}")
 
     @property
     def middle(self) -> str:
@@ -65,13 +71,23 @@ class Summary:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A function of a setting and a seed, its settings, and how often each is run."""
+    """A function of a setting and a seed, its settings, how often each is run, and what it needs."""
 
     name: str
     run: Callable[..., Numbers]
     settings: tuple[Setting, ...]
     repeats: int
     quick: int
+    needs: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """What it needs and isn't here: packages, and files of the data folder."""
+        return [
+            name
+            for name in self.needs
+            if not ((DATA / name).exists() if "." in name or "/" in name else find_spec(name))
+        ]
 
 
 @dataclass(frozen=True)
@@ -99,14 +115,17 @@ class Study:
     found: dict[str, dict[str, dict[str, Summary]]] = field(default_factory=dict)
 
     def experiment(
-        self, *grid: Iterable[Any], repeats: int, quick: int = 2
+        self, *grid: Iterable[Any], repeats: int, quick: int = 2, needs: Iterable[str] = ()
     ) -> Callable[[Callable[..., Numbers]], Callable[..., Numbers]]:
-        """Register a function of ``(*setting, seed)``, to be run on the product of the grid."""
+        """Register a function of ``(*setting, seed)``, to be run on the product of the grid.
+
+        It is left out, and said to be, where a package or a file that it `needs` isn't here.
+        """
 
         def add(run: Callable[..., Numbers]) -> Callable[..., Numbers]:
             name = run.__name__.replace("_", "-")
             settings = tuple(product(*(tuple(part) for part in grid)))
-            self.experiments[name] = Experiment(name, run, settings, repeats, quick)
+            self.experiments[name] = Experiment(name, run, settings, repeats, quick, tuple(needs))
             return run
 
         return add
@@ -137,12 +156,25 @@ class Study:
 
     # -- running
 
-    def run(self, names: Iterable[str], *, quick: bool, jobs: int, kept: Path) -> None:
-        """Run what isn't kept yet, and summarise everything."""
+    def run(
+        self, names: Iterable[str], *, quick: bool, jobs: int, kept: Path, most: int | None = None
+    ) -> list[str]:
+        """Run what isn't kept yet, at most `most` repetitions, and summarise everything.
+
+        Returns
+        -------
+        list of str
+            The experiments that were left out for lack of what they need.
+        """
         kept.mkdir(parents=True, exist_ok=True)
+        absent = []
         for name in names:
             experiment = self.experiments[name]
-            repeats = experiment.quick if quick else experiment.repeats
+            if lacking := experiment.missing:
+                print(f"{name} is left out: {', '.join(lacking)} isn't here.", flush=True)
+                absent.append(name)
+                continue
+            repeats = experiment.quick if quick else min(experiment.repeats, most or sys.maxsize)
             path = kept / f"{name}.jsonl"
             done = read_runs(path)
             tasks = [
@@ -152,11 +184,37 @@ class Study:
                 if (label(setting), seed) not in done
             ]
             self._run_tasks(experiment, tasks, jobs, path)
-            runs = read_runs(path)
-            self.found[name] = {
-                label(setting): summarise(runs[label(setting), seed] for seed in range(repeats))
-                for setting in experiment.settings
-            }
+            self._summarise(experiment, read_runs(path), repeats)
+        return absent
+
+    def take_up(self, names: Iterable[str], kept: Path) -> list[str]:
+        """Summarise the repetitions that are complete in the runs on disk; run nothing.
+
+        Returns
+        -------
+        list of str
+            The experiments without a complete repetition.
+        """
+        absent = []
+        for name in names:
+            experiment, runs = self.experiments[name], read_runs(kept / f"{name}.jsonl")
+            settings = [label(setting) for setting in experiment.settings]
+            whole = 0
+            while all((setting, whole) in runs for setting in settings):
+                whole += 1
+            if whole:
+                self._summarise(experiment, runs, whole)
+            else:
+                absent.append(name)
+        return absent
+
+    def _summarise(
+        self, experiment: Experiment, runs: dict[tuple[str, int], Numbers], repeats: int
+    ) -> None:
+        self.found[experiment.name] = {
+            label(setting): summarise(runs[label(setting), seed] for seed in range(repeats))
+            for setting in experiment.settings
+        }
 
     def _run_tasks(
         self, experiment: Experiment, tasks: list[tuple[Setting, int]], jobs: int, path: Path
@@ -222,7 +280,16 @@ class Study:
         parser.add_argument(
             "--report", action="store_true", help="print the results that are there"
         )
+        parser.add_argument("--repeats", type=int, help="at most so many repetitions")
         parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+        parser.add_argument(
+            "--kept", action="store_true", help="write what the runs on disk say; run nothing"
+        )
+        parser.add_argument(
+            "--merge",
+            action="store_true",
+            help="write named experiments beside the results there are",
+        )
         parser.add_argument("--again", action="store_true", help="forget the runs that are kept")
         given = parser.parse_args(arguments)
         if unknown := sorted(set(given.experiments) - set(self.experiments)):
@@ -233,18 +300,35 @@ class Study:
         if given.report:
             self.read()
         elif given.quick:
+            os.environ[QUICK] = "1"
             with tempfile.TemporaryDirectory() as folder:
                 self.run(names, quick=True, jobs=given.jobs, kept=Path(folder))
         else:
-            kept = self.folder / ".runs"
-            for path in kept.glob("*.jsonl") if given.again else ():
-                path.unlink()
-            self.run(names, quick=False, jobs=given.jobs, kept=kept)
-            if set(names) == set(self.experiments):
-                self.write()
+            self._run_fully(names, given)
         for name, table in self.tables.items():
             if set(table.needs) <= set(self.found):
                 print(f"\n{name}\n\n{table.make(self)}")
+
+    def _run_fully(self, names: list[str], given: argparse.Namespace) -> None:
+        """Run with files; results and pictures are written if nothing is missing."""
+        kept = self.folder / ".runs"
+        for name in names if given.again else ():
+            (kept / f"{name}.jsonl").unlink(missing_ok=True)
+        if given.merge:
+            self.read()
+        if given.kept:
+            absent = self.take_up(names, kept)
+        else:
+            absent = self.run(names, quick=False, jobs=given.jobs, kept=kept, most=given.repeats)
+        if not absent and set(self.experiments) <= set(self.found):
+            self.write()
+        else:
+            print("results.json and README.md stay as they are: not everything was run.")
+
+
+def choose_size(full: Any, quick: Any) -> Any:
+    """The second in a quick run, else the first."""
+    return quick if os.environ.get(QUICK) else full
 
 
 def seed_of(*parts: Any) -> int:

@@ -1,8 +1,8 @@
 """The survey's mechanisms on one real table, its trade-offs, and its formulas that fail.
 
 Run ``python papers/dpml_survey/run.py`` (``--quick`` for one or two repetitions of each, ``--report`` for the
-results that are there). It writes ``results.json``, the tables of ``README.md`` and the picture. DP-SGD
-needs PyTorch and is left out where it isn't installed.
+results that are there). It writes ``results.json``, the tables of ``README.md`` and the picture. DP-SGD and
+the hospitals need PyTorch; they are left out, and said to be, where it isn't installed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import digits  # noqa: F401
+import hospitals  # noqa: F401
 import table
 from harness import Study, markdown, seed_of
+from study import STUDY
 
 import discreet as dp
 from discreet import testing
@@ -35,7 +38,6 @@ from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
 from discreet.publish import RowPerturbation
 
 HERE = Path(__file__).parent
-STUDY = Study(HERE)
 EPSILONS = (0.1, 1.0, 10.0)
 DELTA = 1e-6
 HAS_TORCH = find_spec("torch") is not None

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from run import DATA, TEXT, draw_table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness import DATA
+from masks import TEXT, draw_table
 
 import discreet as dp
 from discreet import testing

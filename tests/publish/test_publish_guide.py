@@ -35,7 +35,7 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def paper() -> Any:
-    spec = importlib.util.spec_from_file_location("data_masking_run", PAPER / "run.py")
+    spec = importlib.util.spec_from_file_location("data_masking_curves", PAPER / "curves.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,7 @@ def paper() -> Any:
 
 def test_the_results_hold_the_bars_that_the_page_says(capsys: Any) -> None:
     """One bar is missed with λ = 0.5, and the page says so: where noise on rows beats no noise at all."""
-    results = json.loads((PAPER / "results.json").read_text("utf-8"))["results"]
+    results = json.loads((PAPER / "curves.json").read_text("utf-8"))["results"]
     run = paper()
     assert run.report(results) == 3
     lines = capsys.readouterr().out.splitlines()

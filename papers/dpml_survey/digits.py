@@ -1,0 +1,148 @@
+"""Section 4.3 on MNIST: DP-SGD with a small network, and PATE with both of its ε's.
+
+PATE has the first 50 000 training images as private ones, and asks about the others without their labels. Its
+rows are declared public, so that the ε that depends on them may be shown beside the one that a ledger would
+be charged.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from harness import DATA, Study, choose_size, markdown, seed_of
+from study import STUDY
+
+import discreet as dp
+from discreet import testing
+
+__all__ = ["DELTA", "SGD_EPSILONS"]
+
+FILES = ("mnist/train-images-idx3-ubyte.gz",)
+DELTA = 1e-5
+#: The ε that the survey quotes for PATE, and that for DP-SGD.
+SGD_EPSILONS = (2.04, 8.0)
+
+
+@cache
+def read(part: str) -> Any:
+    from discreet.deep.images import load_mnist
+
+    found = load_mnist(DATA / "mnist", part)
+    count = choose_size(len(found.labels), 1200)
+    return found.images[:count], found.labels[:count].astype(np.int64)
+
+
+def build_network() -> Any:
+    """The small network with tanh of Papernot et al. 2021: 26 010 parameters."""
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 8, stride=2, padding=3),
+        nn.Tanh(),
+        nn.MaxPool2d(2, 1),
+        nn.Conv2d(16, 32, 4, stride=2),
+        nn.Tanh(),
+        nn.MaxPool2d(2, 1),
+        nn.Flatten(),
+        nn.Linear(32 * 4 * 4, 32),
+        nn.Tanh(),
+        nn.Linear(32, 10),
+    )
+
+
+@STUDY.experiment(SGD_EPSILONS, repeats=3, quick=1, needs=("torch", *FILES))
+def mnist_dp_sgd(epsilon: float, *, seed: int) -> dict[str, float]:
+    import torch
+
+    from discreet.deep import PrivateTensors, PrivateTrainer
+
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    (images, labels), (others, truth) = read("train"), read("test")
+    x, test = (torch.from_numpy(part[:, None] / 255).float() for part in (images, others))
+    model = build_network()
+    ledger = dp.Ledger(limit=dp.ApproxDP(epsilon, DELTA))
+    with testing.fixed_noise(seed_of(epsilon, seed)):
+        PrivateTrainer(
+            model,
+            torch.nn.CrossEntropyLoss(reduction="none"),
+            torch.optim.SGD(model.parameters(), lr=4, momentum=0.9),
+            epsilon=epsilon,
+            delta=DELTA,
+            batch=len(labels) // 60,
+            epochs=choose_size(4, 1),
+            max_grad_norm=0.1,
+        ).fit(PrivateTensors(x, torch.from_numpy(labels), ledger=ledger, public_size=len(labels)))
+    with torch.no_grad():
+        guess = model(test).argmax(dim=1).numpy()
+    return {"accuracy": float((guess == truth).mean()), "epsilon": epsilon}
+
+
+@STUDY.experiment(repeats=3, quick=1, needs=FILES)
+def mnist_pate(*, seed: int) -> dict[str, float]:
+    """Teachers and student are linear, on scattering coefficients, which are fixed in advance."""
+    from sklearn.linear_model import RidgeClassifier
+
+    from discreet.deep.pate import PATE, ConfidentGNMax
+    from discreet.deep.scattering import Scattering
+
+    teachers, questions = choose_size((250, 2000), (10, 50))
+    (images, labels), (others, truth) = read("train"), read("test")
+    private = len(labels) * 5 // 6
+    flat = images.reshape(len(images), -1)
+    # threshold, noise of checks, noise of answers, answers; chosen on public rows
+    aggregation = ConfidentGNMax(*choose_size((200, 80, 50, 1500), (8, 60, 40, 40)))
+    epsilon = float(dp.accounting.epsilon_at(aggregation.event(questions), DELTA).epsilon)
+    pixels: dict[str, Any] = {f"p{at}": dp.Integer(0, 255) for at in range(784)}
+    model = PATE(
+        RidgeClassifier(alpha=100),
+        RidgeClassifier(alpha=1000),
+        teachers,
+        n_queries=questions,
+        aggregation=aggregation,
+        features=Scattering(),
+        schema=dp.Schema({**pixels, "digit": dp.Categorical(*range(10))}),
+        unit=dp.PUBLIC,
+        epsilon=epsilon * 1.001,
+        delta=DELTA,
+    )
+    with testing.fixed_noise(seed_of("pate", seed)):
+        model.fit(flat[:private], labels[:private], public=flat[private:][:questions])
+    answered = np.flatnonzero(model.labels_ >= 0)
+    told = model.labels_[answered] == labels[private:][answered]
+    return {
+        "accuracy": model.score(others.reshape(len(others), -1), truth),
+        "epsilon": model.independent_epsilon(),
+        "epsilon of these rows": model.dependent_epsilon(),
+        "answers": len(answered),
+        "right answers": float(told.mean()) if len(told) else 0.0,
+    }
+
+
+@STUDY.table("mnist-dp-sgd", "mnist-pate")
+def mnist(study: Study) -> str:
+    published = study.published["MNIST"]
+    rows = []
+    for epsilon in SGD_EPSILONS:
+        found = study.get("mnist-dp-sgd", epsilon)["accuracy"]
+        same = epsilon == published["DP-SGD"]["epsilon"]
+        quoted = f"{published['DP-SGD']['accuracy']} at ε = 8" if same else "–"
+        rows.append(["DP-SGD", quoted, f"{epsilon:g}", "–", found, found.count])
+    found = study.get("mnist-pate")
+    rows.append(
+        [
+            "PATE",
+            f"{published['PATE']['accuracy']} at ε = {published['PATE']['epsilon']}",
+            f"{found['epsilon'].mean:.2f}",
+            found["epsilon of these rows"],
+            found["accuracy"],
+            found["accuracy"].count,
+        ]
+    )
+    head = ["", "quoted", "ε charged", "ε of these very rows", "test accuracy", "repetitions"]
+    return (
+        f"{markdown(head, rows)}\n\nδ = 10⁻⁵. PATE answered {found['answers']} of 2000 questions, "
+        f"{100 * found['right answers'].mean:.1f} % of them rightly."
+    )

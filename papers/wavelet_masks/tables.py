@@ -1,0 +1,228 @@
+"""The tables of the README: published figures, then ours with standard errors and repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from audits import AUDITED
+from digits import ABADI, HIDDEN
+from harness import Study, Summary, markdown
+from learning import LEAKED, LEARNERS, MASKS, REPAIRED, SIZE_OF
+from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
+from study import EPSILONS, STUDY
+
+__all__: list[str] = []
+
+HEAD = [f"ε = {epsilon:g}" for epsilon in EPSILONS]
+LEARNED = ("learn-small", "learn-large", "learn-true", "learn-synthetic")
+
+
+def percent(found: Summary, digits: int = 2) -> str:
+    """A share with its standard error, in percent; without one if there was a single repetition."""
+    error = "" if math.isnan(found.error) else f" ± {100 * found.error:.{digits}f}"
+    return f"{100 * found.mean:.{digits}f}{error}"
+
+
+def pair(found: dict[str, Summary], name: str) -> str:
+    """Accuracy and balanced accuracy."""
+    return f"{percent(found[name])}, {percent(found[f'{name}, balanced'], 1)}"
+
+
+def counts(found: Iterable[Summary]) -> str:
+    return " and ".join(str(count) for count in sorted({each.count for each in found}))
+
+
+@STUDY.table("identities")
+def filters(study: Study) -> str:
+    found = study.get("identities")
+    rows = [[name, f"{value.mean:.1g}"] for name, value in found.items()]
+    return markdown(["property of table 2.1", "largest deviation"], rows)
+
+
+@STUDY.table("denoise")
+def denoising(study: Study) -> str:
+    published = study.published["denoising"]["H"]
+    rows = []
+    for epsilon in EPSILONS:
+        found = study.get("denoise", epsilon)
+        back = found["cells read back"]
+        told = [str(value) for name, value in found.items() if name != "cells read back"]
+        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{100 * back.mean:.2f} %"])
+    head = ["ε", "published H", *study.get("denoise", EPSILONS[0])]
+    return f"{markdown(head, rows)}\n\n{study.get('denoise', 1.0)['true signs'].count} repetitions."
+
+
+@STUDY.table("codes")
+def qr_codes(study: Study) -> str:
+    names = ["modulus", "real part", "imaginary part", "read back", "pixels read back"]
+    rows = [
+        [f"{each:g}", *(f"{percent(study.get('codes', each)[name], 0)} %" for name in names)]
+        for each in INTENSITIES
+    ]
+    count = study.get("codes", INTENSITIES[0])["modulus"].count
+    return f"{markdown(['δ', *names], rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("units")
+def protected(study: Study) -> str:
+    rows = []
+    for code in CODES:
+        for bank in BANKS:
+            found = [study.get("units", code, bank, each)["scanned"] for each in UNIT_EPSILONS]
+            title = f"{code[0]} × {code[0]} pixels, protects a {code[1]}, {bank}"
+            rows.append([title, *(f"{percent(each, 0)} %" for each in found)])
+    count = study.get("units", CODES[0], "plain", 1)["scanned"].count
+    head = ["code, what is protected, noise", *(f"ε = {each}" for each in UNIT_EPSILONS)]
+    return f"{markdown(head, rows)}\n\n{count} repetitions."
+
+
+def table_of(study: Study, learner: str) -> str:
+    """One learner: each mask by ε, as published and as obtained; then what keeps the promise."""
+    published = study.published["learning"][learner]
+    rows, seen = [], []
+    for name in (*MASKS, *REPAIRED):
+        cells = [study.get(f"learn-{SIZE_OF[name]}", name, epsilon) for epsilon in EPSILONS]
+        seen += [cell[learner] for cell in cells]
+        printed = [published.get(name, {}).get(f"{epsilon:g}") for epsilon in EPSILONS]
+        rows.append(
+            [
+                name,
+                *(
+                    (f"*{was:.2f}* → " if was else "") + pair(cell, learner)
+                    for was, cell in zip(printed, cells, strict=True)
+                ),
+            ]
+        )
+    for size in ("small", "large"):
+        cells = [study.get("learn-synthetic", size, epsilon) for epsilon in EPSILONS]
+        seen += [cell[learner] for cell in cells]
+        rows.append([f"synthetic table, {size}", *(pair(cell, learner) for cell in cells)])
+    plain = {size: study.get("learn-true", size) for size in ("small", "large")}
+    told = "; ".join(
+        f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
+        for size, found in plain.items()
+    )
+    return (
+        f"{markdown([learner, *HEAD], rows)}\n\n{counts(seen)} repetitions. On true rows, {told}."
+    )
+
+
+def _add(learner: str) -> None:
+    def make(study: Study) -> str:
+        return table_of(study, learner)
+
+    make.__name__ = learner.replace(" ", "_")
+    STUDY.table(*LEARNED)(make)
+
+
+for _learner in LEARNERS:
+    _add(_learner)
+
+
+@STUDY.table("learn-by-dp-sgd")
+def dp_sgd(study: Study) -> str:
+    rows = [
+        [
+            f"{size} table",
+            *(pair(study.get("learn-by-dp-sgd", size, epsilon), "DP-SGD") for epsilon in EPSILONS),
+        ]
+        for size in ("small", "large")
+    ]
+    count = study.get("learn-by-dp-sgd", "small", 1.0)["DP-SGD"].count
+    return f"{markdown(['DP-SGD, δ = 10⁻⁵', *HEAD], rows)}\n\n{count} repetitions."
+
+
+@STUDY.table("learn-leaky", "learn-leaky-units")
+def leaky(study: Study) -> str:
+    rows = []
+    for learner, experiment, words in (
+        ("logistic regression", "learn-leaky", "in [0, 1]"),
+        ("logistic regression", "learn-leaky-units", "in their own units"),
+        ("shallow network", "learn-leaky", "in [0, 1]"),
+    ):
+        published = study.published["learning"][learner]
+        for name in LEAKED:
+            cells = [
+                f"*{published[name][f'{epsilon:g}']:.2f}* → "
+                f"{percent(study.get(experiment, name, epsilon)[learner])}"
+                for epsilon in EPSILONS
+            ]
+            rows.append([f"{name}, {learner}, predictors {words}", *cells])
+    found = study.get("learn-leaky", "LS, γ = 1", 1.0)["majority"]
+    return (
+        f"{markdown(['the label among the predictors', *HEAD], rows)}\n\n{found.count} repetitions; "
+        f"always the larger class {percent(found)}."
+    )
+
+
+@STUDY.table("audits")
+def audited(study: Study) -> str:
+    def show(value: float) -> str:
+        return "∞" if math.isinf(value) else f"{value:.2f}"
+
+    rows = [
+        [name, *(show(study.get("audits", name, e)["floor"].mean) for e in EPSILONS)]
+        for name in AUDITED
+    ]
+    return markdown(["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)], rows)
+
+
+@STUDY.table("digits-true", "digits-masked", "digits-hidden", "digits-scattering")
+def mnist(study: Study) -> str:
+    published = study.published["digits"]
+    abadi = "DP-SGD of Abadi et al. 2016"
+    lines = (
+        ("the network on pseudo-quantum masks", "digits-masked", EPSILONS, "pseudo-quantum"),
+        ("the network on masks that hide an image, δ = 10⁻⁵", "digits-hidden", HIDDEN, ""),
+        ("scattering and a linear head by DP-SGD, δ = 10⁻⁵", "digits-scattering", ABADI, abadi),
+    )
+    rows = []
+    for name, experiment, epsilons, key in lines:
+        found = {e: study.get(experiment, e)["accuracy"] for e in epsilons}
+        printed = published.get(key, {})
+        cells = [
+            (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "") + percent(found[e])
+            if e in found
+            else "–"
+            for e in EPSILONS
+        ]
+        rows.append([name, *cells, counts(found.values())])
+    plain = study.get("digits-true")["accuracy"]
+    return (
+        f"{markdown(['MNIST', *HEAD, 'repetitions'], rows)}\n\nOn true images the network reaches "
+        f"{percent(plain)} ({plain.count} repetitions); published: {published['no noise']}."
+    )
+
+
+@STUDY.figure
+def draw_learning(study: Study) -> None:
+    """Logistic regression: accuracy beside that of a constant, and balanced accuracy."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    learner = "logistic regression"
+    lines = {
+        name: [study.get(f"learn-{SIZE_OF[name]}", name, e) for e in EPSILONS]
+        for name in ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum", *REPAIRED)
+    }
+    for size in ("small", "large"):
+        lines[f"synthetic, {size}"] = [study.get("learn-synthetic", size, e) for e in EPSILONS]
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for axis, suffix in zip(axes, ("", ", balanced"), strict=True):
+        for name, found in lines.items():
+            told = [each[learner + suffix] for each in found]
+            style = "--" if "repaired" in name else "-." if "synthetic" in name else "-"
+            means, errors = [each.mean for each in told], [each.error for each in told]
+            axis.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3, label=name)
+        axis.set(xscale="log", xlabel="ε", ylabel=f"accuracy{suffix}", xticks=EPSILONS)
+        axis.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        axis.minorticks_off()
+    constant = study.get("learn-true", "large")["majority"].mean
+    axes[0].axhline(constant, color="0.5", lw=1)
+    axes[0].text(EPSILONS[-1], constant, "always the larger class", ha="right", va="bottom", size=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.savefig(study.folder / "learning.png", dpi=80)
+    plt.close(figure)
