@@ -217,15 +217,24 @@ def test_joined_cells_hold_enough_rows() -> None:
     for _ in range(50):
         counts = draw.integers(0, 300, draw.integers(2, 60)) + draw.normal(0, 5, 1)
         noise = float(draw.choice([0.0, 5.0, 50.0]))
-        kept = join_cells(counts, noise)
+        kept = join_cells(counts, noise, float(counts.sum()))
         places = cells_joined(kept, len(counts))
         sums = np.bincount(places, counts)
         assert places[0] == 0
         assert len(sums) == len(kept) + 1 >= 2
-        if len(kept) > 1:
-            assert sums.min() >= max(0.01 * counts.sum(), 8 * noise) - 1e-6
-    assert join_cells(np.zeros(5), 1.0)  # one cut always stays
-    assert join_cells(np.full(4, -3.0), 1.0)
+        if len(kept) > 1 and counts.sum() >= 10 * noise:
+            assert sums.min() >= max(0.01 * counts.sum(), 5 * noise) - 1e-6
+    assert join_cells(np.zeros(5), 1.0, 100.0)  # one cut always stays
+    assert join_cells(np.full(4, -3.0), 1.0, 100.0)
+
+
+def test_counts_that_are_all_noise_place_no_cuts() -> None:
+    counts = np.random.default_rng(0).normal(3, 100, 128)
+    assert join_cells(counts, 100.0, 400.0) == [15, 31, 47, 63, 79, 95, 111]
+    assert join_cells(counts[:3], 100.0, 400.0) == [0, 1]
+    assert (
+        len(join_cells(counts, 100.0, 1e6)) <= 1
+    )  # many rows, which these counts say little about
 
 
 @pytest.mark.parametrize("kind", [AdditiveBoostingClassifier, AdditiveBoostingRegressor])

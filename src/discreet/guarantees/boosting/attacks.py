@@ -20,7 +20,7 @@ from discreet.models.boosting import AdditiveBoostingClassifier, AdditiveBoostin
 from discreet.models.boosting.learning import Learned
 from discreet.models.boosting.pairs import PairQueries
 from discreet.models.facts import Facts
-from discreet.queries import ClassResiduals, Joint
+from discreet.queries import Additive, ClassResiduals, Joint
 from discreet.schema import Schema
 from discreet.unit import ADD_REMOVE, Relation, Unit
 
@@ -43,14 +43,21 @@ def whole_plan(model: Model, known: Facts) -> Part:
     return statement(title, f"together at most {model._measure()!r}", holds, f"{made.event!r}")
 
 
-def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
-    """The first question and a round that is wrong about every row, each with its share of the budget."""
+def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint | Additive, Measure], ...]:
+    """The first question, one that is wrong about every row, and the target's, each with its share."""
     layout = model._public_layout(known)
-    measures = model._schedule(layout)
+    costs = model._costs(layout)
     # cells to the right, where one row is, score low, cells to the left, where the other is, high
     steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
-    round_, _ = model._round(steep, np.zeros(1), model._default_clip(), layout, known)
-    return ("first", model._first(layout, known), measures[0]), ("round", round_, measures[-1])
+    group, clip = model._groups(layout)[-1][-1], model._default_clip()
+    round_, _ = model._round(steep, np.zeros(1), clip, group, layout, known)
+    asked: list[tuple[str, Joint | Additive, Measure]] = [
+        ("first", model._first(layout, known), costs.first),
+        ("a group of columns", round_, costs.rounds[-1][-1]),
+    ]
+    if costs.target is not None:
+        asked.append(("target", model._target_query(costs.target, known), costs.target))
+    return tuple(asked)
 
 
 def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
@@ -60,11 +67,11 @@ def pair_questions(known: Facts) -> tuple[tuple[str, Joint, Measure], ...]:
     steep = [np.linspace(4.0, -4.0, size)[:, None] for size in layout.sizes.values()]
     shapes = Learned(steep, steep, np.zeros(1))
     asked = PairQueries(model, layout, shapes, model._default_clip(), known).plan(1)
-    shares = model._schedule(layout)[2:5]
+    shares = model._costs(layout).pairs[:3]
     return tuple(zip(("search", "counts", "round of pairs"), asked, shares, strict=True))
 
 
-def question_case(title: str, query: Joint, budget: Measure, relation: Relation) -> Case:
+def question_case(title: str, query: Joint | Additive, budget: Measure, relation: Relation) -> Case:
     """One question against its share of the budget; a share of ρ is that of a Gaussian mechanism."""
     case = vector_case(title, query, budget, relation)
     return replace(case, claim=GaussianDP(2 * budget.rho)) if isinstance(budget, ZCDP) else case
@@ -94,7 +101,7 @@ def three_classes(relation: Relation) -> Part:
 def additive_boosting() -> Iterator[Part]:
     small = AdditiveBoostingClassifier(epsilon=8, rounds=1, cells=2)
     yield whole_plan(small, facts(ADD_REMOVE, "c"))
-    share = small._schedule(small._public_layout(facts(ADD_REMOVE, "c")))[0]
+    share = small._costs(small._public_layout(facts(ADD_REMOVE, "c"))).first
     yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1))
     for relation in RELATIONS:
         for kind, target, delta in KINDS:

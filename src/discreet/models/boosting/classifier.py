@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
-from discreet.models.boosting.learning import CLASS_CLIP, Start, class_start, whole_steps
+from discreet.models.boosting.learning import Start, whole_steps
+from discreet.models.boosting.starts import CLASS_CLIP, class_start
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.targets import PrivateClassifier
 from discreet.queries import Cells, ClassResiduals, Count
 from discreet.queries.residuals import CENTRE, REACH
+from discreet.release import Release
 
 
 @final
@@ -84,6 +86,9 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     def _counts(self, answer: Floats) -> Floats:
         return np.asarray(answer.sum(axis=1))
 
+    def _count_error(self, noise: Floats) -> float:
+        return float(np.sqrt(np.square(noise).sum()))
+
     def _first_query(self, by: str | None, facts: Facts) -> Count:
         assert facts.target is not None
         return Count(by=facts.target if by is None else (by, facts.target))
@@ -104,9 +109,15 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
         return query, clip
 
     def _start(
-        self, answers: list[Floats], cells: list[Floats], errors: Floats, facts: Facts
+        self,
+        answers: list[Floats],
+        cells: list[Floats],
+        errors: Floats,
+        target: Release | None,
+        is_ordered: list[bool],
+        facts: Facts,
     ) -> Start:
-        return class_start(answers, cells, float(errors.max()), self._places(facts))
+        return class_start(answers, cells, float(errors.max()), self._places(facts), is_ordered)
 
     def _expected_noise(self, residual: float, rows: int) -> float:
         return residual / max(rows / 20 * 0.25, 1.0)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import islice
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,47 +18,44 @@ from discreet.measures import Measure, PureDP
 from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.boosting.export import read_into, text_of
-from discreet.models.boosting.layout import Layout, cells_joined, join_cells, public_layout
+from discreet.models.boosting.layout import (
+    Layout,
+    add_cells,
+    cells_joined,
+    join_columns,
+    public_layout,
+)
 from discreet.models.boosting.learning import LAG, Learned, Start, boost, stretch
 from discreet.models.boosting.pairs import (
     PAIR,
     ROUNDS,
-    SHARES,
     PairQueries,
-    candidate_pairs,
-    learn_pairs,
+    add_to,
     number_of_candidates,
 )
 from discreet.models.boosting.plots import draw_shape
-from discreet.models.facts import Facts, Question
+from discreet.models.boosting.schedule import (
+    DEFAULT_ROUNDS,
+    PURE_ROUNDS,
+    Costs,
+    Groups,
+    Schedule,
+    fold,
+    public_groups,
+    split_costs,
+)
+from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
-from discreet.models.shares import split, together
+from discreet.models.shares import together
 from discreet.queries import Additive, Cells, Joint, Residuals, WithColumns
 from discreet.rational import as_integer
 from discreet.release import Release
 
 Floats = npt.NDArray[np.float64]
 
-#: Default rounds of residuals: with Gaussian noise, and with Laplace noise, where each round takes a share
-#: of ε rather than of ε².
-DEFAULT_ROUNDS, PURE_ROUNDS = 8, 3
-#: The first answer's share of the budget; cells and first shapes are made from it.
-START_SHARE = "1/4"
 #: Public cells of a numeric column.
 DEFAULT_CELLS = 128
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Schedule:
-    """The first question in public cells; what each answer after it may cost; how many of each kind."""
-
-    layout: Layout
-    first: Question
-    later: tuple[Measure, ...]
-    rounds: int
-    pairs: int
 
 
 @with_parameters
@@ -71,7 +65,9 @@ class AdditiveBoosting(PrivateEstimator):
     Parameters
     ----------
     rounds : int, optional
-        Rounds of residuals; 8 by default, 3 if `delta` is 0, where each costs its share of ε.
+        Rounds of residuals; 4 by default, 3 if `delta` is 0, where each costs its share of ε. In a round,
+        groups of two columns or more are asked one after the other; the rows are scanned 64 times at most
+        (once for each of more rounds than that).
     cells : int
         Public cells of a numeric column before its noised counts decide which to join: evenly spaced, some
         of them halving towards the end that is nearer to zero.
@@ -86,6 +82,7 @@ class AdditiveBoosting(PrivateEstimator):
     interactions: Any = 0
 
     _claims = ("additive-boosting",)
+    _asks_target = False
     _learned = learned.attributes(
         cuts_=learned.Each(
             learned.IfSet(learned.Each(learned.Number(), container=tuple)), container=dict
@@ -108,15 +105,29 @@ class AdditiveBoosting(PrivateEstimator):
     ) -> tuple[Residuals, float]:
         """The query about residuals in the cells of a column, and the size of one unit of its answer."""
 
+    def _target_query(self, budget: Measure, facts: Facts) -> Additive:
+        """What is asked of the target alone, before its cells, where `_asks_target` says so."""
+        raise NotImplementedError
+
     @abstractmethod
     def _counts(self, answer: Floats) -> Floats:
         """Numbers of rows by cell in a first answer."""
 
     @abstractmethod
+    def _count_error(self, noise: Floats) -> float:
+        """The standard deviation of the noise in such a number."""
+
+    @abstractmethod
     def _start(
-        self, answers: list[Floats], cells: list[Floats], errors: Floats, facts: Facts
+        self,
+        answers: list[Floats],
+        cells: list[Floats],
+        errors: Floats,
+        target: Release | None,
+        is_ordered: list[bool],
+        facts: Facts,
     ) -> Start:
-        """The first shapes, from first answers in joined cells."""
+        """The first shapes, from first answers in joined cells and what is known of the target."""
 
     @abstractmethod
     def _outputs(self, facts: Facts) -> int:
@@ -151,56 +162,74 @@ class AdditiveBoosting(PrivateEstimator):
         return Joint(*blocks)
 
     def _round(
-        self, values: Sequence[Floats], intercept: Floats, clip: float, layout: Layout, facts: Facts
+        self,
+        values: Sequence[Floats],
+        intercept: Floats,
+        clip: float,
+        group: Sequence[int],
+        layout: Layout,
+        facts: Facts,
     ) -> tuple[Joint, float]:
-        """One vector: the residuals in the cells of every column; and its unit."""
+        """One vector: the residuals in the cells of a group of columns; and its unit."""
         tables = {layout.by[n]: value for n, value in zip(layout.cuts, values, strict=True)}
         query, unit = self._residuals(tables, intercept, clip, layout.cells, facts)
-        return Joint(*(query.at(layout.by[name]) for name in layout.cuts)), unit
+        names = list(layout.cuts)
+        return Joint(*(query.at(layout.by[names[at]]) for at in group)), unit
 
     def _number_of_pairs(self, layout: Layout) -> int:
         asked = as_integer(self.interactions, "interactions", minimum=0)
         return min(asked, number_of_candidates(len(layout.cuts)))
 
-    def _schedule(self, layout: Layout) -> tuple[Measure, ...]:
-        """What each answer may cost: the first, each round; search, counts and rounds of pairs."""
-        rounds = self._number_of_rounds() if layout.cuts else 0
-        first, later, *pairs = SHARES if self._number_of_pairs(layout) else (START_SHARE, "3/4")
-        weights = [Fraction(first), *([Fraction(later) / rounds] * rounds if rounds else ())]
-        if pairs:
-            weights += [*map(Fraction, pairs[:-1]), *([Fraction(pairs[-1]) / ROUNDS] * ROUNDS)]
-        return split(self._measure(), weights)
+    def _groups(self, layout: Layout) -> Groups:
+        """Who is asked for residuals when."""
+        return public_groups(len(layout.cuts), self._number_of_rounds()) if layout.cuts else ()
+
+    def _costs(self, layout: Layout) -> Costs:
+        """What each answer may cost."""
+        return split_costs(
+            self._measure(),
+            self._groups(layout),
+            with_target=self._asks_target,
+            with_pairs=self._number_of_pairs(layout) > 0,
+        )
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         layout = self._public_layout(facts)
-        budget, *later = self._schedule(layout)
-        first = facts.ask(self._first(layout, facts), budget)
-        rounds = self._number_of_rounds() if layout.cuts else 0
-        schedule = Schedule(layout, first, tuple(later), rounds, self._number_of_pairs(layout))
-        parts, queries = [first.event], [first.query]
+        costs, groups = self._costs(layout), self._groups(layout)
+        target = None
+        if costs.target is not None:
+            target = facts.ask(self._target_query(costs.target, facts), costs.target)
+        first = facts.ask(self._first(layout, facts), costs.first)
+        schedule = Schedule(layout, target, first, groups, costs, self._number_of_pairs(layout))
+        asked = [first] if target is None else [target, first]
+        parts, queries = [one.event for one in asked], [one.query for one in asked]
         noise: dict[str, Any] = {}
         if rows is not None:
             noise["first_answer"] = float(np.max(first.expected_error(rows)[0]))
-        left = iter(later)
 
-        def ask(query: Joint, times: int) -> float:
-            budget, *_ = islice(left, times)  # all of them are equal
-            asked = facts.ask(query, budget)
-            if asked.event != events.Compose():  # public rows cost nothing
-                parts.append(events.Repeat(asked.event, times) if times > 1 else asked.event)
+        def ask(query: Joint, budget: Measure, times: int) -> float:
+            question = facts.ask(query, budget)
+            if question.event != events.Compose():  # public rows cost nothing
+                parts.append(events.Repeat(question.event, times) if times > 1 else question.event)
             queries.append(query)
-            return float(np.max(asked.expected_error(1 if rows is None else rows)[0]))
+            return float(np.max(question.expected_error(1 if rows is None else rows)[0]))
 
         nothing, clip = np.zeros(self._outputs(facts)), self._default_clip()
         zeros = [np.zeros((n, len(nothing))) for n in layout.sizes.values()]
-        if rounds:
-            query, unit = self._round(zeros, nothing, clip, layout, facts)
-            noise["residual_sums"] = ask(query, rounds) * unit
+        for round_, budgets in zip(groups, costs.rounds, strict=True):
+            sizes = fold([(len(g), budget) for g, budget in zip(round_, budgets, strict=True)])
+            for (size, budget), times in sizes:
+                query, unit = self._round(zeros, nothing, clip, range(size), layout, facts)
+                noise["residual_sums"] = ask(query, budget, times) * unit
             noise["term_scores_"] = self._expected_noise(noise["residual_sums"], rows or 1)
         if schedule.pairs:
             pairs = PairQueries(self, layout, Learned(zeros, zeros, nothing), clip, facts)
-            for query, times in zip(pairs.plan(schedule.pairs), (1, 1, ROUNDS), strict=True):
-                ask(query, times)
+            for query, (budget, times) in zip(
+                pairs.plan(schedule.pairs),
+                ((costs.pairs[0], 1), (costs.pairs[1], 1), (costs.pairs[2], ROUNDS)),
+                strict=True,
+            ):
+                ask(query, budget, times)
         told = {} if rows is None else noise
         event, measure = together(parts), self._measure()
         return FitPlan(event, measure, told, tuple(queries), facts, schedule)
@@ -213,6 +242,7 @@ class AdditiveBoosting(PrivateEstimator):
         facts = plan.facts
         schedule: Schedule = plan.recipe
         layout = schedule.layout
+        target = None if schedule.target is None else schedule.target.release(door)
         told = schedule.first.release(door)
         answers = [np.asarray(value, np.float64) for value in told.value]
         errors = np.asarray(told.stderr[0], np.float64)
@@ -222,40 +252,35 @@ class AdditiveBoosting(PrivateEstimator):
         answers = [answer.reshape(-1, *self._shape(facts)) for answer in answers]
         noise = errors.reshape(-1, *self._shape(facts))[0]
         layout, answers, cells = self._join_cells(layout, answers, noise, facts)
-        start = self._start(answers, cells, noise, facts)
+        ordered = [points is not None for points in layout.cuts.values()] or [False]
+        start = self._start(answers, cells, noise, target, ordered, facts)
         self._set_layout(layout)
         if not layout.cuts:
             self._set(start.intercept, [], [], [])
             return
-        further = iter(schedule.later)
+        budgets = iter([budget for round_ in schedule.costs.rounds for budget in round_])
 
-        def release(query: Joint) -> Release:
-            return door.release(query, next(further))
-
-        def ask(values: Sequence[Floats], intercept: Floats) -> tuple[list[Floats], float]:
-            query, unit = self._round(values, intercept, start.clip, layout, facts)
-            found = release(query)
+        def ask(
+            values: Sequence[Floats], intercept: Floats, group: Sequence[int]
+        ) -> tuple[list[Floats], float]:
+            query, unit = self._round(values, intercept, start.clip, group, layout, facts)
+            found = door.release(query, next(budgets))
             deviation = float(np.max(found.stderr[0])) * unit
             return [np.asarray(part, np.float64) * unit for part in found.value], deviation
 
-        learned, counts = boost(start, schedule.rounds, ask), list(start.rows)
+        learned, counts = boost(start, schedule.groups, ask), list(start.rows)
         if schedule.pairs:
-            candidates = candidate_pairs(layout, start.rows, learned.values)
+            further = iter(schedule.costs.pairs)
+
+            def release(query: Joint) -> Release:
+                return door.release(query, next(further))
+
             queries = PairQueries(self, layout, learned, start.clip, facts)
-            bend = float(
-                np.mean([c.sum() for c in start.curvature]) / np.mean([r.sum() for r in start.rows])
-            )
-            pairs, more, rows = learn_pairs(
-                queries, candidates, start, schedule.pairs, bend, release
-            )
-            self.pairs_ = pairs
-            self.term_names_ += [pair.name for pair in pairs]
-            learned = Learned(
-                learned.values + more.values, learned.errors + more.errors, learned.intercept
-            )
+            self.pairs_, learned, rows = add_to(learned, queries, start, schedule.pairs, release)
+            self.term_names_ += [pair.name for pair in self.pairs_]
             counts += rows
-        if not start.intercept_is_known:
-            learned = stretch(learned, 1.0 + LAG / max(1, schedule.rounds))
+        if start.intercept_moves and schedule.groups:
+            learned = stretch(learned, 1.0 + LAG / len(schedule.groups))
         self._set(learned.intercept, learned.values, learned.errors, counts)
 
     @abstractmethod
@@ -265,26 +290,15 @@ class AdditiveBoosting(PrivateEstimator):
     def _join_cells(
         self, layout: Layout, answers: list[Floats], noise: Floats, facts: Facts
     ) -> tuple[Layout, list[Floats], list[Floats]]:
-        """Fewer cells for numeric columns: where to cut is decided by noised counts."""
+        """Fewer cells for numeric columns, what was answered in them, and how many of the old each holds."""
         if not layout.cuts:
             return layout, answers, [np.ones(1)]
-        cuts: dict[str, tuple[float, ...] | None] = {}
-        found, cells = [], []
-        for (name, points), answer in zip(layout.cuts.items(), answers, strict=True):
-            if points is None:
-                cuts[name] = None
-                found.append(answer)
-                cells.append(np.ones(len(answer)))
-                continue
-            deviation = float(self._counts(noise[None])[0])
-            kept = join_cells(self._counts(answer), deviation)
-            places = cells_joined(kept, len(answer))
-            cuts[name] = tuple(points[cell] for cell in kept)
-            sums = np.zeros((len(kept) + 1, *answer.shape[1:]))
-            np.add.at(sums, places, answer)
-            found.append(sums)
-            cells.append(np.bincount(places).astype(np.float64))
-        return Layout.of(facts.schema.base, cuts), found, cells
+        counts = [self._counts(answer) for answer in answers]
+        kept = join_columns(layout, counts, self._count_error(noise))
+        joined = [cells_joined(cuts, len(c)) for cuts, c in zip(kept, counts, strict=True)]
+        found = [add_cells(answer, to) for answer, to in zip(answers, joined, strict=True)]
+        cells = [np.bincount(to).astype(np.float64) for to in joined]
+        return layout.with_cuts(facts.schema.base, kept), found, cells
 
     def _set_layout(self, layout: Layout) -> None:
         self.cuts_ = dict(layout.cuts)

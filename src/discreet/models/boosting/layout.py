@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,9 @@ Integers = npt.NDArray[np.int64]
 #: The most public cells of all numeric columns together; each keeps at least four.
 MAX_IN_ALL = 2**13
 #: Joined cells hold this share of the rows, or this many standard deviations of a cell's noise.
-MIN_SHARE, MIN_NOISE = 0.01, 8.0
+MIN_SHARE, MIN_NOISE = 0.01, 5.0
+#: Where noised counts can't place even one cut, as many public cells are joined to each of these.
+EVEN_CELLS = 8
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,14 @@ class Layout:
         made: dict[str, Derived] = dict(derived)
         return cls(dict(cuts), by, Cells(made), sizes, frozenset((*schema, *made)))
 
+    def with_cuts(self, columns: Mapping[str, Base], kept: Sequence[Sequence[int]]) -> Layout:
+        """The layout with these of the cut points of each column."""
+        cuts = {
+            name: None if points is None else tuple(points[at] for at in places)
+            for (name, points), places in zip(self.cuts.items(), kept, strict=True)
+        }
+        return Layout.of(columns, cuts)
+
     def labels(self, columns: Mapping[str, Base], name: str) -> list[Any]:
         """What the cells of a column are called."""
         schema = self.cells.larger(_schema(columns))
@@ -101,11 +111,27 @@ def public_layout(facts: Facts, maximum: int) -> Layout:
     return Layout.of(facts.schema.base, cuts)
 
 
-def join_cells(counts: Floats, noise: float) -> list[int]:
-    """Which cuts to keep between cells with these noised counts: post-processing.
+def count_rows(counts: Sequence[Floats], errors: Sequence[Floats]) -> float:
+    """The number of rows, from noised counts by cell of each column and their errors."""
+    weights = [1 / max(float(np.square(error).sum()), 1e-12) for error in errors]
+    totals = [float(count.sum()) for count in counts]
+    return max(float(np.average(totals, weights=weights)), 1.0)
+
+
+def join_columns(layout: Layout, counts: Sequence[Floats], noise: float) -> list[list[int]]:
+    """Which cuts to keep in each column; all of them between categories."""
+    rows = count_rows(counts, [np.full(len(count), noise) for count in counts])
+    return [
+        list(range(len(count) - 1)) if points is None else join_cells(count, noise, rows)
+        for points, count in zip(layout.cuts.values(), counts, strict=True)
+    ]
+
+
+def join_cells(counts: Floats, noise: float, rows: float) -> list[int]:
+    """Which cuts to keep between cells with these noised counts of about `rows` rows: post-processing.
 
     From the left, cells are joined until they hold enough rows; the rest at the right end must hold as
-    many. At least one cut stays: the one that halves the rows best.
+    many. At least one cut stays: the one that halves the rows best, or even ones where counts are all noise.
     """
     total = max(float(counts.sum()), 1.0)
     enough = max(MIN_SHARE * total, MIN_NOISE * noise)
@@ -116,9 +142,10 @@ def join_cells(counts: Floats, noise: float) -> list[int]:
         if held >= enough and right[cell] >= enough:
             kept.append(cell)
             held = 0.0
-    if not kept:
-        kept = [int(np.argmin(np.abs(right[:-1] - total / 2)))]
-    return kept
+    if len(kept) <= 1 and 2 * MIN_NOISE * noise > rows:
+        parts = min(EVEN_CELLS, len(counts))
+        return [round(len(counts) * part / parts) - 1 for part in range(1, parts)]
+    return kept or [int(np.argmin(np.abs(right[:-1] - total / 2)))]
 
 
 def cells_joined(kept: list[int], cells: int) -> Integers:
@@ -126,3 +153,10 @@ def cells_joined(kept: list[int], cells: int) -> Integers:
     starts = np.zeros(cells, np.int64)
     starts[np.array(kept, np.int64) + 1] = 1
     return np.asarray(np.cumsum(starts))
+
+
+def add_cells(answer: Floats, places: Integers) -> Floats:
+    """Answers by cell, added up in joined cells."""
+    sums = np.zeros((int(places[-1]) + 1, *answer.shape[1:]))
+    np.add.at(sums, places, answer)
+    return sums

@@ -1,48 +1,34 @@
 """From noised answers to shapes: everything here is post-processing.
 
 A shape is what each cell of a term adds to a score, for each output (one for two classes and for numbers,
-else one for each class).
+else one for each class). Small groups of columns take their steps one after the other, so that columns which
+say the same don't answer the same residuals at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-#: From shapes and intercepts to noised sums of residuals in each cell, and the deviation of their noise.
-Ask = Callable[[Sequence[Floats], Floats], tuple[list[Floats], float]]
+from discreet.models.boosting.prior import Prior, centre
 
-#: The expected spread of a shape's values about 0, in units of a score.
-SPREAD = 0.5
-#: The share of the first shapes that is kept: each of them alone explains all it can.
-START = 0.3
-#: The share of a Newton step that is taken: columns say much the same, and all take their steps at once.
-RATE = 0.6
-INTERCEPT_RATE = 0.7
-#: With more columns than this, first shapes and steps are shorter in proportion, so that their sum isn't.
-MANY_COLUMNS = 20
-#: Where less than this share of a step was right, the rest is taken back, and later ones are shorter: columns
-#: that say the same over and over would make shapes swing ever wider.
-MIN_RIGHT_SHARE = 0.4
-#: Residuals point back clearly where they do by this many standard deviations of their noise.
-CLEARLY = 3.0
-#: How much longer than was right the next step is, and the least rate.
-REACH, MIN_RATE = 1.25, 0.02
-#: Scores of classes lag behind what residuals ask for by about this over the number of rounds: measured on
-#: two tables, where it makes probabilities about right (``benchmarks/bench_boosting.py``, log loss).
-LAG = 1.5
-#: The least curvature per row that is believed.
-MIN_CURVATURE = 0.02
-#: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
-CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
-#: The least standard deviation of a target that is believed, as a share of half its width.
-MIN_DEVIATION = 0.02
-#: The variance of a target scaled to [-1, 1] that is expected before anything is measured.
-DEFAULT_VARIANCE = 1 / 16
+Floats = npt.NDArray[np.float64]
+#: From shapes, intercepts and the places of some columns to noised sums of residuals in each of their cells,
+#: and the deviation of the noise.
+Ask = Callable[[Sequence[Floats], Floats, Sequence[int]], tuple[list[Floats], float]]
+
+#: The longest step of a group is this over its columns, so that those which all say the same make no shape
+#: swing ever wider: for squared loss, rate times columns must stay below 2.
+REACH = 1.6
+#: How much the last answer counts where there is hardly any noise.
+RATE = 0.8
+#: Scores of classes lag behind what clipped residuals ask for by about this over the number of rounds.
+LAG = 0.8
+#: The variance that an intercept gains in a step, as shapes change about it.
+DRIFT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -52,228 +38,134 @@ class Start:
     Attributes
     ----------
     rows : list of arrays of shape (cells,)
-        Noised numbers of rows, at least as large as their noise.
+        Noised numbers of rows, shrunk.
     curvature : list of arrays of shape (cells, outputs)
         Roughly how much the sum of residuals in a cell falls when its value rises by one.
     values, errors : lists of arrays of shape (cells, outputs)
         The first shapes, and the standard deviation of the noise in them.
-    intercept : array of shape (outputs,)
-    spread : float
-        The expected spread of the values about 0.
+    wanted : list of arrays of shape (cells, outputs)
+        What the first answer alone says of each shape.
+    wanted_variance : float
+        The variance of the noise in a sum of residuals that would say it as exactly.
+    intercept, intercept_variance : arrays of shape (outputs,)
+        The first intercepts, and the variance of the noise in them; 0 where residuals leave them as they are.
+    prior : Prior
+        What is expected of shapes.
+    is_ordered : list of bool
+        Whether the cells of a column are neighbours in order.
     clip : float
         The largest residual that counts.
-    intercept_is_known : bool
-        Whether residuals leave the intercept as it is.
+    step : float
+        Scores are rounded to whole steps of this size before they meet a row.
     """
 
     rows: list[Floats]
     curvature: list[Floats]
     values: list[Floats]
     errors: list[Floats]
+    wanted: list[Floats]
+    wanted_variance: float
     intercept: Floats
-    spread: float
+    intercept_variance: Floats
+    prior: Prior
+    is_ordered: list[bool]
     clip: float
-    intercept_is_known: bool
+    step: float = 0.0
+
+    @property
+    def intercept_moves(self) -> bool:
+        """Whether residuals decide about intercepts: those of classes, not of numbers."""
+        return bool((self.intercept_variance > 0).any())
 
 
 @dataclass(frozen=True)
 class Learned:
-    """Shapes, the standard deviation of the noise in them, and intercepts."""
+    """Shapes, the standard deviation of the noise (and of rounding) in them, and intercepts."""
 
     values: list[Floats]
     errors: list[Floats]
     intercept: Floats
 
 
-def class_start(
-    counts: Sequence[Floats], cells: Sequence[Floats], noise: float, places: Sequence[int]
-) -> Start:
-    """Shrunk log-odds of the classes at `places`, from noised counts of shape (cells, classes).
+def boost(start: Start, rounds: Sequence[Sequence[Sequence[int]]], ask: Ask) -> Learned:
+    """Shapes after these rounds of noised residuals, each of which asks groups of columns one by one.
 
-    Each count is the sum of this many `cells`, each with noise of deviation `noise`.
+    Residuals in a column's cells say where its values should be. What rounds say of them is averaged by
+    precision, where noise prevails, and forgotten where it doesn't; shapes are posterior means of that.
     """
-    labels = counts[0].shape[1]
-    total = max(float(np.mean([count.sum() for count in counts])), 1.0)
-    sums = np.mean([count.sum(axis=0) for count in counts], axis=0)
-    base = np.clip(sums[list(places)] / total, 1e-3, 1 - 1e-3)
-    rows, curvature, values, errors = [], [], [], []
-    for count, joined in zip(counts, cells, strict=True):
-        own = noise * np.sqrt(joined)
-        here = np.maximum(count.sum(axis=1), np.maximum(own * np.sqrt(labels), 1e-9))
-        share = (count[:, list(places)] + 4 * base) / (here[:, None] + 4)
-        share = np.clip(share, 0.01, 0.99)
-        bend = here[:, None] * share * (1 - share)
-        odds = np.log(share / (1 - share)) - np.log(base / (1 - base))
-        noisy = own[:, None] / bend
-        kept = START * SPREAD**2 / (SPREAD**2 + noisy**2 + 1 / bend)
-        rows.append(here)
-        curvature.append(np.maximum(bend, MIN_CURVATURE * here[:, None]))
-        values.append(kept * odds)
-        errors.append(kept * noisy)
-    intercept = np.log(base / (1 - base))
-    return Start(rows, curvature, values, errors, intercept, SPREAD, CLASS_CLIP, False)
+    shapes = [_Shape(start, at) for at in range(len(start.values))]
+    intercept = _Intercept(start)
+    for groups in rounds:
+        for group in groups:
+            values = [shape.value for shape in shapes]
+            sums, noise = ask(values, intercept.value, group)
+            left = intercept.left_over(sums)
+            for at, part in zip(group, sums, strict=True):
+                shapes[at].step(part, left, noise, REACH / len(group))
+            intercept.step(left, sums, noise)
+    rounding = start.step / 12**0.5
+    values = [shape.value for shape in shapes]
+    errors = [np.hypot(shape.error, rounding) for shape in shapes]
+    return Learned(values, errors, intercept.value)
 
 
-def number_start(answers: Sequence[Floats], cells: Sequence[Floats], noise: Floats) -> Start:
-    """Shrunk means of the target u in [-1, 1], from noised counts, sums and squares by cell."""
-    total = max(float(np.mean([a[:, 0].sum() for a in answers])), 1.0)
-    mean = float(np.clip(np.mean([a[:, 1].sum() for a in answers]) / total, -1, 1))
-    square = float(np.mean([a[:, 2].sum() for a in answers]) / total)
-    # a mean of the measured variance and the expected one: the noisier the first, the less it counts
-    error = float(noise[2]) * np.sqrt(np.mean([c.sum() for c in cells]) / len(cells)) / total
-    kept = DEFAULT_VARIANCE**2 / (DEFAULT_VARIANCE**2 + error**2)
-    variance = kept * (square - mean**2) + (1 - kept) * DEFAULT_VARIANCE
-    deviation = float(np.sqrt(np.clip(variance, MIN_DEVIATION**2, 1.0)))
-    spread = SPREAD * deviation
-    rows, values, errors = [], [], []
-    for answer, joined in zip(answers, cells, strict=True):
-        own = noise[:, None] * np.sqrt(joined)
-        here = np.maximum(answer[:, 0], np.maximum(own[0], 1e-9))
-        found = np.clip(answer[:, 1] / here, -1, 1) - mean
-        noisy = np.hypot(own[1], own[0] * (found + mean)) / here
-        kept = START * spread**2 / (spread**2 + noisy**2 + deviation**2 / here)
-        rows.append(here)
-        values.append((kept * found)[:, None])
-        errors.append((kept * noisy)[:, None])
-    curvature = [here[:, None] for here in rows]
-    clip = NUMBER_CLIP * deviation
-    return Start(rows, curvature, values, errors, np.array([mean]), spread, clip, True)
+class _Shape:
+    """A shape as it moves, what rounds said of it, and the noise in both."""
+
+    def __init__(self, start: Start, at: int) -> None:
+        self._rows, self._bend = start.rows[at], start.curvature[at]
+        self._prior, self._is_ordered = start.prior, start.is_ordered[at]
+        self.value, self.error = start.values[at], start.errors[at]
+        self._wanted, self._variance = start.wanted[at], start.wanted_variance
+
+    def step(self, sums: Floats, left: Floats, noise: float, longest: float) -> None:
+        """Move by the residuals in the cells, less their part of what is left over in all rows."""
+        gradient = sums - left * (self._rows / self._rows.sum())[:, None]
+        rate = min(self._rate(noise), longest)
+        wanted = self.value + gradient / self._bend
+        self._wanted = self._wanted + rate * (wanted - self._wanted)
+        self._variance = (1 - rate) ** 2 * self._variance + (rate * noise) ** 2
+        shrinkage = self._prior.shrinkage(self._bend, self._variance**0.5, self._is_ordered)
+        self.value = centre(shrinkage.apply(self._wanted), self._rows)
+        self.error = shrinkage.errors
+
+    def _rate(self, noise: float) -> float:
+        """How much the last answer counts: by precision where noise prevails over chance in the rows."""
+        if noise == 0:
+            return RATE
+        by_precision = self._variance / (self._variance + noise**2)
+        share = noise**2 / (noise**2 + self._prior.scale**2 * float(self._bend.mean()))
+        return share * by_precision + (1 - share) * max(RATE, by_precision)
 
 
-def share_of_columns(start: Start) -> float:
-    """What is left of a step of one column where many take theirs at once."""
-    return min(1.0, MANY_COLUMNS / max(1, len(start.values)))
+class _Intercept:
+    """Intercepts that follow the mean residual of all rows as far as noise allows: a Kalman filter."""
 
+    def __init__(self, start: Start) -> None:
+        self.value = start.intercept.copy()
+        self._variance = start.intercept_variance.copy()
+        self._moves = start.intercept_variance > 0
+        self._bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
 
-def shrink_start(start: Start) -> Start:
-    """First shapes whose sum doesn't grow with the number of columns."""
-    share = share_of_columns(start)
-    values, errors = ([share * part for part in parts] for parts in (start.values, start.errors))
-    return replace(start, values=values, errors=errors)
+    def left_over(self, sums: Sequence[Floats]) -> Floats:
+        """The sum of residuals over all rows: each column tells it, the better the fewer cells it has."""
+        weights = np.array([1 / len(part) for part in sums])
+        totals = np.array([part.sum(axis=0) for part in sums])
+        return np.asarray(weights @ totals / weights.sum())
 
-
-def boost(start: Start, rounds: int, ask: Ask) -> Learned:
-    """Shapes after this many rounds of noised residuals, averaged over the later half of them.
-
-    A step in a cell is Newton's, times a rate, times the share that a prior with the values' spread leaves
-    of it beside the noise (a Wiener filter): steps of size a leave about a share a of one round's variance
-    in the values. All columns step at once; a step that went too far is taken back in part (`Step`).
-    """
-    start = shrink_start(start)
-    values, intercept = [value.copy() for value in start.values], start.intercept.copy()
-    later: list[tuple[list[Floats], Floats]] = []
-    response, rate = _Responses(start), RATE * share_of_columns(start)
-    last = Step.first(start)
-    for number in range(rounds):
-        sums, noise = ask(values, intercept)
-        left = np.mean([part.sum(axis=0) for part in sums], axis=0)
-        gradients = [
-            part - left * (here / here.sum())[:, None]
-            for part, here in zip(sums, start.rows, strict=True)
-        ]
-        right = last.right_share(gradients, noise)
-        if right < MIN_RIGHT_SHARE:
-            values = [v - (1 - right) * m for v, m in zip(values, last.moves, strict=True)]
-            # residuals change along a line from where the step began to where it ended
-            gradients = [
-                right * g + (1 - right) * before
-                for g, before in zip(gradients, last.gradients, strict=True)
-            ]
-            response.take_back(right)
-            rate = max(MIN_RATE, min(rate, REACH * right * (rate if number else START)))
-        moves, gain = [], 0.0
-        for at, gradient in enumerate(gradients):
-            bend = start.curvature[at]
-            signal = (start.spread * bend) ** 2
-            step = rate * signal / (signal + rate * noise**2)
-            value = centre(values[at] + step * gradient / bend, start.rows[at])
-            moves.append(value - values[at])
-            # the noise of the gradient is in the step, too: what both share isn't gain
-            gain += float((gradient * moves[at]).sum() - (step * noise**2 / bend).sum())
-            values[at] = value
-            response.add(at, step, step * noise / bend)
-        last = Step(moves, gradients, gain)
-        if not start.intercept_is_known:
-            bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
-            intercept = intercept + INTERCEPT_RATE * left / bend
-        if number >= rounds // 2:
-            later.append(([value.copy() for value in values], intercept.copy()))
-            response.take()
-    if not later:
-        return Learned(values, start.errors, intercept)
-    shapes = [np.mean([kept[at] for kept, _ in later], axis=0) for at in range(len(values))]
-    return Learned(shapes, response.errors(), np.mean([at for _, at in later], axis=0))
-
-
-@dataclass(frozen=True)
-class Step:
-    """How all shapes moved at once, from where residuals asked for `gradients`, promising `gain`."""
-
-    moves: list[Floats]
-    gradients: list[Floats]
-    gain: float
-
-    @classmethod
-    def first(cls, start: Start) -> Step:
-        """The first shapes: a step from 0, where each column alone asked for much more."""
-        share = START * share_of_columns(start)
-        pairs = zip(start.curvature, start.values, strict=True)
-        gradients = [bend * value / share for bend, value in pairs]
-        gain = sum(float((g * v).sum()) for g, v in zip(gradients, start.values, strict=True))
-        return cls(start.values, gradients, gain)
-
-    def right_share(self, gradients: list[Floats], noise: float) -> float:
-        """How much of the step was right, by the residuals after it; 1 unless they clearly point back.
-
-        Along the step the slope falls from `gain` to what is left of it, so that it was 0 at this share: the
-        secant rule for a line search (Nocedal & Wright 2006, section 3.5).
-        """
-        left = sum(float((g * m).sum()) for g, m in zip(gradients, self.moves, strict=True))
-        error = noise * float(np.sqrt(sum(float((m**2).sum()) for m in self.moves)))
-        if self.gain <= 0 or left >= -CLEARLY * error:
-            return 1.0
-        return self.gain / (self.gain - left)
+    def step(self, left: Floats, sums: Sequence[Floats], noise: float) -> None:
+        error = noise**2 / sum(1 / len(part) for part in sums)
+        variance = self._variance + DRIFT
+        gain = variance * self._bend / (self._bend**2 * variance + error + self._bend)
+        gain = np.where(self._moves, gain, 0.0)
+        self.value = self.value + gain * left
+        self._variance = np.where(self._moves, (1 - gain * self._bend) * variance, 0.0)
 
 
 def stretch(learned: Learned, by: float) -> Learned:
     """Multiply shapes and intercepts, and the noise in them, by a number."""
     values, errors = ([by * part for part in parts] for parts in (learned.values, learned.errors))
     return Learned(values, errors, by * learned.intercept)
-
-
-def centre(values: Floats, rows: Floats) -> Floats:
-    """Shift values to mean 0 over the rows."""
-    return np.asarray(values - (rows[:, None] * values).sum(axis=0) / rows.sum())
-
-
-class _Responses:
-    """How much of each answer's noise is in the average of the later shapes.
-
-    Each cell is taken alone: what a step adds, later residuals take back in part.
-    """
-
-    def __init__(self, start: Start) -> None:
-        self._now: list[list[Floats]] = [[error] for error in start.errors]
-        self._sums: list[list[Floats]] = [[] for _ in start.errors]
-        self._taken = 0
-
-    def add(self, at: int, step: Floats, noise: Floats) -> None:
-        self._now[at] = [*(part * (1 - step) for part in self._now[at]), noise]
-
-    def take_back(self, share: float) -> None:
-        """Only this share of the last step is left."""
-        for now in self._now:
-            now[-1] = share * now[-1]
-
-    def take(self) -> None:
-        self._taken += 1
-        for now, sums in zip(self._now, self._sums, strict=True):
-            sums += [np.zeros_like(now[0]) for _ in range(len(now) - len(sums))]
-            for place, part in enumerate(now):
-                sums[place] = sums[place] + part
-
-    def errors(self) -> list[Floats]:
-        return [np.sqrt(np.sum(np.square(sums), axis=0)) / self._taken for sums in self._sums]
 
 
 def whole_steps(values: Floats) -> npt.NDArray[np.int64]:

@@ -166,7 +166,20 @@ def pair_start(
         rows.append(here)
         curvature.append(np.tile(bend * here[:, None], (1, len(start.intercept))))
         nothing.append(np.zeros((pair.size, len(start.intercept))))
-    return Start(rows, curvature, nothing, nothing, start.intercept, start.spread, start.clip, True)
+    known = np.zeros_like(start.intercept)
+    return Start(
+        rows,
+        curvature,
+        nothing,
+        nothing,
+        nothing,
+        noise**2,
+        start.intercept,
+        known,
+        start.prior,
+        [False] * len(pairs),
+        start.clip,
+    )
 
 
 class PairQueries:
@@ -175,12 +188,12 @@ class PairQueries:
     def __init__(
         self, model: AdditiveBoosting, layout: Layout, mains: Learned, clip: float, facts: Facts
     ) -> None:
-        self._model, self._layout, self._facts = model, layout, facts
+        self._model, self.layout, self._facts = model, layout, facts
         self._mains, self._clip = mains, clip
 
     def residuals(self, pairs: Sequence[Pair], values: Sequence[Floats]) -> tuple[Joint, float]:
         """Residuals in the cells of pairs, which add these values to the scores; and their unit."""
-        layout = self._layout
+        layout = self.layout
         tables = dict(zip(layout.by.values(), self._mains.values, strict=True))
         for pair, value in zip(pairs, values, strict=True):
             tables[pair.by(layout)] = value
@@ -191,15 +204,15 @@ class PairQueries:
 
     def counts(self, pairs: Sequence[Pair]) -> Joint:
         """How many rows there are in the cells of pairs."""
-        cells = add_pairs(self._layout, pairs).columns
-        return Joint(*(WithColumns(Count(by=pair.by(self._layout)), cells) for pair in pairs))
+        cells = add_pairs(self.layout, pairs).columns
+        return Joint(*(WithColumns(Count(by=pair.by(self.layout)), cells) for pair in pairs))
 
     def plan(self, maximum: int) -> tuple[Joint, Joint, Joint]:
         """The search, the counts and a round, for placeholder pairs that cost what any others would."""
         outputs = len(self._mains.intercept)
-        ones = [np.ones(size) for size in self._layout.sizes.values()]
-        zeros = [np.zeros((size, outputs)) for size in self._layout.sizes.values()]
-        pairs = candidate_pairs(self._layout, ones, zeros)
+        ones = [np.ones(size) for size in self.layout.sizes.values()]
+        zeros = [np.zeros((size, outputs)) for size in self.layout.sizes.values()]
+        pairs = candidate_pairs(self.layout, ones, zeros)
         few = pairs[:maximum]
         nothing = [np.zeros((pair.size, outputs)) for pair in pairs]
         search, _ = self.residuals(pairs, nothing)
@@ -225,14 +238,31 @@ def learn_pairs(
     counts = [np.asarray(part, np.float64) for part in counted.value]
     begin = pair_start(chosen, counts, float(np.max(counted.stderr[0])), start, bend)
 
-    def ask(values: Sequence[Floats], intercept: Floats) -> tuple[list[Floats], float]:
+    def ask(
+        values: Sequence[Floats], intercept: Floats, group: Sequence[int]
+    ) -> tuple[list[Floats], float]:
         query, unit = queries.residuals(chosen, values)
         found = release(query)
         deviation = float(np.max(found.stderr[0])) * unit
         return [np.asarray(part, np.float64) * unit for part in found.value], deviation
 
-    learned = boost(begin, ROUNDS, ask)
+    learned = boost(begin, [[range(len(chosen))]] * ROUNDS, ask)
     for pair, value, error in zip(chosen, learned.values, learned.errors, strict=True):
         value[~pair.is_known()] = 0.0
         error[~pair.is_known()] = 0.0
     return chosen, learned, begin.rows
+
+
+def add_to(
+    learned: Learned,
+    queries: PairQueries,
+    start: Start,
+    maximum: int,
+    release: Callable[[Joint], Release],
+) -> tuple[list[Pair], Learned, list[Floats]]:
+    """The chosen pairs, shapes of columns and pairs, and the noised rows of the latter."""
+    candidates = candidate_pairs(queries.layout, start.rows, learned.values)
+    bend = np.mean([c.sum() for c in start.curvature]) / np.mean([r.sum() for r in start.rows])
+    pairs, more, rows = learn_pairs(queries, candidates, start, maximum, float(bend), release)
+    values, errors = learned.values + more.values, learned.errors + more.errors
+    return pairs, Learned(values, errors, learned.intercept), rows

@@ -9,20 +9,22 @@ import numpy as np
 
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
+from discreet.measures import Measure
 from discreet.models import learned
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
-from discreet.models.boosting.learning import Start, number_start, whole_steps
+from discreet.models.boosting.learning import Start, whole_steps
+from discreet.models.boosting.starts import Target, number_start
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import PrivateRegressor
-from discreet.queries import Cells, CentredSums, NumberResiduals
+from discreet.queries import Additive, Cells, CentredSums, Moments, NumberResiduals
+from discreet.queries.moments import MomentsValue
 from discreet.queries.residuals import SIZE, TARGET_BITS
+from discreet.release import Release
 
 #: Bits of the grid of the target in the first answer: few, so that noise fits for many columns.
 BITS = 8
-#: The count's weight beside the target's sum.
-COUNT_WEIGHT = "1/2"
 #: The clip of residuals that a plan expects, as a share of half the target's width.
 DEFAULT_CLIP = 0.25
 
@@ -72,6 +74,8 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         target_bounds_=learned.Together(learned.Number(), learned.Number())
     )
 
+    _asks_target = True
+
     def _outputs(self, facts: Facts) -> int:
         return 1
 
@@ -79,16 +83,27 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         return DEFAULT_CLIP
 
     def _shape(self, facts: Facts) -> tuple[int, ...]:
-        return (3,)
+        return (2,)
 
     def _counts(self, answer: Floats) -> Floats:
         return np.asarray(answer[:, 0])
 
+    def _count_error(self, noise: Floats) -> float:
+        return float(noise[0])
+
     def _first_query(self, by: str | None, facts: Facts) -> CentredSums:
         assert facts.target is not None
-        return CentredSums(
-            facts.target, products="squares", bits=BITS, count_weight=COUNT_WEIGHT, by=by
-        )
+        return CentredSums(facts.target, bits=BITS, by=by)
+
+    def _target_query(self, budget: Measure, facts: Facts) -> Additive:
+        """Mean and variance for the price of one sum; on a coarser grid where that noise can't be drawn."""
+        assert facts.target is not None
+        query = Moments(facts.target)
+        try:
+            facts.ask(query, budget)
+        except ValueError:
+            return CentredSums(facts.target, products="squares", bits=BITS)
+        return query
 
     def _residuals(
         self, values: dict[str, Floats], intercept: Floats, clip: float, cells: Cells, facts: Facts
@@ -105,9 +120,40 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         return query, SIZE * step
 
     def _start(
-        self, answers: list[Floats], cells: list[Floats], errors: Floats, facts: Facts
+        self,
+        answers: list[Floats],
+        cells: list[Floats],
+        errors: Floats,
+        target: Release | None,
+        is_ordered: list[bool],
+        facts: Facts,
     ) -> Start:
-        return number_start(answers, cells, errors)
+        assert target is not None
+        # a floor takes half a step from u
+        moved = [answer + answer[:, :1] * [0.0, self._shift] for answer in answers]
+        return number_start(moved, cells, errors, self._moments(target), is_ordered)
+
+    @property
+    def _shift(self) -> float:
+        column = self._target_column
+        return 0.0 if column.is_exact(BITS) else 1 / max(1, column.steps(BITS))
+
+    def _moments(self, told: Release) -> Target:
+        """Noised moments of the target scaled to [-1, 1]."""
+        column = self._target_column
+        half = max(column.width / 2, 1e-300)
+        if isinstance(told.value, MomentsValue):
+            mean, error = (np.ravel(part.mean)[0] for part in (told.value, told.stderr))
+            variance, spread = (np.ravel(part.variance)[0] for part in (told.value, told.stderr))
+            middle = float(column.lower) + column.width / 2
+            return Target.of(
+                (mean - middle) / half, error / half, variance / half**2, spread / half**2
+            )
+        count, total, squares = np.ravel(told.value)
+        error = np.ravel(told.stderr)
+        rows = max(float(count), float(error[0]), 1.0)
+        mean = total / rows + self._shift
+        return Target.of(mean, error[1] / rows, squares / rows - mean**2, error[2] / rows)
 
     def _expected_noise(self, residual: float, rows: int) -> float:
         return residual / max(rows / 20, 1.0)
@@ -118,10 +164,9 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         column = self._target_column
         self.target_bounds_ = float(column.lower), float(column.upper)
         half = column.width / 2
-        shift = 0.0 if column.is_exact(BITS) else 1 / max(1, column.steps(BITS))
         middle = float(column.lower) + half
         super()._set(
-            middle + half * (intercept + shift),
+            middle + half * intercept,
             [half * value for value in values],
             [half * error for error in errors],
             rows,
