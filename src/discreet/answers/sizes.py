@@ -27,6 +27,7 @@ from discreet.queries import (
     SumEstimate,
     Variance,
 )
+from discreet.queries.joint_quantiles import rank_errors
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -80,7 +81,10 @@ def _epsilon(prepared: Prepared) -> float:
 def _rank_error(query: Quantile, prepared: Prepared, schema: Schema, unit: Unit) -> float:
     """The deviation in ranks, in the mean over several quantiles, with rows spread evenly."""
     mechanism = Exponential(prepared.measure)
-    epsilon = float(mechanism.epsilon(len(query.q)))
+    epsilon = float(mechanism.epsilon(query.draws))
+    if query.is_joint:
+        found = [] if math.isinf(epsilon) else rank_errors(query, epsilon, schema, unit)
+        return float(np.sqrt(np.mean(np.square(found)))) if found else 0.0
     moved = [query.rank_sensitivity(q, schema, unit) / q.denominator for q in query.q]
     return 0.0 if math.isinf(epsilon) else math.sqrt(8 * np.mean(np.square(moved))) / epsilon
 

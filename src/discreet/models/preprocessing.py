@@ -127,7 +127,7 @@ class QuantileBinner(Rescaler):
     n_bins : int
         Bins of each column; as many rows fall into each as noise and ties allow.
     epsilon, delta : number
-        The budget, shared evenly by columns and by the quantiles of a column. With delta > 0 it is split
+        The budget, shared evenly by columns. With delta > 0 it is split
         through concentrated DP where that gives each quantile more.
 
     Attributes
@@ -139,11 +139,12 @@ class QuantileBinner(Rescaler):
 
     Privacy
     -------
-    One exact exponential-mechanism draw for each of the n_bins - 1 inner edges of a column; then they are
-    sorted. The number of bins is public: equal edges are kept. Proof page: ``docs/proofs/quantiles.md``.
+    The n_bins - 1 inner edges of a column are drawn jointly by the exponential mechanism (one draw each for
+    fewer than three). The number of bins is public: equal edges are kept. Proof page:
+    ``docs/proofs/quantiles.md``.
     """
 
-    _claims = ("exponential-quantile",)
+    _claims = ("exponential-quantile", "joint-quantiles")
     _learned = learned.attributes(
         bin_edges_=learned.Array("features", "edges"),
         n_bins_=learned.Array("features", dtype="int64"),
@@ -164,7 +165,8 @@ class QuantileBinner(Rescaler):
         if isinstance(measure.epsilon, float):
             return PureDP(math.inf)
         if isinstance(measure, ApproxDP) and measure.delta:
-            rho, draws = _find_rho(measure), columns * (self.n_bins - 1)
+            draws = sum(query.draws for query in self._queries(facts))
+            rho = _find_rho(measure)
             # a draw with range ε costs ε²/8 (Cesar & Rogers 2021)
             if 8 * rho / draws > (measure.epsilon / draws) ** 2:
                 return ZCDP(rho / columns)

@@ -43,6 +43,24 @@ CLAIMS = (
         ),
     ),
     Claim(
+        name="joint-quantiles",
+        statement="Several quantiles drawn by recursive splitting are ε-DP, and ε²/(8·levels)-zCDP, "
+        "over all groups together: each level costs one draw, since every row is in one part of it.",
+        unit=ANY_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="Kaplan, Schnapp & Stemmer 2022",
+        proof="quantiles.md",
+        functions=(
+            "discreet.queries.cuts",
+            "discreet.queries.joint_quantiles",
+            "discreet.queries.quantile.Quantile.rank_sensitivity",
+            "discreet.mechanisms.selection.Exponential.event",
+            "discreet.noise.select",
+            "discreet.noise.selection",
+        ),
+    ),
+    Claim(
         name="coded-sums",
         statement="The integer vector of a query moves by at most its stated L1 and L2 sensitivity "
         "between neighbours, on every engine, whatever stands in the cells.",
