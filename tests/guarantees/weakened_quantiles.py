@@ -12,7 +12,7 @@ def parts_that_count_a_row_twice(patch):
     divide = cuts.Part.divide
 
     def both(self, cut):
-        lower, upper = divide(self, cut)
+        lower, _ = divide(self, cut)
         return lower, cuts.Part(cut, self.stop, self.codes, np.maximum(self.counts, 1), self.pieces)
 
     patch.setattr(cuts.Part, "divide", both)

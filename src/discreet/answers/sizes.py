@@ -25,6 +25,7 @@ from discreet.queries import (
     ShareEstimate,
     Sum,
     SumEstimate,
+    Tightened,
     Variance,
 )
 from discreet.queries.joint_quantiles import rank_errors
@@ -109,6 +110,8 @@ def _find_size(query: Query, schema: Schema, rows: float) -> Any:
         case Moments(names=names):
             widths = np.array([numeric_column(schema, name, "Moments").width for name in names])
             return MomentsValue(rows, widths, widths**2 / 4)
+        case Tightened(query=inner):
+            return _find_size(inner, schema, rows)
         case Joint(queries=queries):
             return tuple(_find_size(each, schema, rows) for each in queries)
     return None

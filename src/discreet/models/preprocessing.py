@@ -29,6 +29,8 @@ from discreet.rational import as_integer
 class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
     """What the transformers here share: one column out for one column in."""
 
+    _numbers_only = True
+
     def _columns_in(self, X: Any) -> Floats:
         """Check rows that are to be transformed back."""
         check_is_fitted(self, "privacy_")

@@ -61,6 +61,21 @@ CLAIMS = (
         ),
     ),
     Claim(
+        name="tightened-means",
+        statement="A mean between bounds that are bought first costs what its two parts cost together: a "
+        "noised histogram, and a vector of sums whose sensitivity doesn't depend on the bounds.",
+        unit=ANY_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="this project",
+        proof="moments.md",
+        functions=(
+            "discreet.queries.tightened",
+            "discreet.columns.clamped",
+            "discreet.queries.base.Query._sensitivity_from_extent",
+        ),
+    ),
+    Claim(
         name="coded-sums",
         statement="The integer vector of a query moves by at most its stated L1 and L2 sensitivity "
         "between neighbours, on every engine, whatever stands in the cells.",

@@ -284,7 +284,7 @@ class AdditiveBoosting(PrivateEstimator):
             np.add.at(sums, places, answer)
             found.append(sums)
             cells.append(np.bincount(places).astype(np.float64))
-        return Layout.of(facts.schema.base, cuts), found, cells
+        return Layout.of(facts.declared, cuts), found, cells
 
     def _set_layout(self, layout: Layout) -> None:
         self.cuts_ = dict(layout.cuts)

@@ -23,6 +23,7 @@ from discreet.deprecation import former_keyword
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
+from discreet.models.features import input_names
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
 from discreet.progress import hide_bars
@@ -352,13 +353,15 @@ def _features(
     names = tuple(name for name in schema.base if name not in (target, unit.id_column))
     named = getattr(model, _NAMES, None)
     if named is not None:
-        missing = [name for name in named if name not in names]
+        wanted = input_names(model) if hasattr(model, "derived_") else tuple(named)
+        missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(
                 f"model was fitted on column {missing[0]!r}, which data does not have."
             )
-        names = tuple(named)
+        names = wanted
     width = getattr(model, "n_features_in_", len(names))
+    width = len(names) if hasattr(model, "derived_") else width
     others = tuple(name for name in names if name not in beside)
     if named is None and width == len(others):
         names = others
