@@ -205,6 +205,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         bounds = getattr(self, "bounds", None)
         if bounds is None:
             bounds = self._box
+        if isinstance(bounds, Mapping):
+            return {name: bounds[name] for name in names}
         if bounds is None:
             return None
         lower, upper = (

@@ -1,7 +1,7 @@
 """Derived columns as features: parts of dates, bins and nearest centres, seen as categories or as numbers.
 
-A model sees a column as any other; its code is that of the derived column, which every engine computes from the
-columns that stand in the table. Rows to predict for hold those columns, too.
+A model sees a column as any other; its code is that of the derived column, which every engine computes from
+the columns that stand in the table. Rows to predict for hold those columns, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import VALUE_BITS, Code, base_columns
+from discreet.coding import VALUE_BITS, Code, Cuts, base_columns, grid_multiplier
 from discreet.coding.chunks import Chunk
 from discreet.columns import (
     Base,
@@ -29,7 +29,14 @@ from discreet.models.facts import Facts
 from discreet.models.rows import match_cells
 from discreet.schema import Schema, UnknownColumn
 
-__all__ = ["ComputedCategory", "ComputedNumber", "Recipe", "choose_features", "input_names", "recipes_of"]
+__all__ = [
+    "ComputedCategory",
+    "ComputedNumber",
+    "Recipe",
+    "choose_features",
+    "input_names",
+    "recipes_of",
+]
 
 Array = npt.NDArray[Any]
 
@@ -141,21 +148,26 @@ class ComputedNumber(Numeric):
         return float((self.lower + self.upper) // 2)
 
     def steps(self, bits: int) -> int:
-        return self.upper - self.lower
+        return self.upper - self.lower if self.is_exact(bits) else 2**bits
 
     def is_exact(self, bits: int) -> bool:
-        return True
+        return self.upper - self.lower <= 2**bits
 
     def grid(self, name: str, bits: int) -> Any:
-        return self.recipe.code
+        """The code of the derived column, on a coarser grid where it has more values than that."""
+        if self.is_exact(bits):
+            return self.recipe.code
+        places = np.arange(self.upper - self.lower + 1)
+        multiplier = grid_multiplier(self.width, VALUE_BITS) * 2.0 ** (bits - VALUE_BITS)
+        cells = np.floor(places * multiplier).astype(np.int64)
+        cuts = np.searchsorted(cells, np.arange(1, 2**bits + 1))
+        return Cuts(self.recipe.code, tuple(cuts.tolist()))
 
     def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:
         return tuple(range(self.lower, self.upper + 1))
 
 
-def choose_features(
-    facts: Facts, names: Sequence[str], numbers_only: bool, who: str
-) -> Facts:
+def choose_features(facts: Facts, names: Sequence[str], numbers_only: bool, who: str) -> Facts:
     """The facts of a fit on some columns, in this order: declared ones, and derived ones as they are seen."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names) or not len(names):
         raise TypeError(

@@ -68,9 +68,7 @@ def open_input(
     return replace(found, data=found.data.with_schema(facts.schema), facts=facts)
 
 
-def _choose(
-    estimator: PrivateEstimator, facts: Facts, features: Sequence[str] | None
-) -> Facts:
+def _choose(estimator: PrivateEstimator, facts: Facts, features: Sequence[str] | None) -> Facts:
     """The facts with the features that were named; a word, if derived columns are there and none was."""
     if features is not None:
         return choose_features(facts, features, estimator._numbers_only, type(estimator).__name__)

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
-from discreet.columns import Numeric
+from discreet.columns import Date, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deprecation import former_keyword
 from discreet.measures import Measure
@@ -201,11 +201,12 @@ def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
         values = np.array([*column.values, None], dtype=object)
         return values[np.where(codes < len(column.values), codes, -1)]
     steps = column.steps(VALUE_BITS)
-    if not steps:
+    if not steps and not isinstance(column, Date):
         return np.full(len(codes), float(column.lower))
     half = 0.0 if column.is_exact(VALUE_BITS) else 0.5
-    found = float(column.lower) + column.width * ((codes + half) / steps)
-    return np.clip(found, float(column.lower), float(column.upper))
+    found = float(column.lower) + column.width * ((codes + half) / max(1, steps))
+    found = np.clip(found, float(column.lower), float(column.upper))
+    return found.astype(np.int64).astype("M8[D]") if isinstance(column, Date) else found
 
 
 @dataclass(frozen=True, repr=False)
