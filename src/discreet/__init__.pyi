@@ -46,6 +46,7 @@ from discreet.queries import NoiseInterval as NoiseInterval
 from discreet.queries import Quantile as Quantile
 from discreet.queries import RowsPerPerson as RowsPerPerson
 from discreet.queries import Sum as Sum
+from discreet.queries import Tighten as Tighten
 from discreet.queries import Variance as Variance
 from discreet.release import Plan as Plan
 from discreet.release import Release as Release

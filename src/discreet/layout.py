@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.queries import Gram, Joint, Moments, Quantile
+from discreet.queries import Gram, Joint, Moments, Quantile, Tightened
 from discreet.show import Table, decode_value, encode_value
 
 __all__ = ["Asked", "Layout", "choose_quantity", "lay_out", "name_keys"]
@@ -186,6 +186,8 @@ def _places_of_array(query: Any, value: Any, is_grouped: bool) -> Iterator[tuple
 def _name_place(query: Any, shape: tuple[int, ...], place: tuple[int, ...]) -> str:
     """The name of an entry of an array: a quantile, a column, a pair of columns, else its position."""
     names: Sequence[Any] = ()
+    if isinstance(query, Tightened):
+        query = query.query
     if isinstance(query, Quantile):
         names = [f"q = {q}" for q in query.q]
     elif isinstance(query, Moments):

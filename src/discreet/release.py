@@ -47,7 +47,7 @@ class Release(Shown):
     unit : Unit or None
         Who is protected.
     note : str
-        What a limit of rows per person means for the answer; empty without one.
+        What a limit of rows per person, or bounds that were bought, mean for the answer; else empty.
     checked : what a check of the columns found that was paid along with the answer (``check=True``)
     is_made_up : whether the rows were made up for a rehearsal
     """
@@ -86,7 +86,7 @@ class Release(Shown):
             is_private,
             answer.interval,
             unit,
-            query.tell_limit(query.narrow(unit)),
+            "; ".join(filter(None, (query.tell_limit(query.narrow(unit)), answer.note))),
             _sampling=answer.sampling,
             is_made_up=is_made_up,
         )

@@ -142,19 +142,29 @@ class Schema(Mapping[str, Column], Shown):
                 raise UnknownColumn(name, tuple(self._base))
         return Schema({**self._base, **columns}).derive(**self._derived)
 
-    def on_scale(self, names: Iterable[str]) -> Schema:
-        """The base columns, those of `names` with `is_log` on their logarithmic scale; nothing derived.
+    def with_features(self, columns: Mapping[str, Column]) -> Schema:
+        """A schema in which some derived columns are seen as others, whose codes are the same.
 
-        Models that scale their columns see this schema.
+        Models see derived columns like this, as categories or numbers.
+        """
+        schema = Schema(self._base)
+        schema._derived = MappingProxyType({**self._derived, **columns})  # type: ignore[dict-item]
+        return schema
+
+    def on_scale(self, names: Iterable[str]) -> Schema:
+        """The same columns, those of `names` that have `is_log` on their logarithmic scale.
+
+        Models that scale their columns see this schema. Of derived columns those of `names` alone are left.
         """
         columns: dict[str, Base] = dict(self._base)
+        derived = {name: self._derived[name] for name in names if name in self._derived}
         for name in names:
-            column = columns[name]
+            column = columns.get(name)  # type: ignore[assignment]
             if isinstance(column, Real | Integer) and column.is_log:
                 columns[name] = Logarithmic(column)
         if columns == dict(self._base):
             return self
-        return Schema(columns)
+        return Schema(columns).with_features(derived)
 
     def code(self, name: str) -> Code:
         """The integer code of a column, on the grid of `VALUE_BITS` bits."""

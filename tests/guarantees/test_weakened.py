@@ -68,6 +68,12 @@ from weakened_pate import (
     votes_with_half_the_gaussian_noise,
     votes_with_half_the_laplace_noise,
 )
+from weakened_quantiles import (
+    levels_that_each_get_the_whole_budget,
+    parts_that_a_replaced_row_never_leaves,
+    parts_that_count_a_row_twice,
+    persons_of_one_row_in_parts,
+)
 from weakened_ranges import (
     cells_that_are_never_apart,
     ranges_of_persons_with_one_row,
@@ -105,6 +111,10 @@ WEAKENED = [
     ("private-bounds", half_the_laplace_noise),
     ("exponential-quantile", half_the_rank_sensitivity),
     ("exponential-quantile", draws_of_twice_the_epsilon),
+    ("joint-quantiles", parts_that_count_a_row_twice),
+    ("joint-quantiles", parts_that_a_replaced_row_never_leaves),
+    ("joint-quantiles", persons_of_one_row_in_parts),
+    ("joint-quantiles", levels_that_each_get_the_whole_budget),
     ("theil-sen", draws_of_twice_the_epsilon),
     ("private-choice", flips_of_half_the_scale),
     ("private-choice", choices_of_twice_the_epsilon),

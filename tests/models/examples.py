@@ -66,7 +66,12 @@ def learned(estimator: Any) -> dict[str, bytes]:
     """All that was learned, bit for bit."""
     found = {}
     for name, value in vars(estimator).items():
-        if name.endswith("_") and name not in ("privacy_", "columns_", "feature_names_in_"):
+        if name.endswith("_") and name not in (
+            "privacy_",
+            "columns_",
+            "derived_",
+            "feature_names_in_",
+        ):
             found[name] = _bits(value)
     return found
 

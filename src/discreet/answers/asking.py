@@ -118,7 +118,12 @@ class Asking(ABC):
             return Answers(plan, {q.name: door.release(q.query, q.budget) for q in plan.questions})
 
     def describe(
-        self, measure: Measure, *, level: float = 0.95, rows: int | None = None
+        self,
+        measure: Measure,
+        *,
+        level: float = 0.95,
+        rows: int | None = None,
+        tighten: bool = False,
     ) -> Description:
         """A private description of the table: one charge, printed as a table with intervals.
 
@@ -132,6 +137,9 @@ class Asking(ABC):
             Of the intervals, which are for the noise.
         rows : int, optional
             A public guess of the number of rows.
+        tighten : bool
+            Whether to buy closer bounds for means and deviations first, as `dp.Tighten` does: for columns
+            whose declared bounds are far too wide.
 
         Privacy
         -------
@@ -139,7 +147,7 @@ class Asking(ABC):
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        answers = self.release_all(list_questions(self.schema), measure, rows=rows)
+        answers = self.release_all(list_questions(self.schema, tighten), measure, rows=rows)
         return Description(answers, self.schema, level)
 
     def rehearse(self, rows: int | None = None, *, seed: int | None = None) -> Self:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, final
 
 from discreet.answers.several import Answers
 from discreet.answers.tables import format_table
-from discreet.columns import Categorical, Numeric
+from discreet.columns import Categorical, Integer, Numeric, Real
 from discreet.measures import Measure
-from discreet.queries import Count, Moments, Quantile, Query
+from discreet.queries import Count, Moments, Quantile, Query, Tighten
 from discreet.schema import Schema
 from discreet.show import Shown, Table
 
@@ -34,16 +34,19 @@ class Figure(NamedTuple):
         return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
 
 
-def list_questions(schema: Schema) -> dict[str, Query]:
+def list_questions(schema: Schema, tighten: bool = False) -> dict[str, Query]:
     """What a description asks: the rows, and of each declared column what is usual for its kind.
 
     Numbers: count, mean and variance as one vector, and three quartiles. Categories: a histogram. Columns
-    of undeclared text or without bounds can't be asked like this and are left out.
+    of undeclared text or without bounds can't be asked like this and are left out. With `tighten`, means and
+    deviations are taken between bounds that are bought first.
     """
     asked: dict[str, Query] = {"rows": Count()}
     for name, column in schema.base.items():
         if isinstance(column, Numeric):
-            asked[f"moments of {name}"] = Moments(name)
+            moments = Moments(name)
+            wide = tighten and isinstance(column, Real | Integer) and column.width
+            asked[f"moments of {name}"] = Tighten(moments) if wide else moments
             asked[f"quartiles of {name}"] = Quantile(name, QUARTILES)
         elif isinstance(column, Categorical):
             asked[f"values of {name}"] = Count(by=name)

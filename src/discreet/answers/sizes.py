@@ -25,8 +25,10 @@ from discreet.queries import (
     ShareEstimate,
     Sum,
     SumEstimate,
+    Tightened,
     Variance,
 )
+from discreet.queries.joint_quantiles import rank_errors
 from discreet.schema import Schema
 from discreet.unit import Unit
 
@@ -80,7 +82,10 @@ def _epsilon(prepared: Prepared) -> float:
 def _rank_error(query: Quantile, prepared: Prepared, schema: Schema, unit: Unit) -> float:
     """The deviation in ranks, in the mean over several quantiles, with rows spread evenly."""
     mechanism = Exponential(prepared.measure)
-    epsilon = float(mechanism.epsilon(len(query.q)))
+    epsilon = float(mechanism.epsilon(query.draws))
+    if query.is_joint:
+        found = [] if math.isinf(epsilon) else rank_errors(query, epsilon, schema, unit)
+        return float(np.sqrt(np.mean(np.square(found)))) if found else 0.0
     moved = [query.rank_sensitivity(q, schema, unit) / q.denominator for q in query.q]
     return 0.0 if math.isinf(epsilon) else math.sqrt(8 * np.mean(np.square(moved))) / epsilon
 
@@ -105,6 +110,8 @@ def _find_size(query: Query, schema: Schema, rows: float) -> Any:
         case Moments(names=names):
             widths = np.array([numeric_column(schema, name, "Moments").width for name in names])
             return MomentsValue(rows, widths, widths**2 / 4)
+        case Tightened(query=inner):
+            return _find_size(inner, schema, rows)
         case Joint(queries=queries):
             return tuple(_find_size(each, schema, rows) for each in queries)
     return None

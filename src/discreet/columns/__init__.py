@@ -13,6 +13,7 @@ from discreet.columns.base import (
     column_name,
     numeric_column,
 )
+from discreet.columns.clamped import Clamped
 from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.files import Base, Derived, base_column_from_dict, derived_column_from_dict
@@ -26,6 +27,7 @@ __all__ = [
     "Bins",
     "CalendarColumn",
     "Categorical",
+    "Clamped",
     "Column",
     "Date",
     "Derived",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.columns.base import Categorical, Integer, Real, Text, Unbounded
+from discreet.columns.clamped import Clamped
 from discreet.columns.dates import CalendarColumn, Date, Month, Quarter, Weekday, Year
 from discreet.columns.derived import Bins, Nearest, Score
 from discreet.columns.scales import Logarithmic
@@ -25,6 +26,7 @@ _DERIVED: dict[str, tuple[Any, set[str]]] = {
     "score": (Score, {"tables", "link", "offset"}),
     "tree": (Tree, {"splits"}),
     "parts": (Parts, {"columns", "parts"}),
+    "clamped": (Clamped, {"column", "lower", "upper", "fill"}),
     "year": (Year, {"column"}),
     "quarter": (Quarter, {"column"}),
     "month": (Month, {"column"}),
@@ -48,7 +50,7 @@ def _from_dict(name: str, entry: Any, kinds: dict[str, tuple[Any, set[str]]]) ->
 
 
 Base = Real | Integer | Date | Logarithmic | Categorical | Text | Unbounded
-Derived = Bins | Nearest | Score | Tree | Parts | CalendarColumn
+Derived = Bins | Nearest | Score | Tree | Parts | CalendarColumn | Clamped
 
 
 def base_column_from_dict(name: str, entry: Any) -> Base:

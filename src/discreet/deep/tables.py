@@ -270,7 +270,7 @@ class _Several(Step):
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         check_unit(unit, unit.id_column is not None)
-        if tuple(schema.base.get(name) for name in self.columns) != self.declared:
+        if tuple(schema.get(name) for name in self.columns) != self.declared:
             raise ValueError("schema: this step was made for other columns.")
         if rows_each(unit) != self.each:
             raise ValueError("unit: this step was made for another unit.")

@@ -17,6 +17,7 @@ from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.checked import fit_checked
 from discreet.models.facts import Facts
+from discreet.models.features import input_names, recipes_of
 from discreet.models.inputs import Opened, open_input, plan_facts
 from discreet.models.learned import Kind, attributes
 from discreet.models.parameters import with_parameters
@@ -74,6 +75,8 @@ class PrivateEstimator(BaseEstimator, ABC):
 
     #: What the target is: classes, a number between bounds, or none.
     _target: ClassVar[Literal["none", "class", "number"]] = "none"
+    #: Whether all features must be numbers: derived columns are then seen as such.
+    _numbers_only: ClassVar[bool] = False
     #: Whether features of wide bounds are seen on their logarithmic scale.
     _log_scaling: ClassVar[bool] = False
     #: Names of the claims that the guarantee rests on.
@@ -103,6 +106,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         groups: Any = None,
         target: str | None = None,
         check: bool | float = False,
+        features: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows, privately.
 
@@ -119,8 +123,12 @@ class PrivateEstimator(BaseEstimator, ABC):
         check : bool or float
             True spends a tenth of the budget, a number that share of it, on a check of the features and
             the target: ``checked_`` has what it found, and what is suspicious is warned of.
+        features : sequence of str, optional
+            The columns to learn from, all that stand in the table by default. Derived columns such as
+            ``dp.Month`` are learned from only if they are named; rows to predict for have the columns that
+            they are derived from.
         """
-        source = open_input(self, X, y, groups, target)
+        source = open_input(self, X, y, groups, target, features)
         if check is not False:
             return fit_checked(self, source, check)
         return self._fit_source(source)
@@ -153,6 +161,7 @@ class PrivateEstimator(BaseEstimator, ABC):
         n_features: int | None = None,
         rows: int | None = None,
         target: str | None = None,
+        features: Sequence[str] | None = None,
     ) -> FitPlan:
         """Tell what a fit would cost and how noisy it would be, without touching a row.
 
@@ -164,10 +173,10 @@ class PrivateEstimator(BaseEstimator, ABC):
             The number of features, where neither schema nor bounds give it.
         rows : int, optional
             A public guess of the number of rows, for the expected noise.
-        target : str, optional
+        target, features : optional
             As for `fit`.
         """
-        facts = plan_facts(self, data, n_features, rows, target)
+        facts = plan_facts(self, data, n_features, rows, target, features)
         self._check_budget(facts.unit)
         guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
@@ -204,6 +213,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         bounds = getattr(self, "bounds", None)
         if bounds is None:
             bounds = self._box
+        if isinstance(bounds, Mapping):
+            return {name: bounds[name] for name in names}
         if bounds is None:
             return None
         lower, upper = (
@@ -240,7 +251,11 @@ class PrivateEstimator(BaseEstimator, ABC):
             self.feature_names_in_ = np.array(facts.features, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.columns_ = dict(zip(facts.features, facts.columns, strict=True))
+        pairs = zip(facts.features, facts.columns, strict=True)
+        self.columns_ = {name: getattr(column, "plain", column) for name, column in pairs}
+        self.__dict__.pop("derived_", None)
+        if recipes := recipes_of(facts):
+            self.derived_ = recipes
         if self._target == "class":
             self.classes_ = np.unique(np.asarray(facts.labels))
 
@@ -262,6 +277,8 @@ class PrivateEstimator(BaseEstimator, ABC):
         check_is_fitted(self, "privacy_")
         names = tuple(self.columns_)
         given = column_names(X)
+        if hasattr(self, "derived_"):
+            return self._derive_rows(X, given)
         fitted = set(getattr(self, "feature_names_in_", ()))
         if given is not None and fitted and fitted < set(given):
             # surplus columns are left out by name, as in `fit`
@@ -280,6 +297,22 @@ class PrivateEstimator(BaseEstimator, ABC):
             )
             cells = tuple(matrix[:, j] for j in range(matrix.shape[1]))
         return Rows(cells, tuple(self.columns_.values()), names, len(cells[0]))
+
+    def _derive_rows(self, X: Any, given: Sequence[str] | None) -> Rows:
+        """Rows to predict for, derived features computed from the columns that they are derived from."""
+        needed = input_names(self)
+        missing = [name for name in needed if name not in (given or ())]
+        if missing:
+            raise ValueError(
+                f"X must be a frame, or a mapping of names to arrays, with the columns {', '.join(needed)}: "
+                f"{', '.join(self.derived_)} is computed from them; {missing[0]!r} is not there."
+            )
+        cells = {name: column_array(X, name) for name in needed}
+        found = tuple(
+            self.derived_[name].read(cells, column) if name in self.derived_ else cells[name]
+            for name, column in self.columns_.items()
+        )
+        return Rows(found, tuple(self.columns_.values()), tuple(self.columns_), len(found[0]))
 
     def _check_names(self, given: Sequence[str]) -> None:
         """Check the names of a mapping, which scikit-learn does not look at."""

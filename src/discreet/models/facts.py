@@ -90,7 +90,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in (*self.features, *(() if self.target is None else (self.target,))):
-            check_size(name, self.schema.base[name])
+            check_size(name, self.schema[name])
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -100,8 +100,13 @@ class Facts:
 
     @property
     def columns(self) -> tuple[Base, ...]:
-        """The declarations of the features, in order."""
-        return tuple(self.schema.base[name] for name in self.features)
+        """The declarations of the features, in order; of derived ones how they are seen."""
+        return tuple(self.schema[name] for name in self.features)  # type: ignore[misc]
+
+    @property
+    def declared(self) -> dict[str, Base]:
+        """All declared columns by name, and derived ones that are features."""
+        return {**self.schema.base, **dict(zip(self.features, self.columns, strict=True))}
 
     @property
     def log_scaled(self) -> tuple[str, ...]:

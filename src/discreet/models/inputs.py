@@ -5,7 +5,8 @@ No row is read, unless the rows were declared public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from discreet.dataset import PrivateDataset
 from discreet.ledger import Ledger
 from discreet.matching import ColumnMismatch
 from discreet.models.facts import Facts
+from discreet.models.features import choose_features
 from discreet.models.kinds import refuse_text
 from discreet.models.reading import (
     choose_unit,
@@ -51,14 +53,34 @@ class Opened:
 
 
 def open_input(
-    estimator: PrivateEstimator, X: Any, y: Any, groups: Any, target: str | None
+    estimator: PrivateEstimator,
+    X: Any,
+    y: Any,
+    groups: Any,
+    target: str | None,
+    features: Sequence[str] | None = None,
 ) -> Opened:
     """The data set that a fit reads, and what is public about it."""
     found = _open_linear(estimator, X, y, groups, target)
-    facts = _on_scale(estimator, found.facts)
+    facts = _on_scale(estimator, _choose(estimator, found.facts, features))
     if facts is found.facts:
         return found
     return replace(found, data=found.data.with_schema(facts.schema), facts=facts)
+
+
+def _choose(estimator: PrivateEstimator, facts: Facts, features: Sequence[str] | None) -> Facts:
+    """The facts with the features that were named; a word, if derived columns are there and none was."""
+    if features is not None:
+        return choose_features(facts, features, estimator._numbers_only, type(estimator).__name__)
+    if facts.schema.derived:
+        names = ", ".join(facts.schema.derived)
+        warnings.warn(
+            f"derived columns ({names}) are not learned from: to learn from some, name all features, as in "
+            f"fit(..., features={[*facts.features[:1], next(iter(facts.schema.derived))]}).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return facts
 
 
 def _on_scale(estimator: PrivateEstimator, facts: Facts) -> Facts:
@@ -351,12 +373,13 @@ def plan_facts(
     n_features: int | None,
     rows: int | None,
     target: str | None = None,
+    chosen: Sequence[str] | None = None,
 ) -> Facts:
     """The facts of a fit as far as they are known without rows."""
     if data is not None:
         if not isinstance(data, PrivateDataset):
             raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
-        return open_input(estimator, data, None, None, target).facts
+        return open_input(estimator, data, None, None, target, chosen).facts
     unit = choose_unit(estimator.unit, estimator.ledger)
     schema: Schema | None = estimator.schema
     if schema is not None:
@@ -370,4 +393,5 @@ def plan_facts(
         target = None if estimator._target == "none" else target or "target"
         schema = _build_schema(estimator, features, target, unit, {})
     known = rows if unit.length_is_public else None
-    return _on_scale(estimator, Facts(schema, unit, features, target, known))
+    facts = _choose(estimator, Facts(schema, unit, features, target, known), chosen)
+    return _on_scale(estimator, facts)

@@ -231,6 +231,8 @@ class GaussianNB(NaiveBayes, PrivateClassifier):
     array([0, 1])
     """
 
+    _numbers_only = True
+
     def _query(self, facts: Facts) -> Marginals:
         facts.numeric("GaussianNB")
         return super()._query(facts)

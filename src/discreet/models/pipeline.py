@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self, final
 
 import numpy as np
@@ -38,8 +39,9 @@ class Pipeline(ScikitPipeline):
     -------
     Each step is charged to the shared ledger before it reads a row, so a fit costs what its steps cost,
     added up by the ledger. What a step hands on are rows, which stay here, and its public bounds
-    (``output_box``), a function of declared bounds and released numbers: a step without ``bounds`` or
-    ``schema`` takes those. All refusals come before the first charge. Proof page: ``docs/proofs/ledger.md``.
+    (``output_box``), a function of declared columns and released numbers: a step without ``bounds`` or
+    ``schema`` takes those. Categories are declared by the first step's schema, and handed on. All refusals
+    come before the first charge. Proof page: ``docs/proofs/ledger.md``.
     """
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
@@ -162,6 +164,6 @@ def _box_after(step: Any) -> Any:
     if type(step) in STATELESS:
         return STATELESS[type(step)]
     if hasattr(step, "output_box"):
-        lower, upper = step.output_box()
-        return np.asarray(lower), np.asarray(upper)
+        found = step.output_box()
+        return found if isinstance(found, Mapping) else tuple(np.asarray(end) for end in found)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, final
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from discreet.columns import Base, Categorical, Numeric, Real
 from discreet.dataset import PrivateDataset
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP, convert
 from discreet.models import learned
@@ -36,6 +37,8 @@ class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
     True
     """
 
+    _numbers_only = True
+
     def _columns_in(self, X: Any) -> Floats:
         """Check rows that are to be transformed back."""
         check_is_fitted(self, "privacy_")
@@ -50,6 +53,8 @@ class Rescaler(OneToOneFeatureMixin, TransformerMixin, BoundedEstimator):
 class StandardScaler(Rescaler):
     """Centre columns by their private mean and scale them by their private standard deviation.
 
+    Categories are handed on as they are: `transform` then gives a mapping of names to arrays.
+
     Parameters
     ----------
     with_mean, with_std : bool
@@ -59,7 +64,7 @@ class StandardScaler(Rescaler):
     ----------
     mean_, var_, scale_ : arrays of shape (n_features,)
         A variance below the standard deviation of its own noise is set to that, and never below the
-        square of a grid step; a column of zero width has scale 1.
+        square of a grid step; a column of zero width has scale 1, as has a category, with mean 0.
     privacy_ : FitPrivacy
 
     Privacy
@@ -88,43 +93,71 @@ class StandardScaler(Rescaler):
     with_std: bool = True
 
     def _query(self, facts: Facts) -> CentredSums:
-        facts.numeric("StandardScaler")
-        return finest(facts, self._measure(), "squares")
+        return finest(_numbers(facts), self._measure(), "squares")
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         asked = facts.ask(self._query(facts), self._measure())
         noise = {}
         if rows is not None:
-            d, half = len(facts.features), _halves(facts)[1]
+            d, half = len(_numbers(facts).features), _halves(_numbers(facts))[1]
             error = np.ravel(asked.expected_error(rows)) / max(rows, 1)
             noise = {"mean_": error[1 : 1 + d] * half, "var_": error[1 + d :] * half**2}
         return FitPlan.from_question(facts, asked, noise)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
-        facts, query = plan.facts, plan.recipe.query
+        facts, query = _numbers(plan.facts), plan.recipe.query
         release = plan.recipe.release(door)
         found = scaled_moments(release.value, release.stderr, len(facts.features), squares=True)
         lower, half = _halves(facts)
         mean = lower + half * (found.mean + query.shift(facts.schema) + 1)
-        self.mean_ = np.clip(mean, lower, lower + 2 * half)
         floor = min(max(found.error, 4.0**-query.bits), 1.0)
-        self.var_ = half**2 * np.clip(found.second - found.mean**2, floor, 1.0)
-        self.scale_ = np.where(half > 0, np.sqrt(self.var_), 1.0)
+        variance = half**2 * np.clip(found.second - found.mean**2, floor, 1.0)
+        places = [isinstance(column, Numeric) for column in plan.facts.columns]
+        self.mean_, self.var_, self.scale_ = (np.full(len(places), v) for v in (0.0, 1.0, 1.0))
+        self.mean_[places] = np.clip(mean, lower, lower + 2 * half)
+        self.var_[places] = variance
+        self.scale_[places] = np.where(half > 0, np.sqrt(variance), 1.0)
 
-    def transform(self, X: Any) -> Floats:
-        """Centre and scale rows."""
-        x = self._rows(X).numbers()
-        centred = x - self.mean_ if self.with_mean else x
-        return np.asarray(centred / self.scale_ if self.with_std else centred)
+    def transform(self, X: Any) -> Any:
+        """Centre and scale rows: an array, or a mapping of names to arrays where there are categories."""
+        rows = self._rows(X)
+        if self._is_plain():
+            return self._scale(rows.numbers())
+        found: dict[str, Any] = dict(zip(rows.names, rows.cells, strict=True))
+        for at, (name, column) in enumerate(self.columns_.items()):
+            if isinstance(column, Numeric):
+                found[name] = self._scale(rows.numbers([at]), [at])[:, 0]
+        return found
 
-    def output_box(self) -> tuple[Floats, Floats]:
-        """Where transformed rows lie, from the declared bounds and what was released."""
-        ends: list[Floats] = []
-        for half in ("lower", "upper"):
-            x = np.array([float(getattr(column, half)) for column in self.columns_.values()])
-            x = x - self.mean_ if self.with_mean else x
-            ends.append(x / self.scale_ if self.with_std else x)
-        return ends[0], ends[1]
+    def _is_plain(self) -> bool:
+        """Whether all columns are numbers."""
+        return all(isinstance(column, Numeric) for column in self.columns_.values())
+
+    def _scale(self, x: Floats, which: Any = slice(None)) -> Floats:
+        centred = x - self.mean_[which] if self.with_mean else x
+        return np.asarray(centred / self.scale_[which] if self.with_std else centred)
+
+    def output_box(self) -> Any:
+        """Where transformed rows lie, from the declared bounds and what was released.
+
+        A pair of bounds; a mapping of names to declarations where there are categories.
+        """
+        if self._is_plain():
+            columns: list[Any] = list(self.columns_.values())
+            ends = (
+                np.array([float(getattr(c, end)) for c in columns]) for end in ("lower", "upper")
+            )
+            lower, upper = (self._scale(end) for end in ends)
+            return lower, upper
+        found: dict[str, Base] = {}
+        for at, (name, column) in enumerate(self.columns_.items()):
+            found[name] = column
+            if isinstance(column, Numeric):
+                ends = (
+                    self._scale(np.array([float(end)]), at) for end in (column.lower, column.upper)
+                )
+                found[name] = Real(*(float(end[0]) for end in ends), scale="linear")
+        return found
 
     def inverse_transform(self, X: Any) -> Floats:
         """Bring rows back to the units of the columns."""
@@ -143,7 +176,7 @@ class QuantileBinner(Rescaler):
     n_bins : int
         Bins of each column; as many rows fall into each as noise and ties allow.
     epsilon, delta : number
-        The budget, shared evenly by columns and by the quantiles of a column. With delta > 0 it is split
+        The budget, shared evenly by columns. With delta > 0 it is split
         through concentrated DP where that gives each quantile more.
 
     Attributes
@@ -155,8 +188,9 @@ class QuantileBinner(Rescaler):
 
     Privacy
     -------
-    One exact exponential-mechanism draw for each of the n_bins - 1 inner edges of a column; then they are
-    sorted. The number of bins is public: equal edges are kept. Proof page: ``docs/proofs/quantiles.md``.
+    The n_bins - 1 inner edges of a column are drawn jointly by the exponential mechanism (one draw each for
+    fewer than three). The number of bins is public: equal edges are kept. Proof page:
+    ``docs/proofs/quantiles.md``.
 
     Examples
     --------
@@ -169,7 +203,7 @@ class QuantileBinner(Rescaler):
     (4, True)
     """
 
-    _claims = ("exponential-quantile",)
+    _claims = ("exponential-quantile", "joint-quantiles")
     _learned = learned.attributes(
         bin_edges_=learned.Array("features", "edges"),
         n_bins_=learned.Array("features", dtype="int64"),
@@ -190,7 +224,8 @@ class QuantileBinner(Rescaler):
         if isinstance(measure.epsilon, float):
             return PureDP(math.inf)
         if isinstance(measure, ApproxDP) and measure.delta:
-            rho, draws = _find_rho(measure), columns * (self.n_bins - 1)
+            draws = sum(query.draws for query in self._queries(facts))
+            rho = _find_rho(measure)
             # a draw with range ε costs ε²/8 (Cesar & Rogers 2021)
             if 8 * rho / draws > (measure.epsilon / draws) ** 2:
                 return ZCDP(rho / columns)
@@ -230,6 +265,17 @@ class QuantileBinner(Rescaler):
         bins = np.nan_to_num(self._columns_in(X)).astype(np.int64).clip(0, self.n_bins - 1)
         middles = (self.bin_edges_[:, 1:] + self.bin_edges_[:, :-1]) / 2
         return np.stack([middles[j][bins[:, j]] for j in range(len(middles))], axis=1)
+
+
+def _numbers(facts: Facts) -> Facts:
+    """The facts of the numbers alone."""
+    pairs = zip(facts.features, facts.columns, strict=True)
+    names = tuple(name for name, column in pairs if not isinstance(column, Categorical))
+    if not names:
+        raise ValueError("StandardScaler scales numbers, and all columns are categories.")
+    found = replace(facts, features=names)
+    found.numeric("StandardScaler")
+    return found
 
 
 def _halves(facts: Facts) -> tuple[Floats, Floats]:

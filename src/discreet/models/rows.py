@@ -52,7 +52,7 @@ class Rows:
                 code: Any = column.grid(name, bits)
             else:
                 code = column.code(name, schema)
-            cells = _matching(self.cells[place], column)
+            cells = match_cells(self.cells[place], column)
             if isinstance(code, Grid):
                 result[:, at] = grid_codes(cells, code)
             else:
@@ -61,7 +61,7 @@ class Rows:
         return result
 
 
-def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
+def match_cells(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
     """Cells of a type from which the column's code can be computed; objects otherwise."""
     if isinstance(column, Date):
         if not is_date_type(cells.dtype):
@@ -76,7 +76,7 @@ def _matching(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
 
 
 def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
-    cells = _matching(cells, column)
+    cells = match_cells(cells, column)
     source = column.source if isinstance(column, Logarithmic) else column
     with np.errstate(all="ignore"):
         if cells.dtype.kind == "M":

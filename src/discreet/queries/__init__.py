@@ -41,6 +41,7 @@ from discreet.queries.quantile_estimate import QuantileEstimate
 from discreet.queries.residuals import Cells, ClassResiduals, NumberResiduals, Residuals
 from discreet.queries.several import Joint, Several
 from discreet.queries.sums import Sum
+from discreet.queries.tightened import Tighten, Tightened
 from discreet.queries.with_columns import WithColumns
 
 __all__ = [
@@ -93,6 +94,8 @@ __all__ = [
     "Sum",
     "SumEstimate",
     "Term",
+    "Tighten",
+    "Tightened",
     "Variance",
     "WithColumns",
     "check_budget",

@@ -108,7 +108,7 @@ class Sampling:
 @final
 @dataclass(frozen=True)
 class Answer:
-    """A noised answer: its value, its standard error, its groups, and intervals by level.
+    """A noised answer: its value, its standard error, its groups, intervals by level, and what to tell.
 
     Examples
     --------
@@ -124,6 +124,7 @@ class Answer:
     labels: list[Any] | None
     interval: Callable[[float], NoiseInterval]
     sampling: Sampling | None = None
+    note: str = ""
 
 
 class Prepared(ABC):

@@ -37,6 +37,11 @@ def _freedom(whole: Floats, scatter: Floats, persons: Floats | float) -> Floats:
     return np.asarray(FREEDOM * (persons - 1) * (whole / np.maximum(scatter, 1e-300)) ** 2)
 
 
+def _continuity(noise: float) -> float:
+    """A continuity correction of half a row, less where noise of this variance blurs whole numbers anyway."""
+    return 0.5 / (1 + 4 * noise)
+
+
 def mean_interval(
     sums: Floats,
     noise: float,
@@ -80,7 +85,7 @@ def mean_interval(
     spread = np.maximum(variance.at(share), 1e-300)
     kurtosis = 3 * fourth / spread**2 if is_laplace else zero
     critical = critical_value(level, freedom, kurtosis)
-    return solve(first, count, variance, critical, 0.5 if is_binary else 0.0)
+    return solve(first, count, variance, critical, _continuity(noise) if is_binary else 0.0)
 
 
 def share_interval(
@@ -101,7 +106,9 @@ def share_interval(
     fourth = noise**2 * ((1 - share) ** 4 + others * share**4)
     spread = np.maximum(variance.at(share), 1e-300)
     kurtosis = 3 * fourth / spread**2 if is_laplace else zero
-    return solve(counts, whole, variance, critical_value(level, zero + 1e9, kurtosis), 0.5)
+    return solve(
+        counts, whole, variance, critical_value(level, zero + 1e9, kurtosis), _continuity(noise)
+    )
 
 
 def sum_interval(

@@ -20,6 +20,7 @@ from discreet.expressions import Expression
 from discreet.mechanisms import Exponential, Mechanism
 from discreet.queries.answer import Answer, Budget, NoiseInterval, Prepared, no_noise_refused
 from discreet.queries.base import Query
+from discreet.queries.joint_quantiles import PreparedJointQuantiles
 from discreet.rational import Number, rational
 from discreet.schema import Schema
 from discreet.unit import Unit
@@ -37,12 +38,15 @@ class Quantile(Query):
     column : str
         A `Real` or `Integer` column.
     q : number or sequence of numbers
-        Between 0 and 1. Several share the budget evenly: quantiles beside the one you want are the
-        way to buy an interval for the value.
+        Between 0 and 1. Quantiles beside the one you want are the way to buy an interval for the value.
     candidates : sequence of numbers or dates, optional
         The only answers that can be given, in place of the grid: public values between the bounds, such
         as round amounts. Fewer candidates are told apart with less budget; what lies between them can't
         be an answer.
+    jointly : bool, optional
+        Whether to draw several by splitting: the middle one first, then those below and above it among
+        the rows below and above, so that m quantiles share the budget as ⌊log2 m⌋ + 1 draws do, not m,
+        and come out in order. By default so for three or more.
     by, where
         As in every query.
 
@@ -56,7 +60,8 @@ class Quantile(Query):
     -------
     With q = a/b, the score of a grid point is minus the distance of (b-a)·(rows below) and
     a·(rows above), rows at the point counting for either side; one row moves it by max(a, b-a), a
-    replaced row by b. Exponential mechanism of McSherry & Talwar 2007 (as in Smith 2011), drawn exactly.
+    replaced row by b. Exponential mechanism of McSherry & Talwar 2007 (as in Smith 2011), drawn exactly;
+    jointly as in Kaplan, Schnapp & Stemmer 2022, every row in one part of each level.
     Proof page: ``docs/proofs/quantiles.md``.
 
     Examples
@@ -76,11 +81,15 @@ class Quantile(Query):
         q: Number | Sequence[Number] = "1/2",
         *,
         candidates: Sequence[Any] | None = None,
+        jointly: bool | None = None,
         by: str | Sequence[str] | None = None,
         where: Expression | str | None = None,
     ) -> None:
         super().__init__(by, where)
         self.column = column_name(column, "Quantile")
+        if jointly is not None and not isinstance(jointly, bool):
+            raise TypeError(f"jointly must be True, False or None, not {type(jointly).__name__}.")
+        self.jointly = jointly
         self.is_single = isinstance(q, str) or not isinstance(q, Sequence | np.ndarray)
         given = [q] if self.is_single else list(q)  # type: ignore[arg-type]
         self.q: tuple[Fraction, ...] = tuple(
@@ -93,6 +102,16 @@ class Quantile(Query):
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the quantiles are drawn by splitting, each among the rows between two others."""
+        return len(set(self.q)) > 2 if self.jointly is None else self.jointly
+
+    @property
+    def draws(self) -> int:
+        """How many draws of the exponential mechanism share the budget."""
+        return len(set(self.q)).bit_length() if self.is_joint else len(self.q)
 
     def kind(self, schema: Schema) -> Numeric:
         """The column that is asked about, on its logarithmic scale if it has one."""
@@ -184,11 +203,28 @@ class Quantile(Query):
         return [
             f"q={shown[0] if self.is_single else '[' + ', '.join(shown) + ']'}",
             *([] if self.candidates is None else [f"candidates={len(self.candidates)}"]),
+            *([] if self.jointly is None else [f"jointly={self.jointly}"]),
             *super()._options(),
         ]
 
     def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
+        if self.is_joint:
+            return PreparedJointQuantiles(self, budget, schema, unit)
         return PreparedQuantile(self, budget, schema, unit)
+
+    def decode(self, code: int, schema: Schema) -> float:
+        """The value that a drawn grid point stands for."""
+        places = self.places(schema)
+        if places is not None:
+            return places[code]
+        kind = self.kind(schema)
+        value = kind.decode(code, VALUE_BITS)
+        if not isinstance(kind, Logarithmic):
+            return value
+        source = kind.source
+        found = float(kind.to_source(np.array(value)))
+        found = math.floor(found) if isinstance(source, Integer) else found
+        return min(max(float(found), float(source.lower)), float(source.upper))
 
 
 def Median(  # noqa: N802
@@ -252,7 +288,7 @@ class PreparedQuantile(Prepared):
             here = slice(*np.searchsorted(tally.groups, [group, group + 1]))
             for index, q in enumerate(self._query.q):
                 code = self._draw(tally.codes[here], tally.counts[here], q, index)
-                value[group, index] = self._value(code)
+                value[group, index] = self._query.decode(code, self._schema)
         shaped = value[:, 0] if self._query.is_single else value
         return Answer(
             shaped if self._query.by else shaped[0].item() if shaped.ndim == 1 else shaped[0],
@@ -260,17 +296,6 @@ class PreparedQuantile(Prepared):
             self._query.labels(self._schema) if self._query.by else None,
             self._interval,
         )
-
-    def _value(self, code: int) -> float:
-        if self._places is not None:
-            return self._places[code]
-        value = self._column.decode(code, VALUE_BITS)
-        if not isinstance(self._column, Logarithmic):
-            return value
-        source = self._column.source
-        found = float(self._column.to_source(np.array(value)))
-        found = math.floor(found) if isinstance(source, Integer) else found
-        return min(max(float(found), float(source.lower)), float(source.upper))
 
     def _draw(self, codes: Integers, counts: Integers, q: Fraction, index: int) -> int:
         first, length, score = self._query.runs(codes, counts, q, self._schema)

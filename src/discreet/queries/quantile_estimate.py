@@ -93,7 +93,7 @@ class QuantileEstimate(Query):
 
     def at(self, q: tuple[Fraction, Fraction, Fraction]) -> Quantile:
         """The query for a quantile and its neighbours."""
-        return Quantile(self.column, q, by=self.by, where=self.where)
+        return Quantile(self.column, q, jointly=False, by=self.by, where=self.where)
 
     def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
         return PreparedEstimate(self, budget, schema, unit, rows)

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.layout import Asked, lay_out
 from discreet.ledger import Payer
-from discreet.queries import Mean, NoiseInterval, Quantile, Sum, Variance
+from discreet.queries import Mean, NoiseInterval, Quantile, Sum, Tighten, Variance
 from discreet.rational import Number
 from discreet.release import Release
 from discreet.shortcuts.asking import Bound, ask, declare_numbers, read_budget
@@ -30,6 +30,7 @@ def mean(
     max_rows: int | None = None,
     ledger: Payer | None = None,
     name: str = "x",
+    tighten: bool = False,
 ) -> Release:
     """The mean of a column, in one call.
 
@@ -54,6 +55,8 @@ def mean(
         Where the answer is charged; by default one that is opened for this answer alone.
     name : str
         What the ledger and the answer call the column.
+    tighten : bool
+        Whether to buy closer bounds first, as `dp.Tighten` does: where `bounds` are far too wide.
 
     Returns
     -------
@@ -77,7 +80,8 @@ def mean(
     True
     """
     asked = ask(x, name, ids, max_rows, relation, ledger, read_budget(epsilon, delta, rho))
-    return asked.release(Mean(name), declare_numbers(x, bounds, "mean"))
+    query = Tighten(Mean(name)) if tighten else Mean(name)
+    return asked.release(query, declare_numbers(x, bounds, "mean"))
 
 
 def sum(

@@ -122,6 +122,8 @@ QUERIES: tuple[Query, ...] = (
     queries.SumEstimate("y", where="x > 0"),
     queries.ShareEstimate(by="c"),
     queries.QuantileEstimate("y", "1/3", by="c"),
+    queries.Tighten(queries.Mean("x", by="c")),
+    queries.Tighten(queries.Variance("y")),
     queries.Quantile("x", "1/3"),
     queries.Quantile("y", ["1/4", "1/2", "3/4"], by="c"),
 )

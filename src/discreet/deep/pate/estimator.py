@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeVar, final
@@ -152,6 +153,7 @@ class PATE(PrivateClassifier):
         groups: Any = None,
         target: str | None = None,
         check: bool | float = False,
+        features: Sequence[str] | None = None,
         public: Any = None,
     ) -> Self:
         """Train teachers on private rows, and a student on public ones.
@@ -159,12 +161,16 @@ class PATE(PrivateClassifier):
         Parameters
         ----------
         X, y, groups, target
-            The private rows, as for all estimators; `check` is not taken.
+            The private rows, as for all estimators; `check` and `features` are not taken.
         public : array, data frame or mapping of names to arrays
             Rows with the same features that anyone may see; their first `n_queries` are voted on.
         """
         if check is not False:
             raise ValueError("check: PATE takes none; ask data.check(...) of a data set before.")
+        if features is not None:
+            raise ValueError(
+                "features: PATE learns from all columns of the schema; declare fewer of them."
+            )
         if public is None:
             raise ValueError(
                 "public must be given: rows with the same features that anyone may see, without labels, as "

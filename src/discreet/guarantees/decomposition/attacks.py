@@ -46,6 +46,10 @@ Integers = npt.NDArray[np.int64]
 
 NAMES = ("x", "y")
 EPSILON = 2
+#: Why attacks on drawn directions stay below the claim.
+AXIS = (
+    "the loss is largest in rare directions: the exact distribution of the angles stands beside it"
+)
 
 
 def ball() -> Ball:
@@ -87,13 +91,7 @@ def directions_case(relation: Relation, trials: int = 40_000) -> Case:
 
     options = {"score": score, "reuse": False}
     title = f"directions, {relation.value}"
-    return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options)
-
-
-#: Why attacks on drawn directions stay below the claim.
-AXIS = (
-    "the loss is largest in rare directions: the exact distribution of the angles stands beside it"
-)
+    return Case(title, mechanism, pair(relation), PureDP(EPSILON), trials, options, reason=AXIS)
 
 
 def steps_case(relation: Relation, trials: int = 2000, epsilon: int = 6) -> Case:

@@ -134,7 +134,7 @@ def pate() -> Iterator[Part]:
     one = table([(1, 1, 1)]), table([])
     yield fits("a row or none, one teacher", teach(tell_labels, 1), Unit(ADD_REMOVE), one, 800)
     other = table([(1, 1, 1)]), table([(1, 0, 1)])
-    yield fits("a row replaced, one teacher", teach(tell_labels, 1), Unit(REPLACE_ONE), other, 800)
+    yield fits("a row replaced, one teacher", teach(tell_labels, 1), Unit(REPLACE_ONE), other, 1200)
     many = table([(1, 1, 1)] * 12), table([])
     persons = Unit(ADD_REMOVE, "p", 12)
     yield fits("twelve rows of a person", teach(tell_labels, 12), persons, many, 500, MEET)

@@ -94,8 +94,8 @@ def counted_people() -> Iterator[Part]:
     for query in (QUERIES[2], QUERIES[4]):
         pair = (table(()), table(CELLS))
         first, second = (count_exactly(query, UNITS[1], person) for person in ((), CELLS))
-        noise = Laplace(4).distribution(query.sensitivity(SCHEMA, UNITS[1]))
+        noise = Laplace(2).distribution(query.sensitivity(SCHEMA, UNITS[1]))
         losses = exact_losses(noise, first, second)
-        door = through_the_door(query, PureDP(4), SCHEMA, UNITS[1])
+        door = through_the_door(query, PureDP(2), SCHEMA, UNITS[1])
         title = f"{query!r}, {UNITS[1]}, through the door"
-        yield Case(title, door, pair, PureDP(4), 400, losses=losses)
+        yield Case(title, door, pair, PureDP(2), 1_500, losses=losses)

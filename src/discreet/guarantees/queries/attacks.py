@@ -207,7 +207,7 @@ def coded_sums() -> Iterator[Part]:
         door = through_the_door(asked_query, budget, SCHEMA, unit)
         losses = answer_losses(asked_query, budget, SCHEMA, *pair, unit)
         title = f"{asked_query!r}, {unit}, through the door"
-        yield Case(title, door, pair, budget, 1_000, losses=losses)
+        yield Case(title, door, pair, budget, 2_500, losses=losses)
 
 
 def _ratio(found: int, bound: int) -> Fraction:

@@ -43,6 +43,39 @@ CLAIMS = (
         ),
     ),
     Claim(
+        name="joint-quantiles",
+        statement="Several quantiles drawn by recursive splitting are ε-DP, and ε²/(8·levels)-zCDP, "
+        "over all groups together: each level costs one draw, since every row is in one part of it.",
+        unit=ANY_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="Kaplan, Schnapp & Stemmer 2022",
+        proof="quantiles.md",
+        functions=(
+            "discreet.queries.cuts",
+            "discreet.queries.joint_quantiles",
+            "discreet.queries.quantile.Quantile.rank_sensitivity",
+            "discreet.mechanisms.selection.Exponential.event",
+            "discreet.noise.select",
+            "discreet.noise.selection",
+        ),
+    ),
+    Claim(
+        name="tightened-means",
+        statement="A mean between bounds that are bought first costs what its two parts cost together: a "
+        "noised histogram, and a vector of sums whose sensitivity doesn't depend on the bounds.",
+        unit=ANY_UNIT,
+        measure="PureDP",
+        status="proved",
+        source="this project",
+        proof="moments.md",
+        functions=(
+            "discreet.queries.tightened",
+            "discreet.columns.clamped",
+            "discreet.queries.base.Query._sensitivity_from_extent",
+        ),
+    ),
+    Claim(
         name="coded-sums",
         statement="The integer vector of a query moves by at most its stated L1 and L2 sensitivity "
         "between neighbours, on every engine, whatever stands in the cells.",

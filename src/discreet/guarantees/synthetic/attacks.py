@@ -164,7 +164,7 @@ def far_marginals() -> Iterator[Part]:
     none = {name: cells[:0] for name, cells in one.items()}
     query = FarMarginals(PAIRS[:2], [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 2]])
     door = through_the_door(query, PureDP(2), SCHEMA)
-    yield Case("through the door", door, (one, none), PureDP(2), 2_000, {"reuse": False})
+    yield Case("through the door", door, (one, none), PureDP(2), 6_000, {"reuse": False})
 
 
 def whole_plan(model: Synthesizer, unit: Unit) -> Part:

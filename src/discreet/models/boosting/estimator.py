@@ -298,7 +298,7 @@ class AdditiveBoosting(PrivateEstimator):
         joined = [cells_joined(cuts, len(c)) for cuts, c in zip(kept, counts, strict=True)]
         found = [add_cells(answer, to) for answer, to in zip(answers, joined, strict=True)]
         cells = [np.bincount(to).astype(np.float64) for to in joined]
-        return layout.with_cuts(facts.schema.base, kept), found, cells
+        return layout.with_cuts(facts.declared, kept), found, cells
 
     def _set_layout(self, layout: Layout) -> None:
         self.cuts_ = dict(layout.cuts)

@@ -108,7 +108,7 @@ def public_layout(facts: Facts, maximum: int) -> Layout:
             )
         elif points := cut_points(column, limit - 1):
             cuts[name] = points
-    return Layout.of(facts.schema.base, cuts)
+    return Layout.of(facts.declared, cuts)
 
 
 def count_rows(counts: Sequence[Floats], errors: Sequence[Floats]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -115,6 +116,8 @@ class KMeans(
     PureDP(epsilon=1)
     """
 
+    _numbers_only = True
+
     n_clusters: int = field(default=8, kw_only=False)
     method: str = "lloyd"
     init: Any = "auto"
@@ -137,6 +140,7 @@ class KMeans(
         groups: Any = None,
         target: str | None = None,
         check: bool | float = False,
+        features: Sequence[str] | None = None,
     ) -> KMeans:
         """Find centres, privately.
 
@@ -150,8 +154,10 @@ class KMeans(
             A column of the schema to leave out.
         check : bool or float
             Whether, and with which share of the budget, the features are checked first.
+        features : sequence of str, optional
+            The columns to learn from; derived ones, too.
         """
-        super().fit(X, y, groups=groups, target=target, check=check)
+        super().fit(X, y, groups=groups, target=target, check=check, features=features)
         self.__dict__.pop("labels_", None)
         if self.privacy_.unit.is_public and not isinstance(X, PrivateDataset):
             with suppress(TypeError):  # a lazy frame has no cells yet
@@ -161,6 +167,8 @@ class KMeans(
     def _labels(self, X: Any) -> npt.NDArray[np.int32]:
         """The labels of public rows that were fitted; a frame may have further columns."""
         if column_names(X) is None:
+            return self.predict(X)
+        if hasattr(self, "derived_"):
             return self.predict(X)
         cells = tuple(column_array(X, name) for name in self.columns_)
         columns = tuple(self.columns_.values())

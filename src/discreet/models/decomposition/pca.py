@@ -91,6 +91,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     PureDP(epsilon=1)
     """
 
+    _numbers_only = True
+
     n_components: int | None = field(default=None, kw_only=False)
     method: str = "auto"
     whiten: bool = False

@@ -54,7 +54,7 @@ class MinimisedRisk(Step):
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._perturbation.task.unit:
             raise ValueError("unit: this step was made for another unit.")
-        if tuple(schema.base.get(name) for name in self.columns or ()) != self._declared:
+        if tuple(schema.get(name) for name in self.columns or ()) != self._declared:
             raise ValueError("schema: this step was made for other columns.")
         return self._perturbation.event()
 

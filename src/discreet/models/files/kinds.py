@@ -22,7 +22,15 @@ LEFT_OUT = {
 }
 #: What every estimator has besides what it learns; written in fields of their own.
 SHARED = frozenset(
-    {"n_features_in_", "feature_names_in_", "columns_", "classes_", "privacy_", "checked_"}
+    {
+        "n_features_in_",
+        "feature_names_in_",
+        "columns_",
+        "derived_",
+        "classes_",
+        "privacy_",
+        "checked_",
+    }
 )
 #: Estimators outside of `discreet.models`, by the module in which they are.
 ELSEWHERE = {"MaskedData": "discreet.publish.masked_data"}

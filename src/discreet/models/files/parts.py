@@ -14,6 +14,7 @@ from discreet.check_report import CheckReport
 from discreet.columns import base_column_from_dict
 from discreet.ledger import NOT_DATA
 from discreet.models.base import PrivateEstimator
+from discreet.models.features import Recipe
 from discreet.models.files.kinds import PlainModel, estimator_kinds, learned_of, plain_models
 from discreet.models.files.settings import read_setting, write_setting
 from discreet.models.learned import Array, Flag, IfSet, Kind, Tools
@@ -123,12 +124,20 @@ def _write_estimator(model: PrivateEstimator) -> dict[str, Any]:
     checked = getattr(model, "checked_", None)
     return part | {
         "columns": [[name, column.to_dict()] for name, column in model.columns_.items()],
+        **_write_recipes(model),
         "named": hasattr(model, "feature_names_in_"),
         "classes": None if classes is None else _LABELS.write(classes, tools),
         "learned": _write_learned(model, learned_of(type(model)), tools),
         "checked": None if checked is None else checked.to_plain(),
         "certificate": write_certificate(model.privacy_),
     }
+
+
+def _write_recipes(model: Any) -> dict[str, Any]:
+    """How derived features follow from columns of a table; nothing where there are none."""
+    if not hasattr(model, "derived_"):
+        return {}
+    return {"derived": [recipe.to_dict() for recipe in model.derived_.values()]}
 
 
 def _write_learned(model: Any, kinds: Mapping[str, Kind], tools: Tools) -> dict[str, Any]:
@@ -153,6 +162,11 @@ def _read_estimator(data: Any, kind: type[PrivateEstimator]) -> PrivateEstimator
         raise ValueError("a column is there twice.")
     tools.columns, tools.sizes["features"] = columns, len(columns)
     model.columns_, model.n_features_in_ = columns, len(columns)
+    if "derived" in data:
+        recipes = [Recipe.from_dict(one) for one in data["derived"]]
+        model.derived_ = {recipe.name: recipe for recipe in recipes}
+        if not recipes or not set(model.derived_) <= set(columns):
+            raise ValueError("a derived feature isn't a column.")
     if Flag().read(data["named"], tools):
         model.feature_names_in_ = np.array(list(columns), dtype=object)
     if data["classes"] is not None:

@@ -40,7 +40,10 @@ def _make_rows(model: Any) -> Any:
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
         first = next(step for step in steps if isinstance(step, PrivateEstimator))
         is_first = first is steps[0]
-    cells = {name: _cells(column) for name, column in first.columns_.items()}
+    columns = dict(first.columns_)
+    for recipe in getattr(first, "derived_", {}).values():
+        columns |= recipe.schema.base
+    cells = {name: _cells(column) for name, column in columns.items()}
     if hasattr(first, "feature_names_in_") and is_first:
         return cells
     if all(column.dtype.kind in "if" for column in cells.values()):

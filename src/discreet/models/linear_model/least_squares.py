@@ -56,6 +56,8 @@ def target_column(facts: Facts, who: str) -> Numeric:
 class LinearPredictor(PrivateRegressor):
     """What fitted lines share: predictions between the declared bounds of the target."""
 
+    _numbers_only = True
+
     def predict(self, X: Any) -> Floats:
         """The predicted value of each row, within the declared bounds of the target."""
         found = self._rows(X).numbers() @ self.coef_ + self.intercept_

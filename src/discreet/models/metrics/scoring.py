@@ -17,12 +17,13 @@ from scipy.special import ndtri
 
 from discreet import events
 from discreet.coding import MIX_PRIME, VALUE_BITS
-from discreet.columns import Numeric
+from discreet.columns import Date, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deprecation import former_keyword
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
+from discreet.models.features import input_names
 from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
 from discreet.noise.generators import find_generators, renew
 from discreet.progress import hide_bars
@@ -212,11 +213,12 @@ def _cells(column: Any, codes: Integers) -> npt.NDArray[Any]:
         values = np.array([*column.values, None], dtype=object)
         return values[np.where(codes < len(column.values), codes, -1)]
     steps = column.steps(VALUE_BITS)
-    if not steps:
+    if not steps and not isinstance(column, Date):
         return np.full(len(codes), float(column.lower))
     half = 0.0 if column.is_exact(VALUE_BITS) else 0.5
-    found = float(column.lower) + column.width * ((codes + half) / steps)
-    return np.clip(found, float(column.lower), float(column.upper))
+    found = float(column.lower) + column.width * ((codes + half) / max(1, steps))
+    found = np.clip(found, float(column.lower), float(column.upper))
+    return found.astype(np.int64).astype("M8[D]") if isinstance(column, Date) else found
 
 
 @dataclass(frozen=True, repr=False)
@@ -385,13 +387,15 @@ def _features(
     names = tuple(name for name in schema.base if name not in (target, unit.id_column))
     named = getattr(model, _NAMES, None)
     if named is not None:
-        missing = [name for name in named if name not in names]
+        wanted = input_names(model) if hasattr(model, "derived_") else tuple(named)
+        missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(
                 f"model was fitted on column {missing[0]!r}, which data does not have."
             )
-        names = tuple(named)
+        names = wanted
     width = getattr(model, "n_features_in_", len(names))
+    width = len(names) if hasattr(model, "derived_") else width
     others = tuple(name for name in names if name not in beside)
     if named is None and width == len(others):
         names = others
