@@ -171,6 +171,14 @@ def test_plan_takes_the_words_of_a_query_and_opens_no_table(clinic):
     assert clinic("query", "-d", "no_such_file.csv", *words).exit_code == 2
 
 
+@pytest.mark.parametrize("act", ["show", "verify", "accounts", "export"])
+def test_a_ledger_is_named_by_its_place_or_as_other_commands_name_it(clinic, act):
+    more = ["--json"] if act == "export" else []
+    told = clinic.done("ledger", act, "budget.db", *more).output
+    assert clinic.done("ledger", act, "-l", "budget.db", *more).output == told
+    assert clinic("ledger", act, "-l", "no_such.db", *more).exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
