@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 import profiles  # noqa: F401
-from durations import long_tests
+from durations import long_tests, processor_seconds, record_seconds
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
 from repeatable import draw_from
 
@@ -50,6 +50,16 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     draw_from(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """With DISCREET_TEST_TIMES=file, the processor time of each test, fixtures included, is written there."""
+    start = processor_seconds()
+    result = yield
+    if path := os.environ.get("DISCREET_TEST_TIMES"):
+        record_seconds(item.nodeid, processor_seconds() - start, path)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

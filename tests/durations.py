@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 #: Seconds of tests, as ``pytest --durations=0 --durations-min=5`` prints them on a quiet machine.
@@ -19,3 +20,15 @@ def read_long(lines: str) -> set[str]:
 def long_tests() -> set[str]:
     """The tests on record that took long."""
     return read_long(RECORD.read_text("utf-8"))
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and the children it waited for, which a busy machine doesn't change."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def record_seconds(test: str, seconds: float, path: str) -> None:
+    """Add a line to a file that several workers write, in the form of the record."""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"{seconds:.2f}s call     {test}\n")

@@ -70,6 +70,8 @@ _GONE = "\x00"
 _DROPPED = re.compile(rf"\[([^\]]*)\]{_GONE}")
 #: Bars, stars beside a letter, and a name's last underline, unless they are escaped already.
 _SIGN = re.compile(r"(?<!\\)(\||\*(?=\w)|(?<=\w)_(?!\w))")
+#: Code in a line, which is left as it is.
+_QUOTED = re.compile(r"(``.*?``|`[^`]*`)")
 #: A numbered source, and the place that names it.
 _NOTE = re.compile(r"(?:\.\. )?\[(\d+)\]_?")
 _LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?\)")
@@ -115,9 +117,9 @@ def on_docstring(
     """Docstrings are read by people first: signs that reStructuredText would take for its own are kept."""
     for place, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
-            parts = line.split("`")
+            parts = _QUOTED.split(line)
             parts[::2] = [_SIGN.sub(r"\\\g<0>", part) for part in parts[::2]]
-            lines[place] = _NOTE.sub(r"[\1]", "`".join(parts))
+            lines[place] = _NOTE.sub(r"[\1]", "".join(parts))
 
 
 def on_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pytest
 from clinic_shell import SECRET, build_visits
 
 import discreet as dp
+from discreet.cli import plan, query
 from discreet.testing import fixed_noise
 
 pytest.importorskip("sqlglot")
@@ -158,6 +160,50 @@ def test_init_asks_for_public_facts_and_never_shows_a_row(clinic):
     assert "ward: " in made.stderr
     for value in (SECRET, "p0", "2024-"):
         assert value not in made.output.replace("date('2024-01-01', '2024-12-31')", "")
+
+
+def test_plan_takes_the_words_of_a_query_and_opens_no_table(clinic):
+    options = [set(inspect.signature(act).parameters) for act in (query.query, plan.plan)]
+    assert options[0] - options[1] == {"level"}
+    words = ["-s", "visits.toml", "-l", "budget.db", "--mean", "cost", "--by", "ward", "-e", "0.5"]
+    assert "stderr" in clinic.done("plan", "-d", "no_such_file.csv", *words).output
+    assert clinic.ledger().spent() == dp.PureDP(0)
+    assert clinic("query", "-d", "no_such_file.csv", *words).exit_code == 2
+
+
+@pytest.mark.parametrize("act", ["show", "verify", "accounts", "export"])
+def test_a_ledger_is_named_by_its_place_or_as_other_commands_name_it(clinic, act):
+    more = ["--json"] if act == "export" else []
+    told = clinic.done("ledger", act, "budget.db", *more).output
+    assert clinic.done("ledger", act, "-l", "budget.db", *more).output == told
+    assert clinic("ledger", act, "-l", "no_such.db", *more).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("integer", "integer needs its bounds, which anyone may know, as in integer(0, 120)."),
+        ("real", "If nobody knows them, write real()"),
+        ("categorical()", "categorical needs its values"),
+        ("date", "date needs its first and last day"),
+        ("icu, er", "can't be read; write it as in integer(0, 120)."),
+        (
+            "number",
+            "is none of real, integer, categorical, date, text; write it as in integer(0, 120).",
+        ),
+    ],
+)
+def test_init_says_what_a_kind_lacks_and_asks_again(shell, typed, told):
+    made = shell.done("init", "-o", "x.toml", input=f"age\n{typed}\ninteger(0, 99)\n\n\n")
+    assert told in made.stderr
+    assert "dp." not in made.stderr
+    with pytest.raises(AssertionError):
+        shell.done("init", "--column", f"age={typed}", "-o", "y.toml")
+
+
+def test_numbers_whose_bounds_nobody_knows_are_declared_by_empty_parentheses(shell):
+    shell.done("init", "--column", "cost=real()", "-o", "x.toml")
+    assert dp.Schema.read("x.toml")["cost"] == dp.Real()
 
 
 def test_init_leaves_the_first_line_of_a_file_alone_until_it_is_said_to_be_names(shell):

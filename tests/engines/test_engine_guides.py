@@ -57,3 +57,22 @@ def test_the_page_of_spark(capsys: Any) -> None:
 def test_every_page_is_listed() -> None:
     listed = re.findall(r"\]\((\w+)\.md\)", (PAGES / "index.md").read_text())
     assert sorted(listed) == NAMES
+
+
+def missing_parts(text: str) -> list[str]:
+    """What a page lacks: a program before its first heading, where rows stay, what is refused."""
+    start, *rest = re.split(r"^## ", text, flags=re.M)
+    found = [] if "```python" in start else ["a program first"]
+    headings = [part.splitlines()[0] for part in rest]
+    wanted = ["What stays where", "What is refused"]
+    return found + [heading for heading in wanted if heading not in headings]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_starts_with_a_program_and_says_what_stays_and_what_is_refused(name: str) -> None:
+    assert missing_parts((PAGES / f"{name}.md").read_text("utf-8")) == []
+
+
+def test_a_page_without_these_would_be_noticed() -> None:
+    page = "# A\n\n## What stays where\n\n```python\nprint(1)\n```\n"
+    assert missing_parts(page) == ["a program first", "What is refused"]

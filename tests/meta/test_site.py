@@ -63,10 +63,12 @@ def test_every_public_module_is_in_the_reference():
 
 def test_signs_in_docstrings_stay_what_they_are():
     lines = ["at most |x| of `a|b`", "its coef_ and *args [1]_", ">>> a | b", ".. [1] a source"]
+    lines.append("in ``classes_``, not classes_, nor `a_` | b")
     site_pages.on_docstring(None, "", "", None, None, lines)
     assert lines == [
         r"at most \|x\| of `a|b`",
         r"its coef\_ and \*args [1]",
         ">>> a | b",
         "[1] a source",
+        r"in ``classes_``, not classes\_, nor `a_` \| b",
     ]

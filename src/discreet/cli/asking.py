@@ -16,7 +16,8 @@ __all__ = ["ask_columns", "ask_unit"]
 _SKIP = ("", "skip", "-")
 _EXPLANATION = """For each column say what anyone may know about it, from the form, the law or a code book:
   integer(0, 120)   real(0, 5000)   categorical('icu', 'er')   date('2024-01-01', '2024-12-31')   text()
-An empty line leaves the column out: it is then never read.
+An empty line leaves the column out: it is then never read, but may still say which rows are one person's,
+which is asked at the end.
 """
 
 

@@ -29,6 +29,14 @@ _KINDS: dict[str, Any] = {
     "date": Date,
     "text": Text,
 }
+#: What a kind can't do without, and how it is written.
+_NEEDED = {
+    "real": "its bounds, which anyone may know, as in real(0, 5000). If nobody knows them, write real(): "
+    "they can then be bought, and nothing else can be asked of the column.",
+    "integer": "its bounds, which anyone may know, as in integer(0, 120).",
+    "categorical": "its values, which anyone may know, as in categorical('icu', 'er').",
+    "date": "its first and last day, which anyone may know, as in date('2024-01-01', '2024-12-31').",
+}
 _DERIVED: dict[str, Any] = {
     "bins": Bins,
     "year": Year,
@@ -49,8 +57,8 @@ def parse_derived(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_column(text: str) -> Any:
-    """A base column, such as ``integer(0, 120)``."""
-    return _parse(text, "the column", _KINDS)
+    """A base column, such as ``integer(0, 120)``, typed where the name of the column stands already."""
+    return _parse(text, "", _KINDS)
 
 
 def _parse_all(texts: Iterable[str], option: str, kinds: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +70,7 @@ def _parse_all(texts: Iterable[str], option: str, kinds: dict[str, Any]) -> dict
             raise CommandError(f"{option} must be NAME=KIND, as in {_example(kinds)}.")
         if name in found:
             raise CommandError(f"{option}: column {name!r} is given twice; leave one out.")
-        found[name] = _parse(kind, f"{option} {name}", kinds)
+        found[name] = _parse(kind, f"{option} {name}: ", kinds)
     return found
 
 
@@ -70,6 +78,7 @@ def _parse(text: str, title: str, kinds: dict[str, Any]) -> Any:
     """A column from a call with constants, which is read and never run."""
     try:
         call = ast.parse(text.strip(), mode="eval").body
+        is_bare = isinstance(call, ast.Name)
         if isinstance(call, ast.Name):
             call = ast.Call(call, [], [])
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
@@ -79,15 +88,21 @@ def _parse(text: str, title: str, kinds: dict[str, Any]) -> Any:
         options = {str(pair.arg): _constant(pair.value) for pair in call.keywords}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise CommandError(
-            f"{title}: {text.strip()!r} can't be read; write it as in {_example(kinds)}."
+            f"{title}{text.strip()!r} can't be read; write it as in {_example(kinds, named=bool(title))}."
         ) from None
     if kind not in kinds:
-        raise CommandError(f"{title}: {kind!r} is none of {', '.join(kinds)}.")
+        raise CommandError(
+            f"{title}{kind!r} is none of {', '.join(kinds)}; write it as in "
+            f"{_example(kinds, named=bool(title))}."
+        )
+    if kind in _NEEDED and not values and not options and (is_bare or kind != "real"):
+        raise CommandError(f"{title}{kind} needs {_NEEDED[kind]}")
     try:
         return kinds[kind](*values, **options)
     except (TypeError, ValueError) as error:
-        words = str(error) if "dp." in str(error) else f"write it as in {_example(kinds, kind)}."
-        raise CommandError(f"{title}: {words}") from None
+        example = _example(kinds, kind, named=bool(title))
+        words = str(error) if "dp." in str(error) else f"write it as in {example}."
+        raise CommandError(f"{title}{words}") from None
 
 
 def _constant(node: ast.expr) -> Any:
@@ -113,9 +128,6 @@ _EXAMPLES = {
 }
 
 
-def _example(kinds: dict[str, Any], kind: str | None = None) -> str:
-    return (
-        _EXAMPLES[kind]
-        if kind is not None
-        else _EXAMPLES["month" if "month" in kinds else "integer"]
-    )
+def _example(kinds: dict[str, Any], kind: str | None = None, *, named: bool = True) -> str:
+    found = _EXAMPLES[kind or ("month" if "month" in kinds else "integer")]
+    return found if named else found.partition("=")[2]

@@ -24,6 +24,8 @@ Place = Annotated[
         help="A file, sqlite:///budget.db, or postgresql://user@host/database.",
     ),
 ]
+#: The same as an option, as other commands have it.
+Also = Annotated[str | None, typer.Option("--ledger", "-l", hidden=True)]
 
 _HELP = """Open a ledger, and see, verify, copy and export what was charged to it.
 
@@ -135,7 +137,12 @@ def _open_new(
         raise CommandError(f"LEDGER: {error}") from None
 
 
-def show(place: Place = None, account: common.Account = None, as_json: common.Json = False) -> None:
+def show(
+    place: Place = None,
+    account: common.Account = None,
+    as_json: common.Json = False,
+    ledger: Also = None,
+) -> None:
     """Print the statement: the guarantee, what is left, and who asked what, when, at which cost.
 
     \b
@@ -143,7 +150,7 @@ def show(place: Place = None, account: common.Account = None, as_json: common.Js
       discreet ledger show budget.db
       discreet ledger show budget.db --account research --json
     """
-    statement = common.open_book(place, account, read_only=True).statement()
+    statement = common.open_book(ledger or place, account, read_only=True).statement()
     print_lines(statement.to_json() if as_json else str(statement))
 
 
@@ -155,6 +162,7 @@ def verify(
     count: Annotated[int | None, typer.Option(help="The number of entries it stated.")] = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
+    ledger: Also = None,
 ) -> int:
     """Check all entries, sums and limits; the exit code is 1 if the ledger isn't whole.
 
@@ -169,7 +177,7 @@ def verify(
 
     try:
         with common.show_progress("verifying", quiet):
-            book = common.open_book(place, read_only=True)
+            book = common.open_book(ledger or place, read_only=True)
             book.verify(head, count)
     except LedgerCorrupt as error:
         print_lines(
@@ -207,7 +215,7 @@ def backup(
     print_lines(json.dumps({"path": path, "count": count, "head": head}) if as_json else words)
 
 
-def accounts(place: Place = None, as_json: common.Json = False) -> None:
+def accounts(place: Place = None, as_json: common.Json = False, ledger: Also = None) -> None:
     """List the ledger and its accounts: limit, spent, left.
 
     \b
@@ -216,10 +224,10 @@ def accounts(place: Place = None, as_json: common.Json = False) -> None:
     """
     from discreet.show import Table
 
-    ledger = common.open_ledger(place, read_only=True)
+    whole = common.open_ledger(ledger or place, read_only=True)
     rows: list[tuple[str, ...]] = []
-    for name in ["/", *ledger.account_names()]:
-        book: Book = ledger
+    for name in ["/", *whole.account_names()]:
+        book: Book = whole
         for part in filter(None, name.split("/")):
             book = book.account(part)
         rows.append((name, repr(book.limit), repr(book.spent()), repr(book.remaining())))
@@ -236,6 +244,7 @@ def export(
     force: common.Force = False,
     account: common.Account = None,
     as_json: common.Json = False,
+    ledger: Also = None,
 ) -> None:
     """Write all entries to a .csv, .json or .html file.
 
@@ -247,7 +256,7 @@ def export(
     if out is None and not as_json:
         raise CommandError("say where to: --out entries.csv (or .json, .html), or --json.")
     check_out(out, force)
-    statement = common.open_book(place, account, read_only=True).statement()
+    statement = common.open_book(ledger or place, account, read_only=True).statement()
     if out is not None:
         write_table(statement, out)
         tell(f"written to {out}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from discreet.cli import common, questions
@@ -31,6 +33,12 @@ def plan(
     epsilon: common.Epsilon = None,
     delta: common.Delta = None,
     rho: common.Rho = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", "-d", help="As for query, so that its words can be reused; not opened."
+        ),
+    ] = None,
     schema: common.SchemaFile = None,
     ledger: common.LedgerPlace = None,
     account: common.Account = None,
@@ -45,7 +53,7 @@ def plan(
 ) -> None:
     """Show what questions would cost and how noisy the answers would be; nothing is read or charged.
 
-    It needs the schema alone. With --ledger it also says what is left there.
+    It takes the words of a query, but needs the schema alone. With --ledger it also says what is left there.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def query(
     """Ask noised questions; the charge is in the ledger before a row is read.
 
     Several questions are answered from one charge, split so that each is about equally precise for its range.
-    `discreet plan` takes the same options and shows the price and the error without asking.
+    `discreet plan` takes the same options but --level, and shows the price and the error without asking.
 
     \b
     Examples:
