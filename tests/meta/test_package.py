@@ -25,10 +25,13 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 #: `make test-federated` runs these tests with it.
 NEEDS_FLOWER = {"discreet.deep.federated.flower"}
 LEFT_OUT = {"discreet.demo"} | (set() if importlib.util.find_spec("flwr") else NEEDS_FLOWER)
+#: Packages that need more than a small installation has.
+NEEDS = {"discreet.deep": HAS_TORCH, "discreet.studio.": importlib.util.find_spec("starlette")}
 PACKAGES = [
     module.name
     for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
-    if module.name not in LEFT_OUT and (HAS_TORCH or not module.name.startswith("discreet.deep"))
+    if module.name not in LEFT_OUT
+    and all(there or not module.name.startswith(start) for start, there in NEEDS.items())
 ]
 
 

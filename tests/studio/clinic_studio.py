@@ -6,6 +6,7 @@ import asyncio
 import csv
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,8 @@ class Client:
 
     def send(self, method: str, place: str, **more: Any) -> httpx.Response:
         """One request, and its answer; redirects aren't followed."""
-        return asyncio.run(self._send(method, place, more))
+        with ThreadPoolExecutor(1) as aside:  # where no other loop runs, such as Playwright's
+            return aside.submit(lambda: asyncio.run(self._send(method, place, more))).result()
 
     async def _send(self, method: str, place: str, more: dict[str, Any]) -> httpx.Response:
         transport = httpx.ASGITransport(self._app, client=(self._address, 50000))

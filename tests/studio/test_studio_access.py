@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from chromium import Person, serve
@@ -80,10 +82,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(chromium, pages, scheme, width
         ).enter()
         for place in places:
             person.open(place)
-            found = Axe().run(person.page, options=RULES)
-            violations += [
-                (place, one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]
-            ]
+            found = Axe().run(person.page, options=RULES).response["violations"]
+            violations += [(place, one["id"], one["nodes"][0]["html"]) for one in found]
             if person.page.evaluate("document.documentElement.scrollWidth > innerWidth + 1"):
                 wide.append(place)
         complaints = [text for text in person.complaints if "404" not in text]  # /gone is gone
@@ -134,7 +134,7 @@ def test_headings_are_in_order(chromium, pages):
                 "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => Number(h.tagName[1]))"
             )
             assert levels[0] == 1, place
-            assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False)), (
+            assert all(b <= a + 1 for a, b in pairwise(levels)), (
                 place,
                 levels,
             )
