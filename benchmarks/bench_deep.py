@@ -28,7 +28,7 @@ import discreet as dp
 from discreet.deep.chain import Chain
 from discreet.deep.clipping import Differentiator
 from discreet.deep.grid import RADIUS
-from discreet.deep.loop import _NoiseAhead, apply_gradient
+from discreet.deep.loop import GradientStep, _NoiseAhead
 from discreet.deep.plans import PoissonSampler, TrainingPlan, calibrate_noise
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import open_paid
@@ -115,10 +115,11 @@ def private_step(
     path = "chain" if Chain.find(model) is not None else "tape"
     batch = BatchSum(Differentiator(model, loss, path), 1.0, "flat", arithmetic)
     noise = _NoiseAhead(plan).__enter__()
+    made = GradientStep(model, optimizer, 1 / RADIUS / BATCH)
 
     def step() -> None:
         total = batch.total(door.draw(size))
-        apply_gradient(model, optimizer, total + noise.next(len(total)), 1 / RADIUS / BATCH)
+        made.apply(total + noise.next(len(total)))
 
     return step
 

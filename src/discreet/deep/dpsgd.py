@@ -16,7 +16,7 @@ from discreet.deep.choice import Choice
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
-from discreet.deep.loop import apply_gradient, run_steps
+from discreet.deep.loop import GradientStep, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
 from discreet.deep.probe import blocks_are_independent, check_floats, find_path
 from discreet.deep.processes import Together
@@ -345,6 +345,7 @@ class PrivateTrainer:
     ) -> None:
         self.plan_, self.entry_ = plan, door.entry
         scale = self._bound / RADIUS / self._expected(data, plan.sampler)
+        step = GradientStep(self._model, self._optimizer, scale)
         self._model.train()
         engine = Differentiator(self._model, self._loss, self._path)
         batch = BatchSum(engine, self._bound, self._rule, self._arithmetic, self._augment)
@@ -358,7 +359,7 @@ class PrivateTrainer:
             plan,
             batch,
             self._blocks,
-            lambda noised: self._apply(noised, scale),
+            lambda noised: self._apply(noised, step),
             every,
             save,
             self._together,
@@ -368,9 +369,9 @@ class PrivateTrainer:
             choice.keep_best()
             self.scores_ = choice.scores
 
-    def _apply(self, noised: Integers, scale: float) -> None:
+    def _apply(self, noised: Integers, step: GradientStep) -> None:
         """One step of the optimizer on a noised gradient."""
-        apply_gradient(self._model, self._optimizer, noised, scale)
+        step.apply(noised)
         if self._scheduler is not None:
             self._scheduler.step()
         if self._decay is not None:

@@ -21,7 +21,7 @@ from discreet.deep.tensors import TensorDoor
 from discreet.noise import entropy
 from discreet.noise.generators import find_generators, renew
 
-__all__ = ["apply_gradient", "run_steps"]
+__all__ = ["GradientStep", "run_steps"]
 
 
 #: Fewer draws than this are made for several steps at once, not handed to another thread.
@@ -80,18 +80,36 @@ def run_steps(
             after()
 
 
-def apply_gradient(model: Any, optimizer: Any, noised: Integers, scale: float) -> None:
-    """One step of an optimizer on a noised sum, times `scale`."""
-    trained = [each for each in model.parameters() if each.requires_grad]
-    scaled = torch.from_numpy(noised * scale)
-    if len({each.dtype for each in trained}) == 1:
-        scaled = scaled.to(trained[0].dtype)
-    parts = scaled.split([each.numel() for each in trained])
-    for parameter, part in zip(trained, parts, strict=True):
-        grad = part.view(parameter.shape)
-        parameter.grad = grad if grad.dtype == parameter.dtype else grad.to(parameter.dtype)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
+@final
+class GradientStep:
+    """Steps of an optimizer on noised sums.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    optimizer : torch.optim.Optimizer
+    scale : float
+        What a sum is multiplied by.
+    """
+
+    def __init__(self, model: Any, optimizer: Any, scale: float) -> None:
+        self._trained = [each for each in model.parameters() if each.requires_grad]
+        self._sizes = [each.numel() for each in self._trained]
+        kinds = {each.dtype for each in self._trained}
+        self._kind = kinds.pop() if len(kinds) == 1 else None
+        self._optimizer, self._scale = optimizer, scale
+
+    def apply(self, noised: Integers) -> None:
+        """Make one step."""
+        scaled = torch.from_numpy(noised * self._scale)
+        if self._kind is not None:
+            scaled = scaled.to(self._kind)
+        for parameter, part in zip(self._trained, scaled.split(self._sizes), strict=True):
+            grad = part.view(parameter.shape)
+            parameter.grad = grad if grad.dtype == parameter.dtype else grad.to(parameter.dtype)
+        self._optimizer.step()
+        for parameter in self._trained:
+            parameter.grad = None
 
 
 @final

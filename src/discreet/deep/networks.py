@@ -21,7 +21,7 @@ from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
 from discreet.deep.dpsgd import UNTESTED
 from discreet.deep.grid import LARGEST_BOUND, RADIUS, SMALLEST_BOUND
-from discreet.deep.loop import apply_gradient, run_steps
+from discreet.deep.loop import GradientStep, run_steps
 from discreet.deep.plans import (
     PoissonSampler,
     TrainingPlan,
@@ -82,10 +82,10 @@ class Training:
         batch = BatchSum(engine, self.bound, "flat", "exact")
         optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, self.plan.steps)
-        scale = self.bound / RADIUS / self.expected
+        step = GradientStep(self.network, optimizer, self.bound / RADIUS / self.expected)
 
         def apply(noised: Integers) -> None:
-            apply_gradient(self.network, optimizer, noised, scale)
+            step.apply(noised)
             schedule.step()
 
         run_steps(door, self.plan, batch, Blocks(self.block), apply, self.plan.steps)

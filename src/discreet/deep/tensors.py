@@ -308,14 +308,13 @@ class _Source:
         if not len(self._targets):
             missing, places = np.arange(len(places)), np.full(len(places), -1)
         at = torch.from_numpy(np.where(places < 0, 0, places))
+        empty = torch.from_numpy(missing)
 
         def fill(values: Tensor) -> Tensor:
             if len(missing) == len(places):
                 return values.new_zeros(len(places), *values.shape[1:])
             found = values.index_select(0, at)
-            if len(missing):
-                found[missing] = 0
-            return found
+            return found.index_fill_(0, empty, 0) if len(missing) else found
 
         return tuple(map(fill, self._inputs)), fill(self._targets)
 

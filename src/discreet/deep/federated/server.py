@@ -17,7 +17,7 @@ from discreet.deep.checkpoints import Checkpoint
 from discreet.deep.federated.rounds import Parties, Rounds
 from discreet.deep.federated.updates import Shapes
 from discreet.deep.grid import LARGEST_BOUND, MAX_SIZE, RADIUS, SMALLEST_BOUND
-from discreet.deep.loop import apply_gradient
+from discreet.deep.loop import GradientStep
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise
 from discreet.ledger import Entry
 from discreet.ledger.chain import new_token
@@ -124,7 +124,7 @@ class Federation(ABC):
         noised = plan.add_noise(self.add_up(contributions))
         expected = float(plan.sampler.chance * parties.public_size)
         scale = self._sign * self._bound / RADIUS / expected
-        apply_gradient(self.model, self._optimizer, noised, scale)
+        GradientStep(self.model, self._optimizer, scale).apply(noised)
 
     def fit(
         self, parties: Parties, *, checkpoint: Path | None = None, checkpoint_every: int = 10
