@@ -12,6 +12,7 @@ import pytest
 import discreet as dp
 from discreet.coding import Sensitivity
 from discreet.models.metrics import AUC, METRICS, GroupCounts, LogLoss, Metric
+from discreet.models.model_selection.threshold import ScoreCounts
 
 WILD = [
     -math.inf,
@@ -54,7 +55,7 @@ def metrics() -> list[Metric]:
     ]
     grouped = dp.Schema(g=dp.Categorical("a", "b"), c=dp.Categorical("no", "yes"))
     by_group = [GroupCounts("g", "yes", bins).bound(Wild([]), grouped, "c") for bins in (2, 6)]
-    return [*found, AUC(2), LogLoss(0.4), *by_group]
+    return [*found, AUC(2), LogLoss(0.4), ScoreCounts(), *by_group]
 
 
 @pytest.mark.parametrize("metric", metrics(), ids=lambda metric: repr(metric))

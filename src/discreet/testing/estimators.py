@@ -96,6 +96,7 @@ ESTIMATORS: tuple[Example, ...] = (
         {"settings": {"alpha": [None, 20]}, "runs": 2},
         inner="linear_model.LogisticRegression",
     ),
+    Example("model_selection.ThresholdClassifier", inner="linear_model.LogisticRegression"),
     Example("cluster.KMeans", {"n_clusters": 3}, engines="all"),
     Example("cluster.KMeans", {"n_clusters": 3, "method": "sample_aggregate"}),
     Example("decomposition.PCA", {"n_components": 1}),

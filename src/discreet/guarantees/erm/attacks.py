@@ -41,6 +41,7 @@ from discreet.models.erm.perturbation import (
 )
 from discreet.models.erm.solver import minimise
 from discreet.models.erm.task import Task
+from discreet.models.erm.weights import Weighted
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 
 Floats = npt.NDArray[np.float64]
@@ -56,6 +57,7 @@ LOSSES: dict[str, Callable[[], Loss]] = {
     "insensitive": lambda: Insensitive(Fraction(1, 10), Fraction(1, 4)),
     "Huber square": lambda: HuberSquare(Fraction(1, 2)),
     "softmax": lambda: Softmax(3),
+    "weighted hinge": lambda: Weighted(SmoothHinge(Fraction(1, 2)), (0.25, 1.0)),
 }
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 #: A Λ at which nearly all of ε is noise.

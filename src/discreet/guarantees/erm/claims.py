@@ -30,6 +30,7 @@ _SHARED = (
     _ERM + "losses.SmoothHinge",
     _ERM + "losses.Insensitive",
     _ERM + "losses.HuberSquare",
+    _ERM + "weights.Weighted",
     _ERM + "objective.gradient_error",
     _ERM + "objective.Objective._blocks",
     _ERM + "objective.Objective.gradient",

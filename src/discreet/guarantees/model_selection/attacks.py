@@ -33,6 +33,7 @@ from discreet.models.metrics import (
     Metric,
     ScoredRows,
 )
+from discreet.models.model_selection.threshold import ScoreCounts
 from discreet.schema import Schema
 from discreet.selection import Selection
 from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
@@ -217,6 +218,7 @@ METRICS: tuple[Metric, ...] = (
     AUC(4),
     MeanSquaredError(Real(0, 1)),
     MeanAbsoluteError(Real(0, 1)),
+    ScoreCounts(),
     GroupCounts("g", 1, 4).bound(Constant(), SCHEMA, "y"),
 )
 UNITS = (
@@ -277,3 +279,5 @@ def private_score() -> Iterator[Part]:
     yield Case("accuracy", run, NEIGHBOURS, claim, 1_500)
     run, claim = scores(METRICS[-1], Fraction(1))
     yield Case("counts by group, truth and prediction", run, NEIGHBOURS, claim, 1_500)
+    run, claim = scores(ScoreCounts(), Fraction(1))
+    yield Case("counts of scores by class", run, NEIGHBOURS, claim, 1_500)

@@ -56,6 +56,10 @@ CLAIMS = (
             _METRICS + "scoring.blocks",
             _METRICS + "scoring.score_event",
             _METRICS + "scoring.score_distribution",
+            "discreet.models.model_selection.threshold.ScoreCounts",
+            "discreet.models.model_selection.threshold.ThresholdClassifier._plan",
+            "discreet.models.model_selection.threshold.ThresholdClassifier._train",
+            "discreet.models.model_selection.curves.place_scores",
         ),
     ),
 )

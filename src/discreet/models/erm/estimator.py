@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Categorical, Numeric
 from discreet.dataset import PrivateDataset
+from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
 from discreet.models.erm.features import MAX_FEATURES, FeatureMap, RowMap
 from discreet.models.erm.losses import Loss
@@ -18,10 +20,13 @@ from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
 from discreet.models.erm.step import MinimisedRisk
 from discreet.models.erm.task import Task
-from discreet.models.facts import Facts
+from discreet.models.erm.weights import BALANCE_SHARE, balanced_weights, read_weights
+from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator, PrivateClassifier
+from discreet.queries import Count
 from discreet.rational import as_integer, positive
 
 Floats = npt.NDArray[np.float64]
@@ -93,7 +98,7 @@ class RiskEstimator(BoundedEstimator):
             if not isinstance(column, Numeric | Categorical):
                 raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
 
-    def _step(self, facts: Facts) -> MinimisedRisk:
+    def _step(self, facts: Facts, measure: Measure) -> MinimisedRisk:
         if self.method not in PERTURBATIONS:
             raise ValueError(
                 f"method must be {' or '.join(map(repr, PERTURBATIONS))}, got {self.method!r}."
@@ -115,7 +120,7 @@ class RiskEstimator(BoundedEstimator):
             features.width,
             features.radius,
             features.length,
-            self._measure(),
+            measure,
             facts.unit,
             None if self.alpha is None else positive(self.alpha, "alpha"),
             facts.rows if rows is None else rows,
@@ -128,7 +133,7 @@ class RiskEstimator(BoundedEstimator):
         return MinimisedRisk(names, declared, features, perturbation)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        step = self._step(facts)
+        step = self._step(facts, self._measure())
         noise = {} if rows is None or self.epsilon == math.inf else {self.method: step.spread()}
         event = step.event(facts.schema, facts.unit)
         return FitPlan(event, self._measure(), noise, (), facts, step)
@@ -174,12 +179,63 @@ class RiskEstimator(BoundedEstimator):
         return np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class _Balanced:
+    """What is asked first, how many rows each class has, and the step that their weights go into."""
+
+    counts: Question
+    step: MinimisedRisk
+
+
+@with_parameters
 class RiskClassifier(RiskEstimator, PrivateClassifier):
-    """A `RiskEstimator` for classes: one score for two of them, else one for each."""
+    """A `RiskEstimator` for classes: one score for two of them, else one for each.
+
+    Parameters
+    ----------
+    class_weight : mapping of class to number, or "balanced", optional
+        How much the rows of each class count, relative to the largest. ``"balanced"`` lets all classes
+        count alike: a twentieth of ε buys their noised counts.
+    """
+
+    class_weight: Any = None
 
     _learned = learned.attributes(
-        coef_=learned.Array("scores", "width"), intercept_=learned.Array("scores")
+        coef_=learned.Array("scores", "width"),
+        intercept_=learned.Array("scores"),
+        class_weight_=learned.IfSet(learned.Array("classes")),
     )
+
+    def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        if not isinstance(self.class_weight, str):
+            read_weights(self.class_weight, facts.labels)
+            return super()._plan(facts, rows)
+        if self.class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a mapping, got {self.class_weight!r}."
+            )
+        fit, buy = _divide(self._measure())
+        counts, step = facts.ask(Count(by=facts.target), buy), self._step(facts, fit)
+        event = together([counts.event, step.event(facts.schema, facts.unit)])
+        noise = {} if rows is None or self.epsilon == math.inf else {self.method: step.spread()}
+        recipe = _Balanced(counts, step)
+        return FitPlan(event, self._measure(), noise, (counts.query,), facts, recipe)
+
+    def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        facts, step = plan.facts, plan.recipe
+        if isinstance(step, _Balanced):
+            release = step.counts.release(door)
+            noise = float(np.max(release.stderr))
+            weights: Any = balanced_weights(np.asarray(release.value), noise)
+            step = step.step
+        else:
+            weights = read_weights(self.class_weight, facts.labels)
+        if weights is not None:
+            self.class_weight_ = np.array(weights)[self._by_class(facts)]
+        elif hasattr(self, "class_weight_"):
+            del self.class_weight_
+        super()._train(replace(plan, recipe=step.with_weights(weights)), door)
 
     def _class_count(self, facts: Facts) -> int:
         count = len(facts.labels)
@@ -206,3 +262,15 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
         if len(self.classes_) == 2:
             place = (scores[:, 0] > 0).astype(np.intp)
         return np.asarray(self.classes_[place])
+
+
+def _divide(measure: Measure) -> tuple[Measure, PureDP]:
+    """The budgets of a fit and of the counts before it; ε adds up, and the fit has all of δ."""
+    assert isinstance(measure, PureDP | ApproxDP)
+    if isinstance(measure.epsilon, float):  # public rows
+        return measure, PureDP(math.inf)
+    rest = measure.epsilon * (1 - BALANCE_SHARE)
+    counts = PureDP(measure.epsilon * BALANCE_SHARE)
+    return (
+        ApproxDP(rest, measure.delta) if isinstance(measure, ApproxDP) else PureDP(rest)
+    ), counts

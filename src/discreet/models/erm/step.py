@@ -15,6 +15,7 @@ from discreet.models.erm.features import RowMap
 from discreet.models.erm.objective import Objective
 from discreet.models.erm.perturbation import Perturbation
 from discreet.models.erm.solver import minimise
+from discreet.models.erm.weights import Weighted
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
@@ -34,10 +35,13 @@ class MinimisedRisk(Step):
         Of these columns.
     features : RowMap
     perturbation : Perturbation
+    weights : sequence of numbers, optional
+        A weight of each class, above 0 and at most 1; public, or bought before.
 
     Privacy
     -------
-    It costs the perturbation's event; a row without a declared class is left out. No row can make it raise.
+    It costs the perturbation's event, whose bounds hold for all such weights; a row without a declared class
+    is left out. No row can make it raise.
     Proof page: ``docs/proofs/erm.md``.
     """
 
@@ -47,9 +51,12 @@ class MinimisedRisk(Step):
         declared: tuple[Base, ...],
         features: RowMap,
         perturbation: Perturbation,
+        weights: tuple[float, ...] | None = None,
     ) -> None:
         self.columns, self._declared = names, declared
         self.features, self._perturbation = features, perturbation
+        loss = perturbation.task.loss
+        self._weights, self._loss = weights, Weighted(loss, weights) if weights else loss
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._perturbation.task.unit:
@@ -65,7 +72,7 @@ class MinimisedRisk(Step):
         objective = Objective(
             self.features.matrix(codes),
             target,
-            task.loss,
+            self._loss,
             self._perturbation.regulariser,
             tilt,
             step,
@@ -89,7 +96,15 @@ class MinimisedRisk(Step):
         """The same step on features of another map with the same bounds on rows, hence at the same price."""
         if _bounds(features) != _bounds(self.features):
             raise ValueError("features: this step was made for features of other bounds.")
-        return MinimisedRisk(self.columns or (), self._declared, features, self._perturbation)
+        return MinimisedRisk(
+            self.columns or (), self._declared, features, self._perturbation, self._weights
+        )
+
+    def with_weights(self, weights: tuple[float, ...] | None) -> MinimisedRisk:
+        """The same step with classes weighted by numbers of at most 1, hence at the same price."""
+        return MinimisedRisk(
+            self.columns or (), self._declared, self.features, self._perturbation, weights
+        )
 
     @property
     def regulariser(self) -> Fraction:

@@ -111,6 +111,10 @@ class LogisticRegression(RiskClassifier):
             )
         if self.method != "functional":
             return super()._plan(facts, rows)
+        if self.class_weight is not None:
+            raise ValueError(
+                "class_weight must be None with method='functional': it has no weights."
+            )
         if self.noise != "exact":
             raise ValueError(f"noise must be 'exact' with method='functional', got {self.noise!r}.")
         question = facts.ask(self._query(facts), self._measure())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeVar, final
@@ -11,12 +11,10 @@ from typing import Any, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.coding import Between, Condition, Part
-from discreet.columns import Base
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.mechanisms import Distribution
@@ -26,6 +24,7 @@ from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
 from discreet.models.metrics.kinds import Metric, metric_of
 from discreet.models.metrics.scoring import ScoredRows, score_distribution, score_event
+from discreet.models.model_selection.around import EstimatorAround
 from discreet.models.model_selection.budget import (
     BUDGET,
     Division,
@@ -49,14 +48,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PARTS = 1024
 
 
-class _TargetOfEstimator:
-    """The target of a search is that of its estimator; on the class itself it is classes."""
-
-    def __get__(self, search: Any, kind: Any = None) -> Any:
-        estimator = None if search is None else search.estimator
-        return getattr(estimator, "_target", "class")
-
-
 def _where_estimator_has(name: str) -> Callable[[F], F]:
     """A method that exists if the estimator has one of this name."""
 
@@ -65,10 +56,6 @@ def _where_estimator_has(name: str) -> Callable[[F], F]:
 
     found: Callable[[F], F] = available_if(has)
     return found
-
-
-def _delegate(name: str) -> property:
-    return property(lambda search: getattr(search.estimator, name, None))
 
 
 @final
@@ -88,7 +75,7 @@ class _Recipe:
 
 @final
 @with_parameters
-class PrivateSearch(PrivateEstimator):
+class PrivateSearch(EstimatorAround):
     """Search for the best setting of a private model: many fits, one charge.
 
     A run draws a setting at random, fits the estimator privately, and scores it with a noised metric. The
@@ -173,16 +160,6 @@ class PrivateSearch(PrivateEstimator):
         best_score_=learned.Number(),
         budget_=BUDGET,
     )
-    _target = _TargetOfEstimator()
-
-    bounds = _delegate("bounds")
-    classes = _delegate("classes")
-    target_bounds = _delegate("target_bounds")
-    categories = _delegate("categories")
-    accept_assumed = property(
-        lambda search: bool(getattr(search.estimator, "accept_assumed", False)),
-        doc="Whether a ledger opened for the fit accepts events that are assumed to be private.",
-    )
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -190,12 +167,12 @@ class PrivateSearch(PrivateEstimator):
         return ("private-search", *dict.fromkeys(found))
 
     def _candidates(self) -> list[PrivateEstimator]:
-        if not isinstance(self.estimator, PrivateEstimator):
-            raise TypeError(
-                "estimator must be an estimator of discreet.models, "
-                f"not {type(self.estimator).__name__}."
-            )
-        return candidates_of(self.estimator, list_settings(self.settings))
+        return candidates_of(super()._check_estimator(), list_settings(self.settings))
+
+    def _check_estimator(self) -> PrivateEstimator:
+        estimator = super()._check_estimator()
+        candidates_of(estimator, list_settings(self.settings))
+        return estimator
 
     def _metric(self, candidate: PrivateEstimator, facts: Facts) -> Metric:
         default = "accuracy" if self._target == "class" else "mean_squared_error"
@@ -313,38 +290,6 @@ class PrivateSearch(PrivateEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The best model's own score on rows that may be seen: exact, not private."""
         return float(self._best().score(X, y, sample_weight=sample_weight))
-
-    def _declared_width(self) -> int | None:
-        return None if self.estimator is None else self.estimator._declared_width()
-
-    def _declared_features(self, names: Sequence[str]) -> Mapping[str, Base] | None:
-        self._candidates()
-        found: Mapping[str, Base] | None = self.estimator._declared_features(names)
-        return found
-
-    def _infer_features(
-        self, names: Sequence[str], cells: Sequence[npt.NDArray[Any]]
-    ) -> Mapping[str, Base]:
-        found: Mapping[str, Base] = self.estimator._infer_features(names, cells)
-        return found
-
-    def _undeclared_message(self) -> str:
-        return (
-            super()._undeclared_message()
-            if self.estimator is None
-            else self.estimator._undeclared_message()
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            inner = get_tags(self.estimator)
-            tags.estimator_type = inner.estimator_type
-            tags.classifier_tags = inner.classifier_tags
-            tags.regressor_tags = inner.regressor_tags
-            tags.input_tags = inner.input_tags
-            tags.target_tags = inner.target_tags
-        return tags
 
 
 def with_budget(candidate: PrivateEstimator, measure: Any) -> PrivateEstimator:
