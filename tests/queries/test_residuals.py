@@ -47,8 +47,8 @@ def several(by: str = "a") -> ClassResiduals:
 
 def many(by: str = "a") -> ClassResiduals:
     """Five classes; each band gives two of them about half of the whole each."""
-    halves = ({0, 1}, {1, 2}, {3, 4}, {0, 3}, {2, 4}, {1, 3})
-    bands = Cells({"each": dp.Bins("n", [1, 2, 3, 4, 5])})
+    halves = ({0, 1}, {1, 2}, {3, 4}, {0, 3}, {2, 4})
+    bands = Cells({"each": dp.Bins("n", [1, 2, 3, 4])})
     scores = [{"each": [500 if k in two else -500 for two in halves]} for k in range(5)]
     return ClassResiduals("five", by, scores, [0] * 5, classes=list(range(5)), cells=bands)
 
