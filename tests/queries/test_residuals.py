@@ -19,14 +19,16 @@ SCHEMA = dp.Schema(
     n=dp.Integer(0, 5),
     two=dp.Categorical(0, 1),
     three=dp.Categorical(0, 1, 2),
+    five=dp.Categorical(0, 1, 2, 3, 4),
     t=dp.Integer(-1, 2),
     r=dp.Real(0, 2),
 )
 CELLS: dict[str, list[Any]] = {
     "a": ["x", "y", "unknown"],
-    "n": [0, 2, 5, None],
+    "n": [0, 1, 2, 3, 4, 5, None],
     "two": [0, 1, 7],
     "three": [0, 1, 2, 7],
+    "five": [0, 1, 2, 3, 4, 7],
     "t": [-1, 0, 2, None],
     "r": [0.0, 0.7, 2.0, None],
 }
@@ -43,6 +45,14 @@ def several(by: str = "a") -> ClassResiduals:
     return ClassResiduals("three", by, tables, [0, 0, 0], classes=[0, 1, 2], cells=Cells(BANDS))
 
 
+def many(by: str = "a") -> ClassResiduals:
+    """Five classes; each band gives two of them about half of the whole each."""
+    halves = ({0, 1}, {1, 2}, {3, 4}, {0, 3}, {2, 4})
+    bands = Cells({"each": dp.Bins("n", [1, 2, 3, 4])})
+    scores = [{"each": [500 if k in two else -500 for two in halves]} for k in range(5)]
+    return ClassResiduals("five", by, scores, [0] * 5, classes=list(range(5)), cells=bands)
+
+
 def number(target: str, by: str = "a", steps: int = 50) -> NumberResiduals:
     return NumberResiduals(target, by, TABLES, 40, steps=steps, cells=Cells(BANDS))
 
@@ -52,6 +62,7 @@ QUERIES = {
     "binary by band": (binary("band"), "two"),
     "three classes": (several(), "three"),
     "three classes by band": (several("band"), "three"),
+    "five classes": (many(), "five"),
     "whole numbers": (number("t", steps=500), "t"),
     "real numbers": (number("r"), "r"),
 }
@@ -85,6 +96,12 @@ def test_one_row_moves_them_no_farther_than_stated(name: str) -> None:
         assert squared <= stated.l2_squared
         if relation is dp.ADD_REMOVE and query.width == 1:  # attained
             assert (l1, squared) == (stated.l1, stated.l2_squared) == (SIZE, SIZE**2)
+        if name == "five classes":  # attained but for what rounding down leaves out
+            few = 3 if relation is dp.ADD_REMOVE else 6
+            squares = 3 if relation is dp.ADD_REMOVE else 10
+            assert (stated.l1, stated.l2_squared) == (few * SIZE, squares * SIZE**2)
+            assert l1 >= few * SIZE - 12
+            assert squared >= 0.99 * squares * SIZE**2
 
 
 @pytest.mark.parametrize("relation", [dp.ADD_REMOVE, dp.REPLACE_ONE])
@@ -109,6 +126,21 @@ def test_residuals_of_classes_are_those_of_the_logistic_function() -> None:
         assert own / SIZE == pytest.approx(min(2 * (1 - p), 1.0), abs=slack)
         assert other / SIZE == pytest.approx(-min(2 * p, 1.0), abs=slack)
     assert max(map(abs, CLASS_LINK)) == SIZE
+
+
+def test_residuals_of_several_classes_are_those_of_their_shares() -> None:
+    scores = [40, 0, -30, 10, 5]
+    query = ClassResiduals(
+        "five", "a", [{"a": [s, s]} for s in scores], [0] * 5, classes=list(range(5))
+    )
+    shares = np.exp(np.array(scores) * REACH / CENTRE)
+    shares /= shares.sum()
+    row = {name: cells[0] for name, cells in CELLS.items()}
+    for place in range(5):
+        found = contribution(query, dp.Unit(), {**row, "five": place})[:5] / (2 * SIZE)
+        left = -np.minimum(shares, 0.5)
+        left[place] = min(1 - shares[place], 0.5)
+        assert found == pytest.approx(left, abs=0.002)
 
 
 def test_residuals_of_numbers_are_differences() -> None:

@@ -24,13 +24,15 @@ from discreet.coding.codes import (
     Filled,
     Grid,
     Ladder,
+    LeftOver,
     Linear,
     Lookup,
     NoneOf,
     OneOf,
     Part,
-    base_columns,
+    Total,
 )
+from discreet.coding.made_of import base_columns
 from discreet.coding.questions import CodedQuery
 from discreet.coding.values import (
     PLAIN,
@@ -110,6 +112,17 @@ class Chunk:
                     # a code of -1 (no category) reads the 0 behind the last entry
                     sum_ += np.array([*table, 0], np.int64)[self.code(source)]
                 return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
+            case Total(sources=sources):
+                return sum(
+                    (self.code(source) for source in sources), np.zeros(self.length, np.int64)
+                )
+            case LeftOver(part=part, whole=whole, own=own, size=size):
+                share = 2 * size * self.code(part) // self.code(whole)
+                return np.where(
+                    self.code(own) == 1,
+                    np.minimum(size, 2 * size - share),
+                    -np.minimum(size, share),
+                )
             case Branches(tests=tests):
                 return self._leaves(tests)
             case Part(sources=sources, parts=parts, mixers=mixers):

@@ -35,18 +35,16 @@ __all__ = [
     "Grid",
     "Ladder",
     "Leaf",
+    "LeftOver",
     "Linear",
     "Lookup",
     "NoneOf",
     "OneOf",
     "Part",
     "Piece",
-    "base_columns",
+    "Total",
     "grid_multiplier",
-    "leaves",
-    "partial_codes",
     "piece_multiplier",
-    "sources",
 ]
 
 #: Bits of the code of a value, and of one whose products are summed.
@@ -224,6 +222,44 @@ class Lookup:
 
 
 @dataclass(frozen=True)
+class Total:
+    """The sum of several codes."""
+
+    sources: tuple[Code, ...]
+
+    @property
+    def low(self) -> int:
+        return sum(source.low for source in self.sources)
+
+    @property
+    def high(self) -> int:
+        return sum(source.high for source in self.sources)
+
+
+@dataclass(frozen=True)
+class LeftOver:
+    """What a row has left over of a class whose share is a part of a whole, in whole numbers.
+
+    With ``share = 2 * size * part // whole``: ``min(size, 2 * size - share)`` where `own` is 1, and
+    ``-min(size, share)`` where it is 0. Parts lie between 0 and their whole, which is positive, and
+    ``(2 * size + 1) * whole`` is below 2^53, so that a division of doubles, rounded down, is as exact.
+    """
+
+    part: Code
+    whole: Code
+    own: Code
+    size: int
+
+    @property
+    def low(self) -> int:
+        return -self.size
+
+    @property
+    def high(self) -> int:
+        return self.size
+
+
+@dataclass(frozen=True)
 class Branches:
     """The leaf that a row reaches in a complete public binary tree, numbered from left to right.
 
@@ -298,7 +334,9 @@ class Calendar:
 
 
 Leaf: TypeAlias = Grid | Category | Ladder | Filled
-Code: TypeAlias = Leaf | Linear | Cuts | Closest | Lookup | Branches | Part | Calendar
+Code: TypeAlias = (
+    Leaf | Linear | Cuts | Closest | Lookup | Total | LeftOver | Branches | Part | Calendar
+)
 
 
 @dataclass(frozen=True)
@@ -357,50 +395,3 @@ def piece_multiplier(width: float, steps: int) -> float:
     while math.floor(width * multiplier) < steps:
         multiplier = math.nextafter(multiplier, math.inf)
     return multiplier
-
-
-def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
-    """What a code or condition is directly made of."""
-    match code:
-        case Linear(source=source) | Cuts(source=source) | Calendar(source=source):
-            return (source,)
-        case Closest(sources=sources) | Lookup(sources=sources) | Part(sources=sources):
-            return sources
-        case Branches(tests=tests):
-            return tuple(test for test in tests if test is not None)
-        case Between(code=inner) | OneOf(code=inner):
-            return (inner,)
-        case AllOf(parts=parts) | AnyOf(parts=parts):
-            return parts
-        case NoneOf(part=part):
-            return (part,)
-        case _:
-            return ()
-
-
-def leaves(*codes: Code | Condition) -> tuple[Leaf, ...]:
-    """The codes of cells that these codes are made of, each once, in order of first use."""
-    found: list[Leaf] = []
-    for code in codes:
-        found += [code] if isinstance(code, Leaf) else leaves(*sources(code))
-    return tuple(dict.fromkeys(found))
-
-
-def base_columns(*codes: Code | Condition) -> tuple[str, ...]:
-    """The columns of the table that these codes read, each once, in order of first use."""
-    return tuple(dict.fromkeys(leaf.column for leaf in leaves(*codes)))
-
-
-def partial_codes(*codes: Code | Condition) -> tuple[Category | Ladder, ...]:
-    """The codes that some cells have none of (-1): rows in which one is missing are left out.
-
-    Leaves of a tree and parts of the rows need none: a row without a value passes no test, and is
-    mixed as any other.
-    """
-    found: list[Category | Ladder] = []
-    for code in codes:
-        if isinstance(code, Category | Ladder):
-            found += [code] if isinstance(code, Ladder) or code.otherwise < 0 else []
-        elif not isinstance(code, Branches | Part):
-            found += partial_codes(*sources(code))
-    return tuple(dict.fromkeys(found))

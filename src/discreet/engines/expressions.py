@@ -26,11 +26,13 @@ from discreet.coding import (
     Grid,
     Ladder,
     Leaf,
+    LeftOver,
     Linear,
     Lookup,
     NoneOf,
     OneOf,
     Part,
+    Total,
     sources,
 )
 from discreet.coding.calendar import DATE_PARTS, STEPS
@@ -68,12 +70,14 @@ class Columns:
                     self._add_distances(code, name)
                 elif isinstance(code, Lookup) and len(code.sources) > 1:
                     self._add_sum(code, name)
+                elif isinstance(code, LeftOver):
+                    self._add_share(code, name)
                 elif isinstance(code, Calendar):
                     self._add_steps(code, name)
                 expressions.append(self._expression(code, name).cast(nw.Int64).alias(name))
                 self.names[code] = name
             self.frame = self.frame.with_columns(*expressions)
-            if any(isinstance(code, Lookup | Cuts) for code in batch):
+            if any(isinstance(code, Lookup | Cuts | Total) for code in batch):
                 self._fence()
 
     def _fence(self) -> None:
@@ -110,6 +114,14 @@ class Columns:
                 return self._single(self.of(part), table, link)
             case Lookup(link=link):
                 return self._table(nw.col(f"{name}sum"), link)
+            case Total(sources=sources):
+                columns = [self.of(source) for source in sources]
+                return sum(columns[1:], columns[0])
+            case LeftOver(own=own, size=size):
+                share = nw.col(f"{name}share")
+                left = nw.when(share > size).then(2 * size - share).otherwise(nw.lit(size))
+                other = nw.when(share > size).then(nw.lit(-size)).otherwise(-share)
+                return nw.when(self.of(own) == 1).then(left).otherwise(other)
             case Branches(tests=tests):
                 return self._branch(tests, 0).cast(nw.Float64)
             case Part(sources=parts, parts=number, mixers=mixers):
@@ -171,6 +183,12 @@ class Columns:
             nw.when(found < 0).then(0).otherwise(nw.when(found > top).then(top).otherwise(found))
         )
         self.frame = self.frame.with_columns(clamped.cast(nw.Int64).alias(f"{name}sum"))
+        self._fence()
+
+    def _add_share(self, code: LeftOver, name: str) -> None:
+        """A column for the share of a part in its whole, which is named often."""
+        share = self.of(code.part) * (2 * code.size) // self.of(code.whole)
+        self.frame = self.frame.with_columns(share.cast(nw.Int64).alias(f"{name}share"))
         self._fence()
 
     def _add_steps(self, code: Calendar, name: str) -> None:

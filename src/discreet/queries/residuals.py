@@ -10,7 +10,17 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from discreet.coding import Code, CodedQuery, Cuts, Extent, Lookup, Sensitivity, Term
+from discreet.coding import (
+    Code,
+    CodedQuery,
+    Cuts,
+    Extent,
+    LeftOver,
+    Lookup,
+    Sensitivity,
+    Term,
+    Total,
+)
 from discreet.columns import column_name, numeric_column
 from discreet.queries.additive import Additive, Floats
 from discreet.rational import as_integer
@@ -24,7 +34,10 @@ CENTRE, REACH = 128, 6.0
 #: Residuals of a class are told apart in twentieths of the largest: as engines must compare each.
 PARTS = 20
 
-
+#: The whole number that stands for exp(0) where shares of several classes are computed.
+WEIGHT = 2**10
+#: The most classes: shares of wholes that are sums of as many weights are exact in doubles.
+MAX_CLASSES = 2**10
 #: Bits of the grid of a numeric target.
 TARGET_BITS = 8
 
@@ -177,8 +190,9 @@ class Residuals(Additive):
 class ClassResiduals(Residuals):
     """Sums of clipped residuals of class indicators, one for each of some classes.
 
-    With p = 1/(1 + exp(-score)), a row of the class has min(1 - p, 1/2) left over, any other row
-    -min(p, 1/2). The answer is an array (cells, classes) in units of 1/2.
+    With p = 1/(1 + exp(-score)) for one class, and p = exp(score)/Σ exp(scores) for several, a row of the
+    class has min(1 - p, 1/2) left over, any other row -min(p, 1/2). The answer is an array (cells, classes)
+    in units of 1/2.
 
     Parameters
     ----------
@@ -195,9 +209,11 @@ class ClassResiduals(Residuals):
 
     Privacy
     -------
-    A row adds a vector with entries of size SIZE at most to one cell: norms K and √K (times SIZE) for K
-    classes. Under replace-one, where only the two rows' own classes have a positive entry, vectors are at
-    most K + 2, and in squares K + 6, apart (2 and 4 for one class). Proof page: ``docs/proofs/boosting.md``.
+    A row adds a vector with entries of size SIZE at most to one cell; those of other classes than its own add
+    up to 2·SIZE at most, since shares are rounded down. So the norms are k and √k (times SIZE) with k the
+    number of classes, 3 at most. Under replace-one, where only the two rows' own classes have a positive
+    entry, vectors are at most 6, and in squares 10, apart (5 and 9 for three classes, 4 and 8 for two, 2 and
+    4 for one). Proof page: ``docs/proofs/boosting.md``.
 
     Examples
     --------
@@ -226,6 +242,8 @@ class ClassResiduals(Residuals):
         self.classes = tuple(map(int, classes))
         if len(self.classes) != len(self.scores) or len(set(self.classes)) != len(self.classes):
             raise ValueError("classes must be different places of values, one for each score.")
+        if len(self.classes) > MAX_CLASSES:
+            raise ValueError(f"classes must be at most {MAX_CLASSES}, got {len(self.classes)}.")
 
     @property
     def width(self) -> int:
@@ -233,22 +251,37 @@ class ClassResiduals(Residuals):
 
     def _codes(self, schema: Schema) -> tuple[Code, ...]:
         target = self.cells.code(self.target, schema)
-        found: list[Code] = []
-        for index, place in enumerate(self.classes):
-            tables = tuple(self.scores[index].values())
-            # the target is known wherever a row counts, so the offset stands there
-            offset = (self.offsets[index] + CENTRE,) * (target.high + 1)
-            sources = (*self._sources(schema, index), target)
-            score = Lookup(sources, (*tables, offset), tuple(range(2 * CENTRE + 1)))
-            level = Cuts(score, SCORE_CUTS)
-            own = tuple((2 * PARTS + 1) * int(k == place) for k in range(target.high + 1))
-            levels = tuple(range(2 * PARTS + 1))
-            found.append(Lookup((level, target), (levels, own), CLASS_LINK))
+        if self.width > 1:
+            return self._shares(target, schema)
+        level = Cuts(self._score(0, target, tuple(range(2 * CENTRE + 1)), schema), SCORE_CUTS)
+        own = tuple((2 * PARTS + 1) * int(k == self.classes[0]) for k in range(target.high + 1))
+        levels = tuple(range(2 * PARTS + 1))
+        return (Lookup((level, target), (levels, own), CLASS_LINK),)
+
+    def _score(self, index: int, target: Code, link: tuple[int, ...], schema: Schema) -> Lookup:
+        """A public table at the score of a class."""
+        tables = tuple(self.scores[index].values())
+        # the target is known wherever a row counts, so the offset stands there
+        offset = (self.offsets[index] + CENTRE,) * (target.high + 1)
+        return Lookup((*self._sources(schema, index), target), (*tables, offset), link)
+
+    def _shares(self, target: Code, schema: Schema) -> tuple[Code, ...]:
+        """What is left over of each of several classes, whose shares add up to one at most."""
+        weights = [self._score(k, target, EXPONENTIALS, schema) for k in range(self.width)]
+        whole = Total(tuple(weights))
+        found = []
+        for weight, place in zip(weights, self.classes, strict=True):
+            own = Lookup(
+                (target,), (tuple(int(k == place) for k in range(target.high + 1)),), (0, 1)
+            )
+            found.append(LeftOver(weight, whole, own, SIZE))
         return tuple(found)
 
     def extent(self, schema: Schema, counted: bool) -> Extent:
-        k = self.width
-        apart, apart_squared = (2, 4) if k == 1 else (k + 2, k + 6)
+        k = min(self.width, 3)
+        apart, apart_squared = min(self.width + 2, 6), min(self.width + 6, 10)
+        if self.width == 1:
+            apart, apart_squared = 2, 4
         return Extent(k * SIZE, k * SIZE**2, apart * SIZE, apart_squared * SIZE**2)
 
 
@@ -334,4 +367,12 @@ def _class_link() -> tuple[int, ...]:
     return tuple(SIZE // PARTS * entry for entry in (*(-entry for entry in reversed(own)), *own))
 
 
+def _exponentials() -> tuple[int, ...]:
+    """exp(score) in whole numbers, at each step of a score; positive."""
+    return tuple(
+        round(WEIGHT * math.exp(REACH * (at - CENTRE) / CENTRE)) for at in range(2 * CENTRE + 1)
+    )
+
+
 SCORE_CUTS, CLASS_LINK = _score_cuts(), _class_link()
+EXPONENTIALS = _exponentials()

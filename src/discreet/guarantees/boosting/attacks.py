@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -30,9 +30,6 @@ KINDS = (
     (AdditiveBoostingRegressor, "v", 0),
     (AdditiveBoostingClassifier, "c", "1/100"),
 )
-#: Three classes and a column; scores that send every class to either end.
-CLASSES = Schema(a=Categorical(0, 1, 2), c=Categorical(0, 1, 2))
-STEEP = ([500, -500, 0], [-500, 500, 500], [0, -500, 500])
 
 
 def whole_plan(model: Model, known: Facts) -> Part:
@@ -77,22 +74,28 @@ def question_case(title: str, query: Joint | Additive, budget: Measure, relation
     return replace(case, claim=GaussianDP(2 * budget.rho)) if isinstance(budget, ZCDP) else case
 
 
-def three_classes(relation: Relation) -> Part:
-    """Check that residuals of three classes, over all pairs of rows, are no farther apart than stated."""
-    scores = [{"a": entries} for entries in STEEP]
-    query = ClassResiduals("c", "a", scores, [0, 0, 0], classes=[0, 1, 2])
+def many_classes(relation: Relation, number: int) -> Part:
+    """Check that residuals of classes, over all pairs of rows, are no farther apart than stated."""
+    # a row is in the one cell of `a`; `b` gives any two classes half of the whole each, or nearly
+    ends = list(combinations(range(number), 2))
+    schema = Schema(
+        a=Categorical(0, 1), b=Categorical(*range(len(ends))), c=Categorical(*range(number))
+    )
+    scores = [{"b": [500 if k in pair else -500 for pair in ends]} for k in range(number)]
+    query = ClassResiduals("c", "a", scores, [0] * number, classes=list(range(number)))
     unit = Unit(relation)
-    coded, stated = query.coded(CLASSES, unit), query.sensitivity(CLASSES, unit)
-    rows = [np.zeros((3, 3), np.int64)] if relation is ADD_REMOVE else []
-    for a, c in product(range(4), range(4)):  # 3 is not a declared value
-        rows.append(Arrays({"a": np.array([a]), "c": np.array([c])}).totals(coded))
+    coded, stated = query.coded(schema, unit), query.sensitivity(schema, unit)
+    rows = [np.zeros((2, number), np.int64)] if relation is ADD_REMOVE else []
+    for a, b, c in product(range(2), range(len(ends)), range(number + 1)):  # the last: not declared
+        row = {"a": np.array([a]), "b": np.array([b]), "c": np.array([c])}
+        rows.append(Arrays(row).totals(coded))
     apart = [here - there for here in rows for there in rows]
     if relation is ADD_REMOVE:
         apart = [here - rows[0] for here in rows]
     l1 = max(int(abs(step).sum()) for step in apart)
     l2_squared = max(int((step**2).sum()) for step in apart)
     holds = l1 <= stated.l1 and l2_squared <= stated.l2_squared
-    title = f"three classes, all pairs of rows, {relation.value}"
+    title = f"{number} classes, all pairs of rows, {relation.value}"
     claim = f"L1 at most {stated.l1}, squared L2 at most {stated.l2_squared}"
     return statement(title, claim, holds, f"L1 {l1}, squared L2 {l2_squared}")
 
@@ -115,4 +118,5 @@ def additive_boosting() -> Iterator[Part]:
         yield whole_plan(paired, facts(relation, "c"))
         for title, query, budget in pair_questions(facts(relation, "c")):
             yield question_case(title, query, budget, relation)
-        yield three_classes(relation)
+        yield many_classes(relation, 3)
+        yield many_classes(relation, 5)

@@ -24,11 +24,12 @@ from discreet.release import Release
 class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     """A classifier that adds up one shape function per column, learned from noised sums of residuals.
 
-    A row's score for a class is the sum of what its cells add. The shapes start from noised counts of the
-    classes in the cells of every column, and are then corrected for some rounds: each asks, in one noised
-    vector, for the sum of residuals in every cell, and moves all shapes towards it. The idea is that of
-    DP-EBM (Nori et al. 2021); here all columns are asked at once, residuals are clipped at 1/2, and each step
-    is as large as the noise in its cell allows.
+    A row's score for a class is the sum of what its cells add; with more than two classes, exponentials of
+    their scores are shares of a whole. The shapes start from noised counts of the classes in the cells of
+    every column, and are then corrected for some rounds, one small group of columns after the other: noised
+    sums of residuals in the cells of a group say where its shapes should be. The idea is that of DP-EBM (Nori
+    et al. 2021); here residuals are clipped at 1/2, shapes are posterior means given all the noise,
+    neighbouring cells differ by little, and later rounds, which know more, get more of the budget.
 
     Attributes
     ----------
@@ -49,11 +50,12 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
 
     Privacy
     -------
-    One charge for 1 + `rounds` joint vectors (with pairs four more), whose number and noise are fixed in
-    advance. With d columns a row moves the first by d in L1 and √d in L2, and each round by half of that,
-    times the number of outputs (its root in L2); replace-one: about twice as far. Event: `DiscreteLaplace`,
-    or `Gaussian` with a δ. No rows, one class, constant columns and NaN (the fill) are not special cases; a
-    value that isn't declared adds nothing, neither to a fit's counts of its column nor to predictions.
+    One charge for a joint vector of all columns, and in each of `rounds` rounds one for each group of columns
+    (with pairs four more), whose number and noise are fixed in advance. With d columns a row moves the first
+    by d in L1 and √d in L2, and the groups of a round together by half of that, times the number of outputs,
+    3 at most (its root in L2); replace-one: about twice as far. Event: `DiscreteLaplace`, or `Gaussian` with
+    a δ. No rows, one class, constant columns and NaN (the fill) are not special cases; a value that isn't
+    declared adds nothing, neither to a fit's counts of its column nor to predictions.
     Proof page: ``docs/proofs/boosting.md``.
 
     Examples
@@ -142,12 +144,14 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The classes' probabilities for each row."""
-        shares = calibrate(self._scores(X))
+        scores = self._scores(X)
         if len(self.classes_) == 1:
-            return np.ones((len(shares), 1))
+            return np.ones((len(scores), 1))
         if len(self.classes_) == 2:
+            shares = calibrate(scores)
             return np.column_stack([1 - shares[:, 0], shares[:, 0]])
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""

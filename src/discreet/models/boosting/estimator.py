@@ -224,15 +224,10 @@ class AdditiveBoosting(PrivateEstimator):
             noise["term_scores_"] = self._expected_noise(noise["residual_sums"], rows or 1)
         if schedule.pairs:
             pairs = PairQueries(self, layout, Learned(zeros, zeros, nothing), clip, facts)
-            for query, (budget, times) in zip(
-                pairs.plan(schedule.pairs),
-                ((costs.pairs[0], 1), (costs.pairs[1], 1), (costs.pairs[2], ROUNDS)),
-                strict=True,
-            ):
-                ask(query, budget, times)
+            for at, query in enumerate(pairs.plan(schedule.pairs)):
+                ask(query, costs.pairs[at], ROUNDS if at == 2 else 1)
         told = {} if rows is None else noise
-        event, measure = together(parts), self._measure()
-        return FitPlan(event, measure, told, tuple(queries), facts, schedule)
+        return FitPlan(together(parts), self._measure(), told, tuple(queries), facts, schedule)
 
     @abstractmethod
     def _expected_noise(self, residual: float, rows: int) -> float:

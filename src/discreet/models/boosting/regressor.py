@@ -34,8 +34,8 @@ DEFAULT_CLIP = 0.25
 class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
     """A regressor that adds up one shape function per column, learned from noised sums of residuals.
 
-    As `AdditiveBoostingClassifier`, from noised counts, sums and squares of the target in every cell.
-    Residuals are clipped at 1.25 noised standard deviations of the target; the intercept is its noised mean.
+    As `AdditiveBoostingClassifier`, from noised counts and sums of the target in every cell. Residuals are
+    clipped at 1.25 noised standard deviations of the target; the intercept is its noised mean.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
 
     Privacy
     -------
-    One charge for 1 + `rounds` joint vectors (with pairs four more). With d columns a row moves the first by
-    3d/2 in L1 and √(5d/4) in L2, and each round by d and √d, in units of the clip. A missing target counts
-    as its fill.
+    One charge: a twentieth for the target's mean and variance, then as the classifier. With d columns a row
+    moves the first vector of all columns by 2d in L1 and √(2d) in L2, and the groups of a round together by d
+    and √d, in units of the clip. A missing target counts as its fill.
     Proof page: ``docs/proofs/boosting.md``.
 
     Examples

@@ -106,7 +106,9 @@ def class_start(
         values.append(scale * centre(shrinkage.apply(odds), here))
         errors.append(scale * shrinkage.errors)
         wanted.append(scale * odds)
-    intercept = np.log(base / (1 - base))
+    intercept = np.log(base) - np.log(1 - base)
+    if len(places) > 1:  # scores of several classes are compared with each other
+        intercept = np.log(base) - np.log(base).mean()
     variance = noise**2 / weights.sum() / (total * bend_each) ** 2
     variance = np.minimum(variance, 1.0) + 1e-3
     return Start(
