@@ -117,7 +117,7 @@ def test_draws_follow_the_weights_of_all_cuts() -> None:
         expected = [*likely[~few], likely[few].sum()]
         assert stats.chisquare(observed, expected).pvalue > 1e-4
         if rate == factor:
-            other = np.exp(float(rate) * 1.1 * part.scores(cuts, q))
+            other = np.exp(float(rate) * 1.5 * part.scores(cuts, q))
             wrong = other / other.sum() * 3000
             wrong = [*wrong[~few], wrong[few].sum()]
             assert stats.chisquare(observed, wrong).pvalue < 1e-4
@@ -231,3 +231,12 @@ def test_quantiles_may_be_asked_in_any_order_and_twice() -> None:
     assert np.allclose(found, [750, 250, 500, 250], atol=20)
     with pytest.raises(TypeError, match="jointly must be True, False or None"):
         dp.Quantile("x", [0.1, 0.2, 0.3], jointly="yes")
+
+
+def test_joint_draws_without_noise_are_refused_on_private_rows() -> None:
+    data = build_data(np.arange(10.0), dp.Real(0, 10))
+    with pytest.raises(ValueError, match="infinite"):
+        data.release(dp.Quantile("x", [0.1, 0.5, 0.9]), dp.PureDP(np.inf))
+    with pytest.raises(TypeError, match="does not fit quantiles"):
+        data.release(dp.Quantile("x", [0.1, 0.5, 0.9]), dp.mechanisms.Laplace(1))
+    assert len(list(data.ledger.entries())) == 1  # its opening
