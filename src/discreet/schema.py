@@ -159,7 +159,7 @@ class Schema(Mapping[str, Column], Shown):
         columns: dict[str, Base] = dict(self._base)
         derived = {name: self._derived[name] for name in names if name in self._derived}
         for name in names:
-            column = columns.get(name)  # type: ignore[assignment]
+            column = columns.get(name)
             if isinstance(column, Real | Integer) and column.is_log:
                 columns[name] = Logarithmic(column)
         if columns == dict(self._base):

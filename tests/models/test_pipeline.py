@@ -213,3 +213,36 @@ def test_a_spent_budget_is_an_error_in_cross_validation_and_not_a_nan():
         cross_val_score(private, X, Y, cv=3, error_score="raise")
     enough = model(bounds=BOUNDS, ledger=ledger(12))
     assert len(cross_val_score(enough, X, Y, cv=3, error_score="raise")) == 3
+
+
+def test_a_scaler_hands_categories_on_with_their_declarations() -> None:
+    draw = np.random.default_rng(2)
+    ward = draw.choice(["A", "B"], 3000)
+    rows = {"x": draw.normal(0, 30, 3000), "ward": ward}
+    y = np.where(ward == "A", "yes", "no")
+    schema = dp.Schema(x=dp.Real(-100, 100), ward=dp.Categorical("A", "B"))
+    ledger = dp.Ledger(limit=dp.PureDP(2))
+    model = Pipeline(
+        [
+            ("scale", StandardScaler(epsilon=1, schema=schema, ledger=ledger)),
+            ("model", LogisticRegression(epsilon=1, classes=["no", "yes"], ledger=ledger)),
+        ]
+    ).fit(rows, y)
+    scaler, last = model.steps[0][1], model.steps[1][1]
+    assert (model.predict(rows) == y).mean() > 0.95  # numbers alone tell nothing
+    assert list(last.columns_) == ["x", "ward"]
+    assert last.columns_["ward"] == dp.Categorical("A", "B")
+    assert abs(scaler.scale_[0] - 30) < 5
+    assert (scaler.mean_[1], scaler.scale_[1]) == (0, 1)
+    scaled = scaler.transform(rows)
+    assert list(scaled) == ["x", "ward"]
+    assert abs(scaled["x"].std() - 1) < 0.2
+    back = scaler.inverse_transform(scaled)
+    assert np.allclose(back["x"], rows["x"].clip(-100, 100))
+    assert (back["ward"] == ward).all()
+    assert last.columns_["x"].lower <= scaled["x"].min()
+    assert scaled["x"].max() <= last.columns_["x"].upper
+    with pytest.raises(ValueError, match="all columns are categories"):
+        StandardScaler(epsilon=1, schema=dp.Schema(ward=dp.Categorical("A", "B"))).fit(
+            {"ward": ward}
+        )

@@ -80,7 +80,7 @@ class Bins(Column):
         if isinstance(source, Grid) and not column.is_exact(VALUE_BITS):  # type: ignore[attr-defined]
             cuts = tuple(source.of(cut) for cut in self.cuts)
         else:
-            first = lower if isinstance(source, Grid) else 0
+            first = lower if isinstance(column, Numeric) else 0
             cuts = tuple(math.ceil(cut - first) for cut in self.cuts)
         if any(a >= b for a, b in pairwise(cuts)):
             raise ValueError("dp.Bins: two cuts fall into one cell of the column's grid.")

@@ -93,6 +93,7 @@ FOUNDATIONS = (
             "discreet.models",
             "discreet.models.base",
             "discreet.models.facts",
+            "discreet.models.features",
             "discreet.models.inputs",
             "discreet.models.kinds",
             "discreet.models.parameters",

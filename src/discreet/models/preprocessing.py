@@ -159,11 +159,20 @@ class StandardScaler(Rescaler):
                 found[name] = Real(*(float(end[0]) for end in ends), scale="linear")
         return found
 
-    def inverse_transform(self, X: Any) -> Floats:
-        """Bring rows back to the units of the columns."""
-        x = self._columns_in(X)
-        x = x * self.scale_ if self.with_std else x
-        return np.asarray(x + self.mean_ if self.with_mean else x)
+    def inverse_transform(self, X: Any) -> Any:
+        """Bring rows back to the units of the columns; as `transform` gives them."""
+        check_is_fitted(self, "privacy_")
+        if self._is_plain():
+            return self._scale_back(self._columns_in(X))
+        found = {name: X[name] for name in self.columns_}
+        for at, (name, column) in enumerate(self.columns_.items()):
+            if isinstance(column, Numeric):
+                found[name] = self._scale_back(np.asarray(X[name], np.float64), at)
+        return found
+
+    def _scale_back(self, x: Floats, which: Any = slice(None)) -> Floats:
+        x = x * self.scale_[which] if self.with_std else x
+        return np.asarray(x + self.mean_[which] if self.with_mean else x)
 
 
 @final

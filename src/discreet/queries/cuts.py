@@ -118,7 +118,7 @@ class Part:
             final = np.concatenate([begin, [stop], end - 1])
         else:
             first = np.maximum(places * self.pieces, self.start)
-            final = np.minimum(places * self.pieces + self.pieces - 1, stop)
+            final = places * self.pieces + self.pieces - 1
         final = np.minimum(final, stop)
         used = first <= final
         return self._bound(first[used].astype(np.int64), final[used].astype(np.int64), q)
@@ -171,9 +171,8 @@ class Part:
         scores = self.scores(np.array(near), q).tolist()
         chosen = near[scores.index(max(scores))]
         level = int(self.below(np.array([chosen]))[0])
-        if int(self.below(np.array([last]))[0]) == level:
-            return (chosen + last) // 2
-        return chosen
+        reaches = int(self.below(np.array([last]))[0]) == level
+        return int((chosen + last) // 2 if reaches else chosen)
 
     def draw(self, q: Fraction, factor: Fraction, found: Stretches) -> int:
         """A cut with probability proportional to exp(factor·score), exactly.

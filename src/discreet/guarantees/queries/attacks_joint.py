@@ -144,8 +144,12 @@ def joint_quantiles() -> Iterator[Part]:
         for unit in UNITS:
             for claim in claims if query is ASKED[0][0] else claims[:1]:
                 found = (
-                    exact(*(joint_distribution(query, claim, t, unit, pieces) for t in pair), claim)
-                    for pair in quantile_pairs(unit)
+                    exact(
+                        joint_distribution(query, claim, here, unit, pieces),
+                        joint_distribution(query, claim, there, unit, pieces),
+                        claim,
+                    )
+                    for here, there in quantile_pairs(unit)
                 )
                 yield worst(found, f"{query!r}, {unit}: the distribution of its cuts")
     for levels in (["1/4", "1/2", "3/4"], ["1/2", "3/4", "9/10"]):

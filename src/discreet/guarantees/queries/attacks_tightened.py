@@ -31,6 +31,11 @@ ASKED: tuple[Tightened, ...] = (
 )
 
 
+def _ratio(found: int, bound: int) -> float:
+    """The share of a bound that was reached; more than 1 where nothing may move and something does."""
+    return found / bound if bound else 2.0 * bool(found)
+
+
 def find_farthest(query: Query, schema: Schema, unit: Unit, some: Sequence[Any]) -> tuple[int, int]:
     """The largest L1 and squared L2 distance of a query's integers between neighbours, by brute force."""
     coded = query.coded(schema, unit)
@@ -59,11 +64,11 @@ def tightened_means() -> Iterator[Part]:
     for query in ASKED:
         for unit in UNITS:
             some = persons(unit)[:: 1 if unit.id_column is None else 5]
-            worst, moved, same = 0.0, "", True
+            worst, moved = 0.0, ""
             for title, asked, schema in list_questions(query):
                 bound = asked.sensitivity(schema, unit)
                 l1, squares = find_farthest(asked, schema, unit, some)
-                ratio = max(l1 / bound.l1, squares / bound.l2_squared)
+                ratio = max(_ratio(l1, bound.l1), _ratio(squares, bound.l2_squared))
                 worst, moved = max((worst, moved), (ratio, title))
             claim = "the integers of both parts move by at most their sensitivity"
             told = f"the farthest is {worst:.4g} times the bound: {moved}"
