@@ -15,7 +15,7 @@ from study import EPSILONS, STUDY
 __all__: list[str] = []
 
 HEAD = [f"ε = {epsilon:g}" for epsilon in EPSILONS]
-LEARNED = ("learn-small", "learn-large", "learn-true", "learn-synthetic")
+LEARNED = ("learn-small", "learn-true", "learn-synthetic")
 
 
 def percent(found: Summary, digits: int = 2) -> str:
@@ -82,6 +82,9 @@ def table_of(study: Study, learner: str) -> str:
     published = study.published["learning"][learner]
     rows, seen = [], []
     for name in (*MASKS, *REPAIRED):
+        if f"learn-{SIZE_OF[name]}" not in study.found:
+            rows.append([name, *("not run yet" for _ in EPSILONS)])
+            continue
         cells = [study.get(f"learn-{SIZE_OF[name]}", name, epsilon) for epsilon in EPSILONS]
         seen += [cell[learner] for cell in cells]
         printed = [published.get(name, {}).get(f"{epsilon:g}") for epsilon in EPSILONS]
@@ -215,6 +218,7 @@ def draw_learning(study: Study) -> None:
     lines = {
         name: [study.get(f"learn-{SIZE_OF[name]}", name, e) for e in EPSILONS]
         for name in ("LS, γ = 1", "LS+, γ = 1", "pseudo-quantum", *REPAIRED)
+        if f"learn-{SIZE_OF[name]}" in study.found
     }
     for size in ("small", "large"):
         lines[f"synthetic, {size}"] = [study.get("learn-synthetic", size, e) for e in EPSILONS]
