@@ -268,7 +268,13 @@ class Study:
             pattern = re.compile(f"{re.escape(marks[0])}.*?{re.escape(marks[1])}", re.DOTALL)
             if not pattern.search(text):
                 raise ValueError(f"README.md has no place for the table {name}: write {marks}.")
-            body = f"{marks[0]}\n{table.make(self)}\n{marks[1]}"
+            lacking = [need for need in table.needs if need not in self.found]
+            shown = (
+                f"*Not run yet: `run.py {' '.join(lacking)} --merge`.*"
+                if lacking
+                else table.make(self)
+            )
+            body = f"{marks[0]}\n{shown}\n{marks[1]}"
             text = pattern.sub(lambda _, body=body: body, text)
         return text
 
@@ -317,9 +323,11 @@ class Study:
         if given.merge:
             self.read()
         if given.kept:
-            absent = self.take_up(names, kept)
-        else:
-            absent = self.run(names, quick=False, jobs=given.jobs, kept=kept, most=given.repeats)
+            for name in self.take_up(names, kept):
+                print(f"{name} has no complete repetition.")
+            self.write()
+            return
+        absent = self.run(names, quick=False, jobs=given.jobs, kept=kept, most=given.repeats)
         if not absent and set(self.experiments) <= set(self.found):
             self.write()
         else:

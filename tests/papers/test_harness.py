@@ -90,13 +90,25 @@ def test_kept_runs_are_written_as_far_as_repetitions_are_complete(study: harness
     assert last not in kept.read_text()  # nothing was run
 
 
-def test_an_experiment_without_a_complete_repetition_writes_nothing(study: harness.Study) -> None:
-    study.main(["--jobs", "1"])
-    before = (study.folder / "results.json").read_text()
+def test_a_table_without_a_complete_repetition_says_that_it_was_not_run(
+    study: harness.Study,
+) -> None:
     add_needy(study, "json")
+
+    @study.table("needy")
+    def sevens(study: harness.Study) -> str:
+        return str(study.get("needy")["value"])
+
+    readme = study.folder / "README.md"
+    readme.write_text(readme.read_text() + "<!-- sevens -->\n<!-- end of sevens -->\n")
+    study.main(["plain", "--jobs", "1"])
     study.found.clear()
     study.main(["--kept"])
-    assert (study.folder / "results.json").read_text() == before
+    assert "*Not run yet: `run.py needy --merge`.*" in readme.read_text()
+    assert set(results(study)) == {"plain"}
+    study.main(["needy", "--jobs", "1", "--merge"])
+    assert "Not run" not in readme.read_text()
+    assert "<!-- sevens -->\n7\n" in readme.read_text()
 
 
 def test_again_forgets_the_runs_of_the_named_experiments_alone(study: harness.Study) -> None:
