@@ -113,16 +113,11 @@ class Chunk:
                     sum_ += np.array([*table, 0], np.int64)[self.code(source)]
                 return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
             case Total(sources=sources):
-                return sum(
-                    (self.code(source) for source in sources), np.zeros(self.length, np.int64)
-                )
+                return np.asarray(np.sum([self.code(source) for source in sources], axis=0))
             case LeftOver(part=part, whole=whole, own=own, size=size):
                 share = 2 * size * self.code(part) // self.code(whole)
-                return np.where(
-                    self.code(own) == 1,
-                    np.minimum(size, 2 * size - share),
-                    -np.minimum(size, share),
-                )
+                right, wrong = np.minimum(size, 2 * size - share), -np.minimum(size, share)
+                return np.asarray(np.where(self.code(own) == 1, right, wrong))
             case Branches(tests=tests):
                 return self._leaves(tests)
             case Part(sources=sources, parts=parts, mixers=mixers):

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from discreet.columns import Base, Numeric
+from discreet.columns import Column, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deep.blocks import Blocks, choose_size
 from discreet.deep.clipping import Differentiator
@@ -61,7 +61,7 @@ class Training:
     """
 
     names: tuple[str, ...]
-    declared: tuple[Base, ...]
+    declared: tuple[Column, ...]
     encoding: Encoding
     plan: TrainingPlan
     network: Any

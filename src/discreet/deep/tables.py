@@ -13,7 +13,7 @@ import torch
 
 from discreet import events
 from discreet.coding import VALUE_BITS
-from discreet.columns import Base, Categorical, Numeric
+from discreet.columns import Base, Categorical, Column, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.deep.contributions import Tensor
 from discreet.deep.plans import TrainingPlan, check_unit, rows_each
@@ -64,7 +64,7 @@ class Encoding:
 
 
 def encode_rows(
-    encoding: Encoding, target: Base, rows: CodedRows
+    encoding: Encoding, target: Column, rows: CodedRows
 ) -> tuple[Tensor, Tensor, Integers | None]:
     """Inputs, targets and persons of rows whose last column is the target.
 
@@ -199,7 +199,7 @@ def open_rows(data: Data) -> PrivateTensors | PrivateTable:
     return data
 
 
-def shapes(encoding: Encoding, target: Base) -> tuple[list[Any], tuple[tuple[int, ...], Any]]:
+def shapes(encoding: Encoding, target: Column) -> tuple[list[Any], tuple[tuple[int, ...], Any]]:
     """The shape of a row and the type of its numbers, for inputs and for the target."""
     kind = torch.float32 if isinstance(target, Numeric) else torch.int64
     return [((encoding.width,), torch.float32)], ((), kind)
@@ -215,7 +215,7 @@ class TableDoor:
         plan: TrainingPlan,
         encoding: Encoding,
         names: tuple[str, ...],
-        declared: tuple[Base, ...],
+        declared: tuple[Column, ...],
     ) -> None:
         self._data, self._plan, self._encoding = data, plan, encoding
         self._names, self._declared = names, declared
@@ -262,7 +262,7 @@ class _Several(Step):
 
     columns: tuple[str, ...] = ()
     by_person: bool = True
-    declared: tuple[Base, ...]
+    declared: tuple[Column, ...]
     encoding: Encoding
     each: int
     plan: TrainingPlan

@@ -153,10 +153,9 @@ class StandardScaler(Rescaler):
         for at, (name, column) in enumerate(self.columns_.items()):
             found[name] = column
             if isinstance(column, Numeric):
-                ends = (
-                    self._scale(np.array([float(end)]), at) for end in (column.lower, column.upper)
-                )
-                found[name] = Real(*(float(end[0]) for end in ends), scale="linear")
+                limits = np.array([float(column.lower), float(column.upper)])
+                lower, upper = self._scale(limits, at)
+                found[name] = Real(float(lower), float(upper), scale="linear")
         return found
 
     def inverse_transform(self, X: Any) -> Any:

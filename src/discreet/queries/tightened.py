@@ -81,7 +81,7 @@ class Tightened(Query):
         refuse_own_limits([query], "Tighten")
         super().__init__(query.by or None, query.where)
         self.query: Additive = query
-        self.column: str = names[0]
+        self.column = str(names[0])
         self.share = rational(share, "share")
         if not 0 < self.share < 1:
             raise ValueError("Tighten: share must be greater than 0 and less than 1.")

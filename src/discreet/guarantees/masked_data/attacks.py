@@ -56,7 +56,8 @@ def weights(epsilon: int) -> Callable[..., Floats]:
     """The noisy weights that masks are made from, many times: a mask says no more."""
     asked = estimator(epsilon=epsilon)
     facts = plan_facts(asked, None, 1, None)
-    step = asked._model()._step(facts)
+    model = asked._model()
+    step = model._step(facts, model._measure())
 
     def run(codes: npt.NDArray[np.int64], trials: int) -> Floats:
         rows = CodedRows(codes, ("x0", "target"), facts.schema)
@@ -68,7 +69,8 @@ def weights(epsilon: int) -> Callable[..., Floats]:
 def weights_losses(epsilon: int) -> LossDistribution | None:
     """The exact distribution of these weights for one row, or none."""
     asked = estimator(epsilon=epsilon)
-    step = asked._model()._step(plan_facts(asked, None, 1, None))
+    model = asked._model()
+    step = model._step(plan_facts(asked, None, 1, None), model._measure())
     feature = float(step.features.matrix(np.array([[2**20]]))[0, 0]) / ONE  # scaled to the norm
     assert isinstance(step._perturbation, OutputPerturbation)
     return minimum_losses(step._perturbation, (erm_table([]), erm_table([(feature, 0.0)])))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet import events
 from discreet.coding import VALUE_BITS
-from discreet.columns import Base, Numeric
+from discreet.columns import Column, Numeric
 from discreet.models.erm.features import RowMap
 from discreet.models.erm.objective import Objective
 from discreet.models.erm.perturbation import Perturbation
@@ -48,7 +48,7 @@ class MinimisedRisk(Step):
     def __init__(
         self,
         names: tuple[str, ...],
-        declared: tuple[Base, ...],
+        declared: tuple[Column, ...],
         features: RowMap,
         perturbation: Perturbation,
         weights: tuple[float, ...] | None = None,
