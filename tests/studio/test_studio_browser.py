@@ -110,7 +110,7 @@ def test_the_whole_way_on_postgresql(chromium, tmp_path, postgres_server):
         person = Person(chromium, home).enter()
         person.type("Address of a table", f"{postgres_server.url(name)}?table=visits")
         person.page.get_by_role("region", name="A database").get_by_role("button").click()
-        person.page.wait_for_selector("text=double precision")  # names and types are offered
+        person.page.wait_for_selector("fieldset.fact legend span")  # names and types are offered
         declare(person)
         person.click("button", "Save and go on")
         protect(person, "2")
@@ -262,13 +262,16 @@ def test_the_keyboard_suffices(ready, tmp_path):
     press("Enter")
     ready.page.wait_for_selector("text=Share the budget")
     assert ready.page.get_by_text("count", exact=True).count() >= 1
-    for button in ("Go on to the charge", "Charge"):
+    for button, place in (
+        ("Go on to the charge", "**/release/questions"),
+        ("Charge", "**/result/*"),
+    ):
         for _ in range(60):
             press("Tab")
             if button in ready.page.evaluate("document.activeElement.textContent"):
                 break
         press("Enter")
-        ready.page.wait_for_load_state()
+        ready.page.wait_for_url(place)
     ready.page.wait_for_selector("text=To keep and to hand over")
     assert len(open_ledger(tmp_path).entries()) == 2
 

@@ -30,6 +30,9 @@ from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
 __all__ = ["ROUTES"]
 
 DEFAULT_EPSILON = "1"
+#: Above it odds are as good as certain, and there is nothing to draw.
+MAX_EXPLAINED = 50
+_NOTHING = "whoever sees enough answers can be as good as certain about a person."
 
 
 @need_desk
@@ -84,7 +87,9 @@ def _measure_or(form: Form, other: Any) -> Any:
 def _explain(measure: Any, unit: Unit) -> dict[str, Any]:
     """A budget in words, as odds, and as two answers that overlap."""
     if not isinstance(measure, PureDP | ApproxDP):
-        return {"words": [name_measure(measure)], "picture": as_markup("")}
+        return {"words": [name_measure(measure)], "picture": ""}
+    if measure.epsilon > MAX_EXPLAINED:
+        return {"words": [f"{name_measure(measure)} hides nothing: {_NOTHING}"], "picture": ""}
     blocks = explain_guarantee(measure, unit)
     words = [block.text for block in blocks if isinstance(block, Words)]
     odds = [block for block in blocks if isinstance(block, Chart)]
