@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.coding.cells import Array, Integers, Mask, persons_of
 from discreet.coding.chunks import Chunk
@@ -111,24 +112,29 @@ def _sort_block(ids: Array, mix: Integers) -> tuple[Integers, Integers]:
 
 
 def _blocks(ids: Array) -> Iterator[tuple[int, Integers]]:
-    """Rows in blocks with about `BLOCK` rows, equal ids in one block; where each block starts."""
-    bits = min(16, max(0, (len(ids) // BLOCK).bit_length()))
+    """Rows in blocks of at most about 3/2 `BLOCK` rows, equal ids in one; where each block starts."""
+    bits = min(16, (2 * len(ids) // (3 * BLOCK)).bit_length())
     if bits == 0 or ids.dtype.kind not in "biufmM":
         if len(ids):
             yield 0, np.arange(len(ids))
         return
-    if ids.dtype.kind == "f":
-        words = (ids.astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
-    else:
-        words = ids.astype(np.int64 if ids.dtype.kind != "u" else np.uint64).view(np.uint64)
-    places = ((words * _SPREAD) >> np.uint64(64 - bits)).astype(np.uint16)
-    order = np.argsort(places, kind="stable")  # by counting: 16 bits
-    ends = np.cumsum(np.bincount(places, minlength=1 << bits))
+    places = np.empty(len(ids), np.uint8 if bits <= 8 else np.uint16)
+    for start in range(0, len(ids), BLOCK):
+        words = _words_of(ids[start : start + BLOCK]) * _SPREAD
+        places[start : start + BLOCK] = words >> np.uint64(64 - bits)
+    order = np.argsort(places, kind="stable")  # so few bits are sorted by counting
     start = 0
-    for end in ends.tolist():
+    for end in np.cumsum(np.bincount(places, minlength=1 << bits)).tolist():
         if end > start:
             yield start, order[start:end]
         start = end
+
+
+def _words_of(ids: Array) -> npt.NDArray[np.uint64]:
+    """A word for each id, the same for equal ones."""
+    if ids.dtype.kind == "f":
+        return (ids.astype(np.float64) + 0.0).view(np.uint64)  # -0 is 0
+    return ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64).view(np.uint64)
 
 
 def ranks_within(persons: Integers) -> Integers:
