@@ -63,6 +63,11 @@ class Chunk:
     def length(self) -> int:
         return len(next(iter(self._columns.values()), ()))
 
+    def take(self, rows: slice | Integers) -> Chunk:
+        """Some of the rows, with what was computed of them."""
+        columns = {name: cells[rows] for name, cells in self._columns.items()}
+        return Chunk(columns, {code: values[rows] for code, values in self._codes.items()})
+
     def column(self, name: str) -> Array:
         """The cells of a column."""
         return self._columns[name]
