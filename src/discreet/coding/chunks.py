@@ -116,11 +116,8 @@ class Chunk:
                 )
             case LeftOver(part=part, whole=whole, own=own, size=size):
                 share = 2 * size * self.code(part) // self.code(whole)
-                return np.where(
-                    self.code(own) == 1,
-                    np.minimum(size, 2 * size - share),
-                    -np.minimum(size, share),
-                )
+                left, other = np.minimum(size, 2 * size - share), -np.minimum(size, share)
+                return np.where(self.code(own) == 1, left, other)
             case Branches(tests=tests):
                 return self._branches(tests)
             case Part(sources=sources, parts=parts, mixers=mixers):
