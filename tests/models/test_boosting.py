@@ -230,7 +230,9 @@ def test_joined_cells_hold_enough_rows() -> None:
 
 def test_counts_that_are_all_noise_place_no_cuts() -> None:
     counts = np.random.default_rng(0).normal(3, 100, 128)
-    assert join_cells(counts, 100.0, 400.0) == [15, 31, 47, 63, 79, 95, 111]
+    assert join_cells(counts, 100.0, 800.0) == [15, 31, 47, 63, 79, 95, 111]
+    assert join_cells(counts, 100.0, 400.0) == [31, 63, 95]
+    assert join_cells(counts, 100.0, 1.0) == [63]
     assert join_cells(counts[:3], 100.0, 400.0) == [0, 1]
     assert (
         len(join_cells(counts, 100.0, 1e6)) <= 1

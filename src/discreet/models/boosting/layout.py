@@ -24,7 +24,8 @@ Integers = npt.NDArray[np.int64]
 MAX_IN_ALL = 2**13
 #: Joined cells hold this share of the rows, or this many standard deviations of a cell's noise.
 MIN_SHARE, MIN_NOISE = 0.01, 5.0
-#: Where noised counts can't place even one cut, as many public cells are joined to each of these.
+#: Where noised counts can't place even one cut, as many public cells are joined to each of this many at most:
+#: fewer, the less rows there are beside the noise.
 EVEN_CELLS = 8
 
 
@@ -143,7 +144,7 @@ def join_cells(counts: Floats, noise: float, rows: float) -> list[int]:
             kept.append(cell)
             held = 0.0
     if len(kept) <= 1 and 2 * MIN_NOISE * noise > rows:
-        parts = min(EVEN_CELLS, len(counts))
+        parts = min(max(2, round(rows / noise)), EVEN_CELLS, len(counts))
         return [round(len(counts) * part / parts) - 1 for part in range(1, parts)]
     return kept or [int(np.argmin(np.abs(right[:-1] - total / 2)))]
 
