@@ -244,9 +244,27 @@ def test_a_double_click_and_two_tabs_charge_once(ready, tmp_path):
     assert len(open_ledger(tmp_path).entries()) == 2
 
 
+def test_the_enter_key_in_a_field_updates_the_price_and_removes_nothing(ready):
+    ready.open("/ask")
+    ready.choose("What", "count")
+    ready.click("button", "Add the question")
+    field = ready.page.get_by_label("Budget ε for this release", exact=True)
+    field.fill("0.25")
+    field.press("Enter")
+    ready.page.wait_for_selector("#plan >> text=ε = 0.25")
+    assert ready.page.locator(".questions li").count() == 1
+
+
 def test_the_keyboard_suffices(ready, tmp_path):
     ready.open("/ask")
     press = ready.page.keyboard.press
+
+    def is_at(name: str) -> bool:
+        look = (
+            "name => document.activeElement.matches('button') && document.activeElement.textContent"
+        )
+        return bool(ready.page.evaluate(f"{look}.includes(name)", name))
+
     press("Tab")
     assert ready.page.evaluate("document.activeElement.className") == "skip"
     press("Enter")
@@ -257,7 +275,7 @@ def test_the_keyboard_suffices(ready, tmp_path):
     assert ready.page.evaluate("document.activeElement.id") == "kind"
     for _ in range(12):
         press("Tab")
-        if "Add the question" in ready.page.evaluate("document.activeElement.textContent"):
+        if is_at("Add the question"):
             break
     press("Enter")
     ready.page.wait_for_selector("text=Share the budget")
@@ -268,7 +286,7 @@ def test_the_keyboard_suffices(ready, tmp_path):
     ):
         for _ in range(60):
             press("Tab")
-            if button in ready.page.evaluate("document.activeElement.textContent"):
+            if is_at(button):
                 break
         press("Enter")
         ready.page.wait_for_url(place)

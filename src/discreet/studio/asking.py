@@ -186,7 +186,8 @@ def _read_question(form: Form, schema: Schema) -> Asked:
 
 def _read_where(form: Form, schema: Schema) -> str:
     """The condition, from its three fields and from what was typed in SQL."""
-    column, sign, value = (form.text(f"where_{part}") for part in ("column", "sign", "value"))
+    column, value = form.text("where_column"), form.text("where_value")
+    sign = form.text("where_sign", "=")
     parts = []
     if column:
         if column not in schema or sign not in SIGNS:

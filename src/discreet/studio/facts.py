@@ -181,6 +181,8 @@ def _read_derived(form: Form, schema: Schema) -> tuple[str, Bins | CalendarColum
         raise FieldErrors({"derived_name": "Give a name that no other column has."})
     if kind not in DERIVED:
         raise FieldErrors({"derived_kind": "Choose one of the list."})
+    if kind != "bins" and not isinstance(schema.get(source), Date):
+        raise FieldErrors({"source": "Choose a column of dates."})
     entry: dict[str, Any] = {"type": kind, "column": source}
     if kind == "bins":
         parts = form.text("cuts").replace(";", ",").split(",")
