@@ -28,6 +28,7 @@ def assert_answers(printed: str) -> None:
     assert "±" in printed
 
 
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis calls DuckDB so
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("spark", "postgres")])
 def test_pages(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
