@@ -25,8 +25,8 @@ FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 20, 5, 35, 3, 27
 PER_ROUND = 6
 #: Rounds after the tree, unless something else is asked for: none below this ρ, where they don't pay.
 DEFAULT_ROUNDS, MIN_RHO = 2, Fraction(1, 200)
-#: Rounds, and cells of a column of numbers, where noise is small enough for more: from this ρ on.
-MORE_ROUNDS, MORE_BINS, LARGE_RHO = 4, 64, Fraction(1, 10)
+#: Cells of a column of numbers, unless something else is asked for: more from this ρ on.
+MORE_BINS, MIN_RHO_FOR_MORE_BINS = 64, Fraction(1, 10)
 
 WORKLOADS = ("all-2way", "all-3way", "joint")
 
@@ -157,15 +157,12 @@ def split_budget(measure: Measure, shares: Sequence[int]) -> tuple[Measure, ...]
 
 def default_rounds(measure: Measure) -> int:
     """How many rounds follow the tree: from public facts alone."""
-    size = _size_of(measure)
-    if size >= LARGE_RHO:
-        return MORE_ROUNDS
-    return DEFAULT_ROUNDS if size >= MIN_RHO else 0
+    return DEFAULT_ROUNDS if _size_of(measure) >= MIN_RHO else 0
 
 
 def default_bins(measure: Measure) -> int:
     """Into how many cells a column of numbers is cut: more where noise leaves them apart."""
-    return MORE_BINS if _size_of(measure) >= LARGE_RHO else DEFAULT_BINS
+    return MORE_BINS if _size_of(measure) >= MIN_RHO_FOR_MORE_BINS else DEFAULT_BINS
 
 
 def _size_of(measure: Measure) -> Fraction | float:

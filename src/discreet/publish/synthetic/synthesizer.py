@@ -64,8 +64,8 @@ class Synthesizer:
         Into how many cells columns of numbers are cut at most, or where; by default 16, or 64 with a large
         budget. In pairs, neighbouring cells form at most 16 groups. Cuts must be public, or bought.
     rounds : int, optional
-        How many times six further marginals are measured after the tree; by default 2, 4 with a large
-        budget, or 0 where it is too small for them to pay.
+        How many times six further marginals are measured after the tree; by default 2, or 0 where the
+        budget is too small for them to pay.
     max_cells : int
         The most cells of the model's tables, up to 2^22: marginals that would make it larger aren't chosen.
     constraints : sequence of conditions
