@@ -151,7 +151,7 @@ class ComputedNumber(Numeric):
         return self.upper - self.lower if self.is_exact(bits) else 2**bits
 
     def is_exact(self, bits: int) -> bool:
-        return self.upper - self.lower <= 2**bits
+        return bool(self.upper - self.lower <= 2**bits)
 
     def grid(self, name: str, bits: int) -> Any:
         """The code of the derived column, on a coarser grid where it has more values than that."""
