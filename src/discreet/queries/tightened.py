@@ -23,7 +23,7 @@ from discreet.columns import Clamped, Integer, Real, numeric_column
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import Distribution, mechanism_for
 from discreet.queries.additive import Additive
-from discreet.queries.answer import Answer, Budget, Interval, Prepared, Sampling, no_noise_refused
+from discreet.queries.answer import Answer, Budget, Interval, Prepared, Sampling
 from discreet.queries.base import Query, refuse_own_limits
 from discreet.queries.estimates import MeanEstimate
 from discreet.queries.means import Mean
@@ -219,13 +219,11 @@ class PreparedTightened(Prepared):
         sensitivity = query.sensitivity(schema, unit)
         mechanism = mechanism_for(first, sensitivity)
         self._counts: Distribution = mechanism.for_sums(sensitivity, self._coded.groups)
-        self._inner = self._prepare(*ends)
+        self._inner = self._prepare(*ends)  # refuses an infinite budget on private rows
         self.event: events.Event = events.Compose()
         if not _is_infinite(self.measure):
             parts = (self._counts.event(sensitivity), self._inner.event)
             self.event = events.Compose(*(part for part in parts if part != events.Compose()))
-        elif not unit.is_public:
-            raise no_noise_refused()
         self.note = (
             f"a share of {query.share} of the budget buys bounds; the error is that of the declared ones, "
             "at most"

@@ -165,12 +165,8 @@ class PATE(PrivateClassifier):
         public : array, data frame or mapping of names to arrays
             Rows with the same features that anyone may see; their first `n_queries` are voted on.
         """
-        if check is not False:
-            raise ValueError("check: PATE takes none; ask data.check(...) of a data set before.")
-        if features is not None:
-            raise ValueError(
-                "features: PATE learns from all columns of the schema; declare fewer of them."
-            )
+        if check is not False or features is not None:
+            raise ValueError("check and features: PATE takes none; ask data.check(...) before.")
         if public is None:
             raise ValueError(
                 "public must be given: rows with the same features that anyone may see, without labels, as "
