@@ -51,7 +51,11 @@ def test_the_wheel_holds_code_types_and_pages_and_nothing_else(installed: Path) 
     files = [path.relative_to(installed) for path in installed.rglob("*") if path.is_file()]
     assert {path.parts[0] for path in files} == {"discreet", f"discreet-{dp.__version__}.dist-info"}
     endings = {path.suffix for path in files if path.parts[0] == "discreet"}
-    assert {".py", ".pyi", ".md", ".typed"} >= {end or ".typed" for end in endings}
+    assert {".py", ".pyi", ".md", ".typed", ".json"} >= {end or ".typed" for end in endings}
+    figures = {
+        str(path) for path in files if path.suffix == ".json" and path.parts[0] == "discreet"
+    }
+    assert figures == {"discreet/models/recommendations.json"}
     assert (installed / "discreet" / "py.typed").is_file()
     pages = {path for path in files if path.suffix == ".md"}
     assert {f"discreet/_docs/{name}.md" for name in dp.list_pages()} == {str(p) for p in pages}

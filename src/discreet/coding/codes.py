@@ -268,13 +268,10 @@ class Branches:
     """
 
     tests: tuple[Between | OneOf | None, ...]
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.tests)
+    _hash = cached_property(lambda self: hash(self.tests))  # hundreds of them, and often asked for
 
     def __hash__(self) -> int:
-        return self._hash  # a tree has hundreds of tests, and is looked up often
+        return self._hash
 
     def __getstate__(self) -> dict[str, object]:
         return {"tests": self.tests}  # another process hashes text otherwise

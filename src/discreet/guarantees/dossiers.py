@@ -139,6 +139,7 @@ EXEMPT = {
         "discreet.report.*",
         "discreet.show.*",
     ),
+    "ranks models by public facts and figures, and reads no row": ("discreet.models.recommending",),
     "fits and scores through the door like any user, and computes with what it was given": (
         "discreet.tradeoff",
         "discreet.tradeoff.*",

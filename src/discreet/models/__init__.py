@@ -12,15 +12,19 @@ from discreet.models.facts import Facts
 from discreet.models.files import ModelFileError, from_json, load, save, to_json
 from discreet.models.plan import FitPlan
 from discreet.models.privacy import FitPrivacy
+from discreet.models.recommending import ModelChoice, ModelChoices, recommend
 
 __all__ = [
     "Facts",
     "FitPlan",
     "FitPrivacy",
+    "ModelChoice",
+    "ModelChoices",
     "ModelFileError",
     "PrivateEstimator",
     "from_json",
     "load",
+    "recommend",
     "save",
     "to_json",
 ]
