@@ -32,6 +32,9 @@ MIN_PART = 0.05
 VARYING = 0.7
 #: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
 CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
+#: A mean is left as it is whose error is at most this share of the target's standard deviation: means of clipped
+#: residuals are off by as much.
+CERTAIN = 0.1
 #: The least standard deviation of a target that is believed, as a share of half its width.
 MIN_DEVIATION = 0.02
 #: A mean between -1 and 1 of which nothing is known: the variance of an even spread.
@@ -160,7 +163,8 @@ def number_start(
         errors.append(scale * shrinkage.errors)
         wanted.append(scale * left / here[:, None])
     curvature = [here[:, None] for here in rows]
-    clip, doubt = NUMBER_CLIP * deviation, np.array([target.mean_error**2])
+    clip = NUMBER_CLIP * deviation
+    doubt = np.array([max(0.0, target.mean_error**2 - (CERTAIN * deviation) ** 2)])
     return Start(
         rows,
         curvature,
