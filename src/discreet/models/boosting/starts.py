@@ -32,8 +32,8 @@ MIN_PART = 0.05
 VARYING = 0.7
 #: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
 CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
-#: A mean is left as it is whose error is at most this share of the target's standard deviation: means of clipped
-#: residuals are off by as much.
+#: A mean is left as it is whose error is at most this share of the target's standard deviation: means of
+#: clipped residuals are off by as much.
 CERTAIN = 0.1
 #: The least standard deviation of a target that is believed, as a share of half its width.
 MIN_DEVIATION = 0.02
