@@ -151,7 +151,7 @@ def test_all_answers_together_cost_the_budget(with_target: bool, with_pairs: boo
 
 
 def test_groups_cost_what_one_vector_of_all_columns_does() -> None:
-    """The noise of a block is the same: T vectors of d blocks, or T·d/2 vectors of two."""
+    """The noise of a block is the same: T vectors of d blocks, or T·d vectors of one."""
     schema = dp.Schema(
         {f"x{i}": dp.Categorical(0, 1, 2) for i in range(6)} | {"y": dp.Categorical(0, 1)}
     )
@@ -163,10 +163,14 @@ def test_groups_cost_what_one_vector_of_all_columns_does() -> None:
             zeros = [np.zeros((3, 1))] * 6
             costs = plan.recipe.costs.rounds[-1]
             found = []
-            for group, share in ((range(2), costs[0]), (range(6), _times(costs[0], 3))):
+            for group, share in (
+                (range(1), costs[0]),
+                (range(2), _times(costs[0], 2)),
+                (range(6), _times(costs[0], 6)),
+            ):
                 query, _ = model._round(zeros, np.zeros(1), 0.5, group, layout, facts)
                 found.append(float(np.max(facts.ask(query, share).expected_error(100)[0])))
-            assert found[0] == pytest.approx(found[1], rel=1e-3)
+            assert found == pytest.approx([found[0]] * 3, rel=1e-3)
 
 
 def _times(budget: Any, factor: int) -> Any:
@@ -189,6 +193,19 @@ def test_counts_are_shrunk_to_equal_ones_by_their_noise() -> None:
 def test_a_mean_is_shrunk_by_its_noise() -> None:
     assert Target.of(0.5, 0.0, 0.1, 0.0).mean == 0.5
     assert abs(Target.of(0.5, 10.0, 0.1, 0.0).mean) < 0.01
+    assert Target.of(0.5, 0.01, 0.1, 0.0).mean_error == pytest.approx(0.01, rel=0.01)
+    assert Target.of(0.5, 10.0, 0.1, 0.0).mean_error == pytest.approx(3**-0.5, rel=0.01)
+
+
+def test_an_intercept_that_is_in_doubt_follows_residuals() -> None:
+    """The target's mean is 0; a start at 0.5 is corrected if its variance says so."""
+    found = []
+    for variance in (0.0, 1.0):
+        start, ask, _ = copies(2, noise=2.0)
+        start = replace(start, intercept=np.array([0.5]), intercept_variance=np.array([variance]))
+        found.append(float(boost(start, public_groups(2, 3), ask).intercept[0]))
+    assert found[0] == 0.5
+    assert abs(found[1]) < 0.1
     assert Target.of(0.5, 0.0, 0.09, 0.0).deviation == pytest.approx(0.3)
     assert Target.of(0.5, 0.0, 1.0, 100.0).deviation == pytest.approx(0.25, abs=0.01)
 

@@ -118,11 +118,14 @@ class Chunk:
                     sum_ += np.array([*table, 0], np.int64)[self.code(source)]
                 return np.array(link, np.int64)[np.clip(sum_, 0, len(link) - 1)]
             case Total(sources=sources):
-                return np.asarray(np.sum([self.code(source) for source in sources], axis=0))
+                total = np.zeros(self.length, np.int64)
+                for source in sources:
+                    total += self.code(source)
+                return total
             case LeftOver(part=part, whole=whole, own=own, size=size):
                 share = 2 * size * self.code(part) // self.code(whole)
-                right, wrong = np.minimum(size, 2 * size - share), -np.minimum(size, share)
-                return np.asarray(np.where(self.code(own) == 1, right, wrong))
+                left, other = np.minimum(size, 2 * size - share), -np.minimum(size, share)
+                return np.asarray(np.where(self.code(own) == 1, left, other))
             case Branches(tests=tests):
                 return self._leaves(tests)
             case Part(sources=sources, parts=parts, mixers=mixers):

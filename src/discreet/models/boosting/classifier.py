@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
-from discreet.models.boosting.learning import Start, whole_steps
+from discreet.models.boosting.learning import LAG, Start, whole_steps
 from discreet.models.boosting.starts import CLASS_CLIP, class_start
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -69,6 +69,8 @@ class AdditiveBoostingClassifier(AdditiveBoosting, PrivateClassifier):
     >>> bool(model.fit(X, y).score(X, y) > 0.85)
     True
     """
+
+    _lag = LAG
 
     def _places(self, facts: Facts) -> list[int]:
         """The classes that have a score, as positions among the target's values."""

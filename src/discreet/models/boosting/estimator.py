@@ -25,7 +25,7 @@ from discreet.models.boosting.layout import (
     join_columns,
     public_layout,
 )
-from discreet.models.boosting.learning import LAG, Learned, Start, boost, stretch
+from discreet.models.boosting.learning import Learned, Start, boost, stretch
 from discreet.models.boosting.pairs import (
     PAIR,
     ROUNDS,
@@ -65,9 +65,8 @@ class AdditiveBoosting(PrivateEstimator):
     Parameters
     ----------
     rounds : int, optional
-        Rounds of residuals; 4 by default, 3 if `delta` is 0, where each costs its share of ε. In a round,
-        groups of two columns or more are asked one after the other; the rows are scanned 64 times at most
-        (once for each of more rounds than that).
+        Rounds of residuals; 6 by default, 3 if `delta` is 0, where each costs its share of ε. In a round,
+        columns are asked one after the other; in groups, where the rows would be scanned more than 64 times.
     cells : int
         Public cells of a numeric column before its noised counts decide which to join: evenly spaced, some
         of them halving towards the end that is nearer to zero.
@@ -83,6 +82,7 @@ class AdditiveBoosting(PrivateEstimator):
 
     _claims = ("additive-boosting",)
     _asks_target = False
+    _lag = 0.0
     _learned = learned.attributes(
         cuts_=learned.Each(
             learned.IfSet(learned.Each(learned.Number(), container=tuple)), container=dict
@@ -274,8 +274,8 @@ class AdditiveBoosting(PrivateEstimator):
             self.pairs_, learned, rows = add_to(learned, queries, start, schedule.pairs, release)
             self.term_names_ += [pair.name for pair in self.pairs_]
             counts += rows
-        if start.intercept_moves and schedule.groups:
-            learned = stretch(learned, 1.0 + LAG / len(schedule.groups))
+        if schedule.groups:
+            learned = stretch(learned, 1.0 + self._lag / len(schedule.groups))
         self._set(learned.intercept, learned.values, learned.errors, counts)
 
     @abstractmethod

@@ -27,8 +27,6 @@ REACH = 1.6
 RATE = 0.8
 #: Scores of classes lag behind what clipped residuals ask for by about this over the number of rounds.
 LAG = 0.8
-#: The variance that an intercept gains in a step, as shapes change about it.
-DRIFT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Start:
     wanted_variance : float
         The variance of the noise in a sum of residuals that would say it as exactly.
     intercept, intercept_variance : arrays of shape (outputs,)
-        The first intercepts, and the variance of the noise in them; 0 where residuals leave them as they are.
+        The first intercepts, and the variance of the noise in them.
     prior : Prior
         What is expected of shapes.
     is_ordered : list of bool
@@ -57,6 +55,8 @@ class Start:
         The largest residual that counts.
     step : float
         Scores are rounded to whole steps of this size before they meet a row.
+    drift : float
+        The variance that intercepts gain in a step, as shapes change about them.
     """
 
     rows: list[Floats]
@@ -71,11 +71,7 @@ class Start:
     is_ordered: list[bool]
     clip: float
     step: float = 0.0
-
-    @property
-    def intercept_moves(self) -> bool:
-        """Whether residuals decide about intercepts: those of classes, not of numbers."""
-        return bool((self.intercept_variance > 0).any())
+    drift: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +140,7 @@ class _Intercept:
     def __init__(self, start: Start) -> None:
         self.value = start.intercept.copy()
         self._variance = start.intercept_variance.copy()
-        self._moves = start.intercept_variance > 0
+        self._drift, self._scale = start.drift, start.prior.scale
         self._bend = np.mean([part.sum(axis=0) for part in start.curvature], axis=0)
 
     def left_over(self, sums: Sequence[Floats]) -> Floats:
@@ -155,11 +151,11 @@ class _Intercept:
 
     def step(self, left: Floats, sums: Sequence[Floats], noise: float) -> None:
         error = noise**2 / sum(1 / len(part) for part in sums)
-        variance = self._variance + DRIFT
-        gain = variance * self._bend / (self._bend**2 * variance + error + self._bend)
-        gain = np.where(self._moves, gain, 0.0)
+        variance = self._variance + self._drift
+        chance = self._scale**2 * self._bend
+        gain = variance * self._bend / (self._bend**2 * variance + error + chance)
         self.value = self.value + gain * left
-        self._variance = np.where(self._moves, (1 - gain * self._bend) * variance, 0.0)
+        self._variance = (1 - gain * self._bend) * variance
 
 
 def stretch(learned: Learned, by: float) -> Learned:

@@ -15,11 +15,11 @@ from discreet.models.boosting.pairs import ROUNDS, SHARES
 from discreet.models.facts import Question
 from discreet.models.shares import split
 
-#: Columns are asked in groups of this many, if all rounds together need no more scans than this.
-GROUP, MAX_SCANS = 2, 64
+#: Columns are asked one by one, or in groups where all rounds together would need more scans than this.
+MAX_SCANS = 64
 #: Default rounds of residuals: with Gaussian noise, and with Laplace noise, where each round takes a share
 #: of ε rather than of ε².
-DEFAULT_ROUNDS, PURE_ROUNDS = 4, 3
+DEFAULT_ROUNDS, PURE_ROUNDS = 6, 3
 #: How much more a round may cost than the one before: the last speaks of shapes that are nearly right, and
 #: what rounds say is averaged by precision.
 DEFAULT_GROWTH, PURE_GROWTH = Fraction(3, 2), Fraction(3)
@@ -59,7 +59,7 @@ class Schedule:
 
 def public_groups(columns: int, rounds: int) -> Groups:
     """Groups of columns for each round, in an order that differs from round to round and knows no rows."""
-    number = min(-(-columns // GROUP), max(1, MAX_SCANS // max(1, rounds)))
+    number = min(columns, max(1, MAX_SCANS // max(1, rounds)))
     size, more = divmod(columns, number)
     found = []
     for at in range(rounds):

@@ -22,6 +22,8 @@ START = 0.3
 MANY_COLUMNS = 10
 #: How much the first answer counts beside residuals: it knows nothing of other columns.
 FIRST_TRUST = 0.1
+#: The variance that an intercept of classes gains in a step, as shapes change about it.
+DRIFT = 1e-4
 #: The least curvature per row that is believed.
 MIN_CURVATURE = 0.02
 #: The least share of an even part of the rows that a cell is believed to hold.
@@ -30,6 +32,9 @@ MIN_PART = 0.05
 VARYING = 0.7
 #: Where residuals are clipped: those of classes, and those of numbers in standard deviations of the target.
 CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
+#: A mean is left as it is whose error is at most this share of the target's standard deviation: means of
+#: clipped residuals are off by as much.
+CERTAIN = 0.1
 #: The least standard deviation of a target that is believed, as a share of half its width.
 MIN_DEVIATION = 0.02
 #: A mean between -1 and 1 of which nothing is known: the variance of an even spread.
@@ -44,6 +49,7 @@ class Target:
     """Noised moments of a number scaled to [-1, 1], with their standard errors."""
 
     mean: float
+    mean_error: float
     variance: float
     variance_error: float
 
@@ -51,7 +57,11 @@ class Target:
     def of(cls, mean: float, mean_error: float, variance: float, variance_error: float) -> Target:
         """A mean shrunk towards the middle by its noise, as one of which nothing was known before."""
         kept = MEAN_VARIANCE / (MEAN_VARIANCE + mean_error**2)
-        return cls(float(np.clip(kept * mean, -1, 1)), float(variance), float(variance_error))
+        # what is left of the doubt about the mean, once it is shrunk
+        error = float(np.sqrt(kept) * mean_error)
+        return cls(
+            float(np.clip(kept * mean, -1, 1)), error, float(variance), float(variance_error)
+        )
 
     @property
     def deviation(self) -> float:
@@ -124,6 +134,7 @@ def class_start(
         is_ordered,
         CLASS_CLIP,
         REACH / CENTRE,
+        DRIFT,
     )
 
 
@@ -152,7 +163,8 @@ def number_start(
         errors.append(scale * shrinkage.errors)
         wanted.append(scale * left / here[:, None])
     curvature = [here[:, None] for here in rows]
-    clip, known = NUMBER_CLIP * deviation, np.zeros(1)
+    clip = NUMBER_CLIP * deviation
+    doubt = np.array([max(0.0, target.mean_error**2 - (CERTAIN * deviation) ** 2)])
     return Start(
         rows,
         curvature,
@@ -161,7 +173,7 @@ def number_start(
         wanted,
         float(noise[1]) ** 2 / FIRST_TRUST,
         np.array([mean]),
-        known,
+        doubt,
         prior,
         is_ordered,
         clip,
