@@ -1,4 +1,9 @@
-"""Naive Bayes from one noised vector of counts, sums, squares and histograms per class."""
+"""Naive Bayes from one noised vector of counts, sums, squares and histograms per class.
+
+>>> import discreet as dp; schema = dp.Schema(age=dp.Integer(0, 90), ill=dp.Categorical("no", "yes"))
+>>> isinstance(model := MixedNB(epsilon=2, schema=schema), NaiveBayes), model.plan().measure
+(True, PureDP(epsilon=2))
+"""
 
 from __future__ import annotations
 
@@ -31,9 +36,6 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     """What naive Bayes classifiers share: one noised vector, and class scores from it.
 
     Numeric columns are normal within a class, countable ones have a probability for each value.
-
-    >>> isinstance(GaussianNB(), NaiveBayes)
-    True
 
     Parameters
     ----------
@@ -331,10 +333,6 @@ class CategoricalNB(NaiveBayes):
 @with_parameters
 class MixedNB(NaiveBayes):
     """Naive Bayes for both kinds of column: numbers are normal, declared values have probabilities.
-
-    >>> import discreet as dp; schema = dp.Schema(age=dp.Integer(0, 90), ill=dp.Categorical("no", "yes"))
-    >>> MixedNB(epsilon=2, schema=schema).plan().measure
-    PureDP(epsilon=2)
 
     Parameters
     ----------

@@ -226,13 +226,11 @@ class Score(Shown):
     """A noised metric of a model.
 
     >>> import discreet as dp
-    >>> from discreet.models import metrics
-    >>> from discreet.models.naive_bayes import GaussianNB
     >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
     >>> table = {"x": [0.1, 0.2, 0.8, 0.9] * 100, "y": [0, 0, 1, 1] * 100}
     >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(3)))
-    >>> model = GaussianNB(epsilon=2).fit(data)
-    >>> score = metrics.private_score(model, data, "accuracy", dp.PureDP(1))
+    >>> model = dp.models.naive_bayes.GaussianNB(epsilon=2).fit(data)
+    >>> score = dp.models.metrics.private_score(model, data, "accuracy", dp.PureDP(1))
     >>> score.value > 0.9, score.measure, round(score.stderr, 3)
     (True, PureDP(epsilon=1), 0.003)
 
@@ -316,13 +314,11 @@ def private_score(
     """Score a model on private rows, with noise; charged before a row is read.
 
     >>> import discreet as dp
-    >>> from discreet.models.metrics import private_score
-    >>> from discreet.models.naive_bayes import GaussianNB
     >>> schema = dp.Schema(x=dp.Real(0, 1), y=dp.Categorical(0, 1))
     >>> table = {"x": [0.1, 0.2, 0.8, 0.9] * 100, "y": [0, 0, 1, 1] * 100}
     >>> data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(3)))
-    >>> score = private_score(GaussianNB(epsilon=2).fit(data), data, "accuracy", dp.PureDP(1))
-    >>> score.value > 0.9
+    >>> model = dp.models.naive_bayes.GaussianNB(epsilon=2).fit(data)
+    >>> dp.models.metrics.private_score(model, data, "accuracy", dp.PureDP(1)).value > 0.9
     True
 
     Parameters
