@@ -69,6 +69,14 @@ class Tightened(Query):
     A histogram with public bins, then the question itself on a column clamped by bounds that follow from the
     noised histogram: adaptive composition of two events fixed in advance, one charge. Proof page:
     ``docs/proofs/moments.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> schema, ledger = dp.Schema(cost=dp.Real(0, 100_000)), dp.Ledger(limit=dp.PureDP(1))
+    >>> data = dp.PrivateDataset({"cost": [120.0, 250.0] * 500}, schema, ledger=ledger)
+    >>> 0 < data.release(dp.queries.Tightened(dp.Mean("cost")), dp.PureDP(1)).value < 1_000
+    True
     """
 
     def __init__(self, query: Query, share: Number = DEFAULT_SHARE) -> None:
