@@ -124,7 +124,7 @@ class Chunk:
                 return total
             case LeftOver(part=part, whole=whole, own=own, size=size):
                 share = 2 * size * self.code(part) // self.code(whole)
-                left, other = np.minimum(size, 2 * size - share), -np.minimum(size, share)
+                left, other = np.minimum(2 * size - share, size), -np.minimum(share, size)
                 return np.asarray(np.where(self.code(own) == 1, left, other))
             case Branches(tests=tests):
                 return self._leaves(tests)
