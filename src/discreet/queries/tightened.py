@@ -69,6 +69,12 @@ class Tightened(Query):
     A histogram with public bins, then the question itself on a column clamped by bounds that follow from the
     noised histogram: adaptive composition of two events fixed in advance, one charge. Proof page:
     ``docs/proofs/moments.md``.
+
+    Examples
+    --------
+    >>> import discreet as dp
+    >>> dp.Tighten(dp.Mean("cost", by="ward"), "1/10")
+    Tighten(Mean('cost', by='ward'), share=1/10)
     """
 
     def __init__(self, query: Query, share: Number = DEFAULT_SHARE) -> None:
