@@ -50,7 +50,9 @@ def test_the_wheel_holds_every_page_that_the_code_names(installed: Path) -> None
 def test_the_wheel_holds_code_types_and_pages_and_nothing_else(installed: Path) -> None:
     files = [path.relative_to(installed) for path in installed.rglob("*") if path.is_file()]
     assert {path.parts[0] for path in files} == {"discreet", f"discreet-{dp.__version__}.dist-info"}
-    endings = {path.suffix for path in files if path.parts[0] == "discreet"}
+    pages = ("discreet", "studio", "templates"), ("discreet", "studio", "static")
+    code = [p for p in files if p.parts[0] == "discreet" and p.parts[:3] not in pages]
+    endings = {path.suffix for path in code}
     assert {".py", ".pyi", ".md", ".typed", ".json"} >= {end or ".typed" for end in endings}
     figures = {
         str(path) for path in files if path.suffix == ".json" and path.parts[0] == "discreet"

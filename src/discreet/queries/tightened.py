@@ -73,10 +73,8 @@ class Tightened(Query):
     Examples
     --------
     >>> import discreet as dp
-    >>> schema, ledger = dp.Schema(cost=dp.Real(0, 100_000)), dp.Ledger(limit=dp.PureDP(1))
-    >>> data = dp.PrivateDataset({"cost": [120.0, 250.0] * 500}, schema, ledger=ledger)
-    >>> 0 < data.release(dp.queries.Tightened(dp.Mean("cost")), dp.PureDP(1)).value < 1_000
-    True
+    >>> dp.Tighten(dp.Mean("cost", by="ward"), "1/10")
+    Tighten(Mean('cost', by='ward'), share=1/10)
     """
 
     def __init__(self, query: Query, share: Number = DEFAULT_SHARE) -> None:
