@@ -272,9 +272,10 @@ def sum_columns(
         if not counted.all():  # what isn't finite stays so when it is multiplied by zero
             columns[:, ~counted] = 0.0
         # truncating each factor shortens it, so the product is no longer than scale times gradient
-        columns *= np.repeat(np.concatenate([spreads, scales]), sizes, axis=0)
-        np.trunc(columns, out=columns)
         parts = [columns[a:b] for a, b in pairwise(ends)]
+        for part, factor in zip(parts, (*spreads, *scales), strict=True):
+            part *= factor
+        np.trunc(columns, out=columns)
         pairs = zip(parts[:layers], parts[layers:], strict=True)
         return [(outputs @ inputs.T).astype(np.int64) for inputs, outputs in pairs]
 
