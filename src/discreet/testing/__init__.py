@@ -6,8 +6,8 @@
 >>> kinds = testing.EVENTS, testing.MECHANISMS, testing.LOCALS, testing.ESTIMATORS
 >>> all(len(examples) >= 5 for examples in kinds)
 True
->>> [type(query).__name__ for query in (*testing.DISCOVERIES, testing.SEVERAL[0])]
-['KeyCounts', 'Bounds', 'Joint']
+>>> [type(query).__name__ for query in (testing.DISCOVERIES[-1], testing.SEVERAL[0])]
+['Bounds', 'Joint']
 """
 
 from discreet.deprecation import former_names
