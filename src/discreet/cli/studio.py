@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 
 from discreet.cli import common
 from discreet.cli.outcome import CommandError
-from discreet.cli.printing import tell
+from discreet.cli.printing import print_lines, tell
 
 __all__ = ["add_studio"]
 
@@ -39,6 +41,7 @@ def studio(
     max_upload: Annotated[
         int, typer.Option("--max-upload", help="The largest upload, in megabytes.")
     ] = 2048,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Open a desk in the browser: from a table to a release, with every price in sight.
 
@@ -63,9 +66,15 @@ def studio(
         # by name: pages stand on commands, which must not need them
         import_module("discreet.studio.serving").serve(
             Path.cwd(), data, schema, ledger, port=port, shows=browser,
-            max_upload=max_upload * 2**20, tell=tell,
+            max_upload=max_upload * 2**20, tell=partial(_tell_address, as_json),
         )  # fmt: skip
     except OSError as error:
         raise CommandError(
             f"--port: {port} can't be used ({type(error).__name__}): leave it out, or give another one."
         ) from None
+
+
+def _tell_address(as_json: bool, address: str) -> None:
+    if as_json:
+        print_lines(json.dumps({"address": address}))
+    tell(f"the studio is at {address}\nCtrl-C ends it", quiet=as_json)

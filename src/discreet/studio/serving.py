@@ -61,7 +61,7 @@ def serve(
     max_upload : int
         The largest upload, in bytes.
     tell : callable
-        Is told where the studio is.
+        Is told the address of the studio.
     """
     os.environ[SWITCH] = "0"  # no bars on the terminal: pages show how far work is
     token = secrets.token_urlsafe(32)
@@ -69,7 +69,7 @@ def serve(
     number = here.getsockname()[1]
     address = f"http://{LOOPBACK}:{number}{ENTRANCE}?token={token}"
     app = build_app(Studio(root, source, schema, ledger), number, token, max_upload=max_upload)
-    tell(f"the studio is at {address}\nCtrl-C ends it")
+    tell(address)
     # nothing is logged: addresses could name files, and errors could hold cells
     config = uvicorn.Config(
         app, access_log=False, log_config=None, server_header=False, lifespan="off"
