@@ -236,7 +236,7 @@ def draw_learning(study: Study) -> None:
         means, errors = [each.mean for each in told], [each.error for each in told]
         right.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3)
     left.axhline(0, color="0.5", lw=1)
-    left.set_ylabel("accuracy less that of always the larger class")
+    left.set_ylabel("accuracy above a constant's")
     right.set_ylabel("balanced accuracy")
     for axis in (left, right):
         axis.set(xscale="log", xlabel="ε")
