@@ -251,7 +251,7 @@ def test_dates_are_features_of_models_and_means_are_dates() -> None:
     days = numbers.astype("datetime64[D]")
     slope = (numbers - numbers.min()) / (numbers.max() - numbers.min())
     data = dp.PrivateDataset({"day": days, "x": slope}, SCHEMA, unit=dp.PUBLIC)
-    model = LinearRegression(epsilon=100).fit(data, target="x")
+    model = LinearRegression(epsilon=100).fit(data, target="x", features=["day"])
     ends = np.array(["2020-02-29", "2024-12-31", "NaT"], "datetime64[D]")
     assert np.allclose(model.predict({"day": ends}), [0, 1, 0.5], atol=0.05)
     mean = data.release(dp.Mean("day"), dp.PureDP(10)).value

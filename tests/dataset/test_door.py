@@ -12,6 +12,7 @@ import pytest
 import discreet as dp
 from discreet import events, mechanisms, testing
 from discreet.engines.arrays import Arrays
+from discreet.queries import Tightened
 from small_tables import draw_table
 
 SCHEMA = dp.Schema(x=dp.Real(0, 10), y=dp.Integer(0, 4), c=dp.Categorical("a", "b"))
@@ -37,7 +38,7 @@ HOWS = [
 
 
 def fits(query, budget):
-    return not isinstance(query, dp.Quantile) or isinstance(
+    return not isinstance(query, dp.Quantile | Tightened) or isinstance(
         budget, dp.PureDP | dp.ApproxDP | dp.ZCDP
     )
 

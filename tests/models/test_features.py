@@ -14,6 +14,7 @@ from discreet.models.cluster import KMeans
 from discreet.models.files import ModelFileError, from_json, to_json
 from discreet.models.linear_model import LinearRegression, LogisticRegression
 from discreet.models.metrics import private_score
+from discreet.models.model_selection import PrivateSearch, ThresholdClassifier
 from discreet.models.naive_bayes import CategoricalNB, GaussianNB, MixedNB
 from discreet.testing import ESTIMATORS, Example, fixed_noise
 
@@ -32,8 +33,8 @@ DERIVED = {
     "weekday": dp.Weekday("day"),
     "band": dp.Bins("x", [0.25, 0.5], ["low", "middle", "high"]),
 }
-#: What can't take part: a search gives its inner models whole data sets, and masks are made of whole rows.
-WITHOUT = ("PrivateSearch", "MaskedData", "SimpleLinearRegression")
+#: What can't take part: models around others score them on rows, and masks are made of whole rows.
+WITHOUT = ("PrivateSearch", "ThresholdClassifier", "MaskedData", "SimpleLinearRegression")
 FITTING = [e for e in ESTIMATORS if not any(name in str(e) for name in WITHOUT)]
 fitting = pytest.mark.parametrize("example", FITTING, ids=str)
 
@@ -198,3 +199,19 @@ def test_clusters_of_public_rows_have_labels_by_derived_features() -> None:
     model = KMeans(2, epsilon=np.inf, unit=dp.PUBLIC, schema=schema.derive(month=dp.Month("day")))
     model.fit(frame, features=["x", "month"])
     assert len(model.labels_) == ROWS
+
+
+@pytest.mark.parametrize("around", [PrivateSearch, ThresholdClassifier])
+def test_models_around_others_refuse_derived_features_before_anything_is_charged(
+    around: Any,
+) -> None:
+    data = open_table("class")
+    inner = LogisticRegression()
+    model = around(inner, {"alpha": [1, 10]}) if around is PrivateSearch else around(inner)
+    with pytest.raises(ValueError, match="'month' is derived"):
+        fit(model, data)
+    assert data.ledger is not None
+    assert data.ledger.spent() == dp.PureDP(0)
+    with fixed_noise(5):
+        model.fit(data, target="y", features=["day", "x"])
+    assert data.ledger.spent() == dp.PureDP(1)

@@ -250,3 +250,15 @@ def test_joint_draws_without_noise_are_refused_on_private_rows() -> None:
     with pytest.raises(TypeError, match="does not fit quantiles"):
         data.release(dp.Quantile("x", [0.1, 0.5, 0.9]), dp.mechanisms.Laplace(1))
     assert len(list(data.ledger.entries())) == 1  # its opening
+
+
+@max_examples(300)
+@given(ROWS, CUTS, QS, st.sampled_from([1, 100, 10**4]))
+def test_the_bound_of_a_stretch_is_reached_so_that_draws_end_however_much_the_budget(
+    values: list[int], cuts: list[int], q: Fraction, factor: int
+) -> None:
+    for part in divide_often(build_part(values), cuts):
+        whole = part.stretches(q, LAST)
+        for found in (whole, part.refine(whole, q, Fraction(factor))):
+            for first, last, bound in zip(found.first, found.last, found.bound, strict=True):
+                assert part.scores(np.arange(first, last + 1), q).max() == bound

@@ -21,6 +21,7 @@ from discreet.queries import (
     Quantile,
     QuantileEstimate,
     Query,
+    Tightened,
     Variance,
 )
 from discreet.queries.count_vector import CountVector
@@ -154,8 +155,11 @@ def test_the_largest_sums_are_answered_right_or_refused_unread(x: str, y: str, u
             elif isinstance(query, Ranges):
                 wanted = engine.exact(query.coded(schema, UNITS[unit])).astype(np.float64)
                 np.testing.assert_allclose(release.value.cells.ravel(), wanted[:, 0], atol=1)
-            elif isinstance(query, Quantile | QuantileEstimate):
+            elif isinstance(query, Quantile | QuantileEstimate | Tightened):
                 # the grid point of the only value there is
+                if isinstance(getattr(query, "query", None), Variance):
+                    assert np.isfinite(release.value)
+                    continue
                 lower, upper = COLUMNS[x][1] if query.column == "x" else COLUMNS[y][1]
                 one = a if query.column == "x" else b
                 assert abs(as_numbers(release.value)[0] - one) <= (upper - lower) * 2.0**-19

@@ -55,7 +55,7 @@ def everything(data: dp.PrivateDataset) -> list[Any]:
         data.sql("SELECT ward, COUNT(*) AS n FROM data GROUP BY ward", half),
         data.check(half),
         data.plan(dp.Histogram("ward"), half),
-        MixedNB(epsilon=0.5).fit(data),
+        MixedNB(epsilon=0.5).fit(data, features=["age", "cost", "band"]),
         (attack_result(), dp.PureDP(1)),
         OneRunAudit((Guesses(100, 50, 30),), 0.0, 0.95),
         AuditResult("a", dp.PureDP(1), 1.0, 2.0, "violated", 0.99, "x > 0", "probe", "code", 10),

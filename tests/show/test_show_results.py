@@ -87,5 +87,5 @@ def test_a_description_is_shown_at_its_own_level_or_at_another() -> None:
     assert narrow.rows[0] == ("", "rows", *description.rows)
     assert description.to_frame(backend="polars")["lower"][0] == description.rows.lower
     assert all(a[3] >= b[3] and a[4] <= b[4] for a, b in zip(narrow.rows, wide.rows, strict=True))
-    assert wide.rows[0][3] < narrow.rows[0][3]
+    assert any(a[3] > b[3] for a, b in zip(narrow.rows, wide.rows, strict=True))
     assert "0.99 each" in wide.caption

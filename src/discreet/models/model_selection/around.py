@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 
 from discreet.columns import Base
 from discreet.models.base import PrivateEstimator
+from discreet.models.facts import Facts
 
 __all__ = ["EstimatorAround"]
 
@@ -49,6 +50,15 @@ class EstimatorAround(PrivateEstimator):
                 f"not {type(self.estimator).__name__}."
             )
         return self.estimator
+
+    def _refuse_derived(self, facts: Facts) -> None:
+        """Refuse features that don't stand in the table: inner models are scored on rows of the table."""
+        derived = [name for name in facts.features if name not in facts.schema.base]
+        if derived:
+            raise ValueError(
+                f"features: {type(self).__name__} takes columns of the table alone, and {derived[0]!r} is "
+                "derived. Put it into the table, or fit the inner estimator itself."
+            )
 
     def _declared_width(self) -> int | None:
         return None if self.estimator is None else self.estimator._declared_width()

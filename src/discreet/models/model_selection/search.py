@@ -223,6 +223,7 @@ class PrivateSearch(EstimatorAround):
         return recipe(*divide(self._measure(), selecting, facts.unit, division))
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
+        self._refuse_derived(facts)
         recipe = self._divide(facts)
         noise = {}
         if rows is not None and self.epsilon != math.inf:

@@ -178,6 +178,7 @@ class ThresholdClassifier(ClassifierMixin, EstimatorAround):
         if self.metric not in METRICS:
             raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}.")
         self._check_estimator()
+        self._refuse_derived(facts)
         if self._target != "class":
             raise ValueError("estimator must be a classifier: a threshold parts two classes.")
         if len(facts.labels) > 2:
