@@ -17,7 +17,7 @@ from discreet.ledger import BudgetExceeded
 from discreet.publish import Synthesizer, report_utility
 from discreet.publish.synthetic.estimation import Measured, estimate, project_to_shares
 from discreet.publish.synthetic.junction import JunctionModel, model_size
-from discreet.publish.synthetic.layout import Layout, default_cuts
+from discreet.publish.synthetic.layout import MAX_GROUPS, Layout, default_cuts, merge_cells
 from discreet.unit import Unit
 
 SCHEMA = dp.Schema(
@@ -217,6 +217,16 @@ def test_default_cuts_are_public_and_keep_zero_apart():
     layout = Layout.from_schema(dp.Schema(x=dp.Real(0, 10_000)), ["x"], 16)
     made = layout.decode(np.zeros((5, 1), np.int64), np.random.default_rng(0))
     assert (made["x"] == 0).all()
+
+
+def test_rare_cells_join_their_neighbours_or_one_another():
+    counts = np.array([100.0, 1, 2, 90, 3])
+    assert merge_cells(counts, 10, ordered=True) == (0, 1, 1, 1, 1)
+    assert merge_cells(counts, 10, ordered=False) == (0, 2, 2, 1, 2)
+    assert merge_cells(np.zeros(4), 10, ordered=True) == (0, 0, 0, 0)
+    many = merge_cells(np.full(64, 1000.0), 10, ordered=True)
+    assert max(many) + 1 == MAX_GROUPS
+    assert sorted(many) == list(many)
 
 
 def test_shares_are_the_nearest_distribution():

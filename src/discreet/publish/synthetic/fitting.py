@@ -89,7 +89,7 @@ def fit_marginals(
         first.append(Measured(columns, table, np.asarray(error[0])))
     total = float(max(rows, 1)) if rows is not None else estimate_total(first)
     shares = tuple(_find_share(first, place) for place in range(len(recipe.layout.sizes)))
-    groups = _find_groups(recipe, first, shares, total)
+    groups = _find_groups(recipe, shares, total)
     fit = _Fit(recipe, door, groups, total, max_cells)
     fit.measured = [_in_groups(part, groups) for part in first]
     fit.model = estimate(fit.sizes, fit.measured, total, iterations=iterations)
@@ -194,24 +194,16 @@ def expected_noise(stage: Stage) -> float:
 
 
 def _find_groups(
-    recipe: Recipe, first: Sequence[Measured], shares: Sequence[Floats], total: float
+    recipe: Recipe, shares: Sequence[Floats], total: float
 ) -> tuple[tuple[int, ...], ...]:
     """Which cells of each column are counted together in marginals of several columns."""
     least = MERGE * expected_noise(recipe.stages[0])
-    found = [
-        merge_cells(share * total, least, recipe.layout.is_ordered(place))
+    return tuple(
+        tuple(range(len(share)))
+        if place == recipe.target
+        else merge_cells(share * total, least, recipe.layout.is_ordered(place))
         for place, share in enumerate(shares)
-    ]
-    if recipe.target is not None:
-        found[recipe.target] = group_target(first, recipe.target, shares[recipe.target] * total)
-    return tuple(found)
-
-
-def group_target(first: Sequence[Measured], target: int, counts: Floats) -> tuple[int, ...]:
-    """The target's values, but for those that the noise of its own counts hides, such as none at all."""
-    known = sum(len(counts) / (part.sum_to(target).variance + 1e-12) for part in first)
-    groups = merge_cells(counts, MERGE / math.sqrt(known), ordered=False)
-    return groups if max(groups) else tuple(range(len(counts)))
+    )
 
 
 def _find_share(measured: Sequence[Measured], column: int) -> Floats:
@@ -263,27 +255,21 @@ def size_rule(
     kept: Sequence[Clique],
     maximum: int,
 ) -> Rule:
-    """Marginals with which the model stays small enough; single columns when there is none.
-
-    Nothing is measured that is in what was measured before, while there is something else; and of a marginal
-    and one that it is a part of a round measures one, since both are far from the model alike.
-    """
+    """Marginals, each once, with which the model stays small enough; single columns when there is none."""
 
     def rule(chosen: tuple[int, ...]) -> Mask:
-        drawn = [marginals[place] for place in chosen]
-        have = [*kept, *drawn]
-        again = np.array([any(set(clique) <= set(other) for other in have) for clique in marginals])
+        have = [*kept, *(marginals[place] for place in chosen)]
         allowed = np.array(
             [
                 len(clique) > 1
-                and not known
-                and not any(set(other) <= set(clique) for other in drawn)
-                and model_size(sizes, [*have, clique]) <= maximum
-                for clique, known in zip(marginals, again, strict=True)
+                and place not in chosen
+                and (
+                    any(set(clique) <= set(other) for other in have)
+                    or model_size(sizes, [*have, clique]) <= maximum
+                )
+                for place, clique in enumerate(marginals)
             ]
         )
-        if not allowed.any():
-            allowed = again & np.array([len(clique) > 1 for clique in marginals])
         return allowed if allowed.any() else np.array([len(c) == 1 for c in marginals])
 
     return rule

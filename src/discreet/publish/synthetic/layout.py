@@ -170,14 +170,15 @@ def merge_cells(counts: Floats, minimum: float, ordered: bool) -> tuple[int, ...
     """Put cells with few rows together, so that each group has about `minimum` rows: its number by cell.
 
     Neighbours of an ordered column join one another, until there are at most `MAX_GROUPS`; rare values of
-    the others form one group, or join the commonest value if they are too few even together.
+    the others form one group.
     """
     if ordered:
         return _merge_neighbours(counts, minimum)
     rare = counts < minimum
+    if rare.sum() < 2:
+        return tuple(range(len(counts)))
     groups = np.cumsum(~rare) - 1
-    are_few = not rare.all() and counts[rare].sum() < minimum
-    groups[rare] = groups[np.argmax(counts)] if are_few else int((~rare).sum())
+    groups[rare] = int((~rare).sum())
     return tuple(int(group) for group in groups)
 
 
