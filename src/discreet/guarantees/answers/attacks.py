@@ -102,7 +102,7 @@ def split_budget() -> Iterator[Part]:
             ask_together(TWICE, measure, plan, UNITS[0]),
             pair,
             claim,
-            500,
+            1_500,
             {"score": likelihood(noise, here, here + 1), "reuse": False},
             losses,
         )

@@ -105,7 +105,7 @@ def additive_boosting() -> Iterator[Part]:
     small = AdditiveBoostingClassifier(epsilon=8, rounds=1, cells=2)
     yield whole_plan(small, facts(ADD_REMOVE, "c"))
     share = small._costs(small._public_layout(facts(ADD_REMOVE, "c"))).first
-    yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1))
+    yield fit_case(small, share, SCHEMA, ROW, "c", told=slice(1), trials=1_600)
     for relation in RELATIONS:
         for kind, target, delta in KINDS:
             model = kind(epsilon=4, delta=delta, rounds=1, cells=4)

@@ -155,5 +155,5 @@ def joint_quantiles() -> Iterator[Part]:
     for levels in (["1/4", "1/2", "3/4"], ["1/2", "3/4", "9/10"]):
         yield from _find_losses(Quantile("n", levels), 4)
     unit, query = UNITS[0], Quantile("n", ["1/2"], jointly=True)
-    door = through_the_door(query, PureDP(4), LONG, unit)
-    yield Case(f"{query!r}, {unit}, through the door", door, SHARP[unit], 4.0, 1_500)
+    door = through_the_door(query, PureDP(2), LONG, unit)
+    yield Case(f"{query!r}, {unit}, through the door", door, SHARP[unit], 2.0, 3_000)

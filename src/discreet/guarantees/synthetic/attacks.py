@@ -86,7 +86,7 @@ def vector_case(
 
     claim = GaussianDP(2 * budget.rho) if isinstance(budget, ZCDP) else budget
     options = {"score": likelihood(noise, here[moved], there[moved])}
-    return Case(f"{title}, {relation.value}", draws, sides, claim, 20_000, options)
+    return Case(f"{title}, {relation.value}", draws, sides, claim, 50_000, options)
 
 
 @attack("cell-counts")
