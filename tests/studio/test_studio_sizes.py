@@ -115,6 +115,7 @@ def test_a_thousand_groups_and_a_hundred_columns_in_the_browser(chromium, tmp_pa
     with serve(Studio(tmp_path, "wide.csv")) as home:
         person = Person(chromium, home).enter()
         person.click("button", "Yes, it holds names")
+        person.page.locator("fieldset.fact").nth(99).wait_for()
         assert person.page.locator("fieldset.fact").count() == 100
         person.open("/ask")
         person.choose("What", "mean")

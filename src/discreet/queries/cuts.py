@@ -128,18 +128,17 @@ class Part:
         low, high = b * self.below(first) - a * self.rows, b * self.below(last) - a * self.rows
         bound = -np.maximum(np.maximum(low, -high), 0)
         for at in np.flatnonzero((low < 0) & (high > 0)).tolist():  # one at most: below never falls
-            bound[at] = self._peak(int(first[at]), int(last[at]), q)
+            bound[at] = self._peak(int(first[at]), q)
         return Stretches(first, last, bound)
 
-    def _peak(self, first: int, last: int, q: Fraction) -> int:
+    def _peak(self, first: int, q: Fraction) -> int:
         """The highest score of a stretch on which rows below pass q·(rows), often without meeting it."""
         begin, end = self._spans()
         at = int(np.searchsorted(begin, first, side="right")) - 1
         width, inside = int(end[at] - begin[at]), int(self.counts[at])
         wanted = -(-q.numerator * self.rows // q.denominator) - int(self.counts[:at].sum())
         over = int(begin[at]) - (-wanted * width // inside)  # the first cut with enough rows below
-        beside = np.clip(np.array([over - 1, over]), first, last)
-        return int(self.scores(beside, q).max())
+        return int(self.scores(np.array([over - 1, over]), q).max())
 
     def refine(self, found: Stretches, q: Fraction, factor: Fraction) -> Stretches:
         """Divide the stretches on which weights differ much, so that few proposals are rejected."""
