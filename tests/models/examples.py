@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import discreet as dp
 from discreet.testing import Example
@@ -83,4 +84,6 @@ def _bits(value: Any) -> bytes:
         return b"|".join(_bits(part) for part in value)
     if isinstance(value, dict):
         return b"|".join(_bits(key) + b":" + _bits(part) for key, part in value.items())
+    if isinstance(value, BaseEstimator):
+        return _bits(learned(value))
     return repr(value).encode()

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet import events, models
 from discreet.models.boosting import AdditiveBoostingClassifier
 from discreet.models.linear_model import LinearRegression, LogisticRegression
-from discreet.models.model_selection import ThresholdClassifier
+from discreet.models.model_selection import PrivateSearch, ThresholdClassifier
 from discreet.models.model_selection.curves import (
     BINS,
     FARTHEST,
@@ -28,6 +28,7 @@ from discreet.models.model_selection.curves import (
     place_scores,
     reliability,
 )
+from discreet.models.naive_bayes import GaussianNB
 from discreet.models.svm import LinearSVC
 from discreet.models.tree import RandomDecisionForest
 
@@ -202,6 +203,33 @@ def test_a_threshold_may_be_beyond_all_scores() -> None:
     curve = np.linspace(0, 1, BINS)
     at = find_threshold(curve, 0.5)
     assert np.interp(at, middles(), curve) == pytest.approx(0.5)
+
+
+# --- in a search
+
+
+def test_the_winner_of_a_search_has_the_model_that_its_own_run_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Runs share a plan; another run's model beside the best run's scores would be a second release."""
+    honest, fits = ThresholdClassifier._train, []
+
+    def train(model: Any, *given: Any) -> None:
+        honest(model, *given)
+        fits.append((model, model.estimator_.theta_.copy()))
+
+    monkeypatch.setattr(ThresholdClassifier, "_train", train)
+    x, y = few_positives(500)
+    inner, was_last = ThresholdClassifier(GaussianNB(**DOMAIN)), []
+    for _ in range(5):
+        fits.clear()
+        search = PrivateSearch(inner, {"metric": ["accuracy"]}, epsilon=3, runs=20).fit(x, y)
+        best = search.best_estimator_
+        (own,) = [means for model, means in fits if model is best]
+        assert best.estimator_.theta_.tobytes() == own.tobytes()
+        assert len({means.tobytes() for _, means in fits}) == len(fits)
+        was_last.append(fits[-1][0] is best)
+    assert not all(was_last)  # else nothing could be seen; about one in six is
 
 
 # --- what it refuses

@@ -7,6 +7,8 @@ import os
 import random
 import signal
 import time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +137,22 @@ def test_ids_are_those_of_a_unit_and_none_is_kept_in_clear(tmp_path: Path) -> No
     state.take(2, 0, np.array(["a very private name"], object), np.arange(1))
     assert b"a very private name" not in (tmp_path / "persons.db").read_bytes()
     assert (tmp_path / "persons.db").stat().st_mode & 0o077 == 0
+
+
+def test_no_id_makes_a_batch_raise(tmp_path: Path) -> None:
+    """Numbers too long to be written are nobody's: their rows are padding, as those without an id."""
+    long = [
+        Decimal("1e-5000"),
+        Fraction(1, 3**9999),
+        Decimal("1e-999999999"),
+        np.longdouble("1e-4900"),
+    ]
+    others = [Decimal("0.5"), Fraction(1, 2), 5e-324, Decimal("1e300"), 10**5000, Decimal("sNaN")]
+    ids = np.array([*long, *others], dtype=object)
+    table = GrowingTable(MASK, SCHEMA, ledger=ledger_of(), to=tmp_path / "out")
+    table.add("january", {"who": ids, "x": 60 + np.arange(len(ids)) * 1.0}, slots=len(ids))
+    wanted = [50, 50, 50, 50, 64, 50, 66, 67, 50, 50]
+    assert np.abs(read(tmp_path / "out", 0) - wanted).max() < 0.1
 
 
 def test_a_batch_is_published_once_and_in_turn(tmp_path: Path, monkeypatch: Any) -> None:

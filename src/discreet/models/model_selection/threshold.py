@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.dataset import PrivateDataset
@@ -205,7 +205,8 @@ class ThresholdClassifier(ClassifierMixin, EstimatorAround):
         facts, recipe = plan.facts, plan.recipe
         assert facts.target is not None
         named = hasattr(self, "feature_names_in_")
-        model: Any = recipe.candidate._carry_out(recipe.plan, Opened(door, facts, named, False))
+        model: Any = clone(recipe.candidate)  # runs of a search share this plan
+        model._carry_out(recipe.plan, Opened(door, facts, named, False))
         step = ScoredRows(ScoreCounts(), model, facts.features, facts.target, recipe.distribution)
         self.estimator_ = model
         self.score_counts_ = np.asarray(door.run(step), np.float64).reshape(2, BINS)

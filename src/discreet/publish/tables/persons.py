@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, final
 
@@ -32,6 +33,9 @@ CREATE TABLE IF NOT EXISTS parts (
 ) WITHOUT ROWID;
 """
 _HASH_BYTES = 16
+#: Numbers that take more bits than this as a fraction are nobody's id; Python can write all shorter ones.
+MAX_BITS = 2**11
+_MAX_PLACES = MAX_BITS // 4
 
 
 @final
@@ -47,8 +51,9 @@ class Persons:
     -------
     Nothing of it is ever published. Ids are stored as HMAC-SHA-256 under a key in the same file, cut to 128
     bits: two persons share a hash with a chance below n²/2^129, and then one row is padding. Equal ids are
-    those that are equal for a `Unit` (text by its characters, numbers as numbers). What is taken of a part
-    is on the disk before the part is published.
+    those that are equal for a `Unit` (text by its characters, numbers as numbers); a number that takes more
+    than `MAX_BITS` bits as a fraction is nobody's, so that no cell makes it raise. What is taken of a part is
+    on the disk before the part is published.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,6 +114,20 @@ def _hash(key: bytes, cell: Any) -> bytes | None:
         return None
     if isinstance(person, str):
         text = b"t" + person.encode("utf-8", "surrogatepass")
-    else:  # equal numbers have the same ratio, whatever their type
-        text = b"n" + "/".join(map(str, person.as_integer_ratio())).encode()
+    else:
+        ratio = _ratio_of(person)
+        if ratio is None:
+            return None
+        text = b"n" + "/".join(map(str, ratio)).encode()
     return hmac.digest(key, text, hashlib.sha256)[:_HASH_BYTES]
+
+
+def _ratio_of(number: Any) -> tuple[int, int] | None:
+    """Numerator and denominator, the same for equal numbers of all types; None where they are too long.
+
+    A decimal of many places is not even made a fraction: that could take all memory.
+    """
+    if isinstance(number, Decimal) and -int(number.as_tuple().exponent) > _MAX_PLACES:
+        return None
+    ratio: tuple[int, int] = number.as_integer_ratio()
+    return ratio if max(part.bit_length() for part in ratio) <= MAX_BITS else None
