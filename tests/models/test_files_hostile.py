@@ -292,3 +292,58 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
         edited["learned"]["theta_"]["shape"] = shape
         with pytest.raises(models.ModelFileError, match="changed or cut"):
             models.from_json(seal(edited))
+
+
+def _set(*path: str) -> Any:
+    *way, key, value = path
+
+    def change(certificate: dict[str, Any]) -> None:
+        for step in way:
+            certificate = certificate[step]
+        certificate[key] = json.loads(value)
+
+    return change
+
+
+FORGERIES = {
+    "a smaller epsilon": _set("measure", "epsilon", '"1/100"'),
+    "a smaller amount booked": _set("entry", "booked", "epsilon", '"1/100"'),
+    "another unit": _set("unit", "relation", '"replace_one"'),
+    "another account": _set("entry", "account", '"/other"'),
+    "another number": _set("entry", "number", "2"),
+}
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["the model's own", "that of a model inside"])
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_certificate_that_promises_more_than_the_ledger_booked_is_refused(
+    name: str, inside: bool, tmp_path: Path
+) -> None:
+    ledger = dp.Ledger(limit=dp.PureDP(20))
+    model: Any = GaussianNB(bounds=(0, 1), classes=[0, 1])
+    if inside:
+        model = models.model_selection.ThresholdClassifier(model)
+    X = np.array([[0.1], [0.9]] * 50)
+    model.set_params(epsilon=10, ledger=ledger).fit(X, [0, 1] * 50)
+    path = tmp_path / "model.json"
+    models.save(model, path)
+    models.load(path, ledger=ledger)
+    data = json.loads(path.read_text())
+    part = data["learned"]["estimator_"] if inside else data
+    FORGERIES[name](part["certificate"])
+    path.write_text(seal(data))
+    with pytest.raises(models.ModelFileError, match="not charged to this ledger"):
+        models.load(path, ledger=ledger)
+
+
+def test_a_fit_with_a_fixed_seed_is_not_called_private(tmp_path: Path) -> None:
+    ledger, path = dp.Ledger(limit=dp.PureDP(2)), tmp_path / "model.json"
+    model = GaussianNB(bounds=(0, 1), classes=[0, 1], ledger=ledger)
+    with fixed_noise(1):
+        models.save(model.fit(np.array([[0.1], [0.9]]), [0, 1]), path)
+    assert not models.load(path, ledger=ledger).privacy_.is_private
+    data = json.loads(path.read_text())
+    data["certificate"]["is_private"] = True
+    path.write_text(seal(data))
+    with pytest.raises(models.ModelFileError, match="not charged to this ledger"):
+        models.load(path, ledger=ledger)

@@ -12,16 +12,16 @@ import numpy as np
 
 from discreet.check_report import CheckReport
 from discreet.columns import base_column_from_dict
-from discreet.ledger import NOT_DATA
+from discreet.ledger import NOT_DATA, Entry
 from discreet.models.base import PrivateEstimator
 from discreet.models.features import Recipe
 from discreet.models.files.kinds import PlainModel, estimator_kinds, learned_of, plain_models
 from discreet.models.files.settings import read_setting, write_setting
-from discreet.models.learned import Array, Flag, IfSet, Kind, Tools
+from discreet.models.learned import Array, Flag, IfSet, Inner, Kind, Tools
 from discreet.models.pipeline import Pipeline
 from discreet.models.privacy import FitPrivacy
 
-__all__ = ["iter_certificates", "read_part", "write_certificate", "write_part"]
+__all__ = ["iter_certificates", "read_part", "strip_entry", "write_certificate", "write_part"]
 
 _LABELS = Array("classes", dtype="labels")
 #: Models that aren't estimators, with the module that writes and reads them.
@@ -63,13 +63,18 @@ def read_part(data: Any) -> Any:
 
 
 def iter_certificates(model: Any) -> Iterator[FitPrivacy]:
-    """The certificates of a fitted model: one, or for a pipeline those of its steps."""
+    """The certificates of a fitted model and of those inside of it; for a pipeline those of its steps."""
     if isinstance(model, Pipeline):
         for _, step in model.steps:
             if isinstance(step, PrivateEstimator):
                 yield from iter_certificates(step)
     elif hasattr(model, "privacy_"):
         yield model.privacy_
+        for name, kind in learned_of(type(model)).items():
+            if isinstance(kind, Inner) and isinstance(
+                inner := getattr(model, name), PrivateEstimator
+            ):
+                yield from iter_certificates(inner)
     else:
         raise ValueError(f"this {type(model).__name__} is not fitted yet: call fit first.")
 
@@ -80,10 +85,13 @@ def write_certificate(privacy: FitPrivacy) -> dict[str, Any]:
     Whoever has a token may carry out a paid plan again.
     """
     entry = privacy.entry
-    if entry is not None:
-        mark = NOT_DATA if NOT_DATA in entry.note else ""
-        entry = replace(entry, who="", note=mark, token="")
-    return replace(privacy, entry=entry).to_plain()
+    return replace(privacy, entry=None if entry is None else strip_entry(entry)).to_plain()
+
+
+def strip_entry(entry: Entry) -> Entry:
+    """An entry of a ledger as a certificate in a file has it."""
+    mark = NOT_DATA if NOT_DATA in entry.note else ""
+    return replace(entry, who="", note=mark, token="")
 
 
 def _tools() -> Tools:

@@ -8,15 +8,22 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from discreet.accounting import satisfies
+from discreet.ledger import Entry
 from discreet.ledger.book import Book
 from discreet.models.files.document import ModelFileError, read_model, to_json
-from discreet.models.files.parts import iter_certificates
+from discreet.models.files.parts import iter_certificates, strip_entry
+from discreet.models.privacy import FitPrivacy
 from discreet.show.documents import MAX_LENGTH
+from discreet.unit import Unit
 
 __all__ = ["check_path", "load", "save"]
 
 #: What to do about a file that isn't one of ours, or isn't as it was.
 REMEDY = "copy it again from where it was made, or write the model again with discreet.models.save"
+
+#: In the notes of charges whose noise came from a fixed seed.
+_NOT_PRIVATE = "NOT PRIVATE"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -100,8 +107,9 @@ def load(path: str | os.PathLike[str], *, ledger: Book | None = None) -> Any:
     Privacy
     -------
     A certificate in a file is as true as whoever gave it to you. With `ledger`, the entry that it cites is
-    compared with the ledger, so that the model isn't taken for a fit that was charged elsewhere; the
-    numbers of the model can't be compared with anything.
+    compared with the ledger, and what it promises with what that entry's event gives to the ledger's unit, so
+    that the model isn't taken for a fit that was charged elsewhere, or that cost less; the numbers of the
+    model can't be compared with anything.
 
     Examples
     --------
@@ -159,11 +167,22 @@ def _check_entries(model: Any, ledger: Book, file: Path) -> None:
                 f"{file} says that its rows were declared public and nothing was charged for the model: load "
                 "it without ledger=."
             )
-        if found is None or found.event != privacy.event or found.number != cited.number:
+        if found is None or not _says_what_was_charged(privacy, found, ledger.unit):
             raise ModelFileError(
                 f"{file} was not charged to this ledger as its certificate says: it is a fit of other data, "
                 "or the file was changed. Give the ledger that paid for it."
             )
+
+
+def _says_what_was_charged(privacy: FitPrivacy, entry: Entry, unit: Unit) -> bool:
+    """Whether a certificate cites this entry as it is, and promises no more than its event gives."""
+    return (
+        privacy.entry == strip_entry(entry)
+        and privacy.event == entry.event
+        and privacy.unit == unit
+        and not (privacy.is_private and _NOT_PRIVATE in entry.note)
+        and satisfies(privacy.event, privacy.measure)
+    )
 
 
 def _mask() -> int:
