@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import shutil
 import signal
@@ -135,8 +136,8 @@ def test_no_client_moves_a_round_by_more_than_the_norm_or_raises(broken, recwarn
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("kind", ["shape", "missing", "warning", "nothing"])
-def test_a_training_that_breaks_its_copy_adds_nothing(kind, recwarn):
+@pytest.mark.parametrize("kind", ["shape", "missing", "warning", "print", "log", "exit", "nothing"])
+def test_a_training_that_breaks_its_copy_adds_nothing(kind, recwarn, capsys, caplog):
     def breaking(model, data):
         if kind == "shape":
             model[0].weight = nn.Parameter(torch.ones(2, 2))
@@ -144,9 +145,17 @@ def test_a_training_that_breaks_its_copy_adds_nothing(kind, recwarn):
             model[0].weight = None
         elif kind == "warning":
             warnings.warn("client 3 diverges", stacklevel=1)
+        elif kind == "print":
+            print("client 3 is asked")  # noqa: T201
+        elif kind == "log":
+            logging.getLogger("training").error("client 3 is asked")
+        elif kind == "exit":
+            raise SystemExit("client 3 has no rows")
 
     assert not public_round(parts(2), breaking).any()
     assert not recwarn.list
+    assert "client 3" not in "".join(capsys.readouterr())
+    assert not caplog.records
 
 
 def test_errors_are_told_for_made_up_clients_alone():

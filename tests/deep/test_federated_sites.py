@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -134,6 +135,35 @@ def test_kernels_that_mix_persons_of_a_block_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="block=1"):
         Site(*table(20), network(), LOSS, sampling_rate=1, rounds=1)
     Site(*table(20), network(), LOSS, sampling_rate=1, rounds=1, block=1).contribute()
+
+
+class Telling(nn.Module):
+    """Says something about large rows, as networks with checks of their own do."""
+
+    def forward(self, x):
+        if bool((x.abs() > 50).any()):
+            warnings.warn("patient 17 is odd", stacklevel=1)
+            print("patient 17 is odd")  # noqa: T201
+        return x
+
+
+def test_a_site_keeps_to_itself_what_its_network_says_of_rows(recwarn, capsys):
+    inputs, targets = table(9)
+    inputs[4] = 60.0
+    site = Site(
+        inputs,
+        targets,
+        nn.Sequential(Telling(), *network()),
+        LOSS,
+        sampling_rate=1,
+        rounds=1,
+        block=1,
+    )
+    capsys.readouterr()
+    recwarn.clear()
+    assert site.contribute().any()
+    assert not recwarn.list
+    assert not "".join(capsys.readouterr())
 
 
 # --- local ---

@@ -62,6 +62,22 @@ def test_a_regressor_stays_between_its_bounds():
     assert widths == [16, 18, 20, 24, 1]
 
 
+def test_a_plan_that_is_carried_out_again_begins_with_the_first_weights():
+    """Whoever shares a plan, as runs of a search do, must not go on where another one ended."""
+    data = dp.PrivateDataset(table(50), SCHEMA, ledger=dp.Ledger(limit=dp.ApproxDP(9, 1e-5)))
+    first = MLPClassifier(epsilon=1, delta=1e-6, steps=3, hidden=[4])
+    plan = first.plan(data)
+    beginning = [each.detach().clone() for each in plan.recipe.network.parameters()]
+    networks = []
+    for _ in range(2):
+        with data.prepaid(plan.event, plan.measure) as door:
+            networks.append(plan.recipe.run(door))
+    kept = zip(beginning, plan.recipe.network.parameters(), strict=True)
+    assert all(bool((before == now).all()) for before, now in kept)
+    pairs = zip(networks[0].parameters(), networks[1].parameters(), strict=True)
+    assert not any(bool((one == other).all()) for one, other in pairs)
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_next_to_no_rows_give_a_network(rows):
     given = {name: values[:rows] for name, values in table().items()}

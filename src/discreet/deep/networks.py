@@ -76,20 +76,21 @@ class Training:
 
     def run(self, data: PrivateDataset) -> Any:
         """The trained network, from rows whose door was paid for the plan."""
+        network = copy.deepcopy(self.network)  # a plan that is carried out again begins anew
         door = TableDoor(data, self.plan, self.encoding, self.names, self.declared)
-        self.network.train()
-        engine = Differentiator(self.network, self.loss, "chain")
+        network.train()
+        engine = Differentiator(network, self.loss, "chain")
         batch = BatchSum(engine, self.bound, "flat", "exact")
-        optimizer = torch.optim.Adam(self.network.parameters(), lr=self.learning_rate)
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, self.plan.steps)
-        step = GradientStep(self.network, optimizer, self.bound / RADIUS / self.expected)
+        step = GradientStep(network, optimizer, self.bound / RADIUS / self.expected)
 
         def apply(noised: Integers) -> None:
             step.apply(noised)
             schedule.step()
 
         run_steps(door, self.plan, batch, Blocks(self.block), apply, self.plan.steps)
-        return self.network
+        return network
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """One loss for each row: of classes, or of a number in [-1, 1]."""

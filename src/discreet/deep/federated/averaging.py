@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -18,6 +17,7 @@ from discreet.deep.federated.server import Ask, Federation, plain_steps
 from discreet.deep.federated.updates import sum_updates
 from discreet.deep.grid import Rule
 from discreet.deep.plans import Integers, TrainingPlan
+from discreet.deep.quiet import keep_quiet
 from discreet.noise.generators import find_generators, renew
 from discreet.rational import Number
 
@@ -162,13 +162,15 @@ def train_client(
     Privacy
     -------
     A function of the model, the client's data and fresh randomness: model and training are copied, and
-    generators are seeded anew from the toolkit's entropy. Errors and warnings aren't told.
+    generators are seeded anew from the toolkit's entropy. Errors, warnings, logs and what Python prints
+    aren't told: each would tell who was asked.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with keep_quiet():
             return _train(model, training, data)
-    except Exception:  # an error is a fact about this client: it adds nothing
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an error is a fact about this client: it adds nothing
         return None
 
 

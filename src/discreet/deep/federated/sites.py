@@ -16,6 +16,7 @@ from discreet.deep.federated.updates import count_numbers, sum_contributions
 from discreet.deep.grid import Rule
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, check_unit
 from discreet.deep.probe import blocks_are_independent, find_path, random_rows
+from discreet.deep.quiet import keep_quiet
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import open_paid
 from discreet.ledger import Payer
@@ -87,7 +88,7 @@ class Site:
         self._door.claim(1)
         engine = self._batch.engine
         engine.model.train()
-        with renew(find_generators(engine.model, engine.loss)):
+        with renew(find_generators(engine.model, engine.loss)), keep_quiet():
             return self._batch.total(self._door.draw(self._block))
 
     def __reduce__(self) -> Any:
