@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -230,6 +231,24 @@ def test_the_winner_of_a_search_has_the_model_that_its_own_run_fitted(
         assert len({means.tobytes() for _, means in fits}) == len(fits)
         was_last.append(fits[-1][0] is best)
     assert not all(was_last)  # else nothing could be seen; about one in six is
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_models_inside_of_others_say_what_was_paid_for_all(check: bool, tmp_path: Any) -> None:
+    """One run of a search, or a fit without its check, would be a certificate that says too little."""
+    x, y = few_positives(500)
+    ledger = dp.Ledger(limit=dp.PureDP(3))
+    inner = ThresholdClassifier(GaussianNB(**DOMAIN))
+    search = PrivateSearch(inner, {"metric": ["accuracy"]}, epsilon=3, runs=2, ledger=ledger)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what the check finds
+        search.fit(x, y, check=check)
+    paid = search.privacy_
+    assert paid.measure == ledger.spent() == dp.PureDP(3)
+    assert search.best_estimator_.privacy_ == paid
+    assert search.best_estimator_.estimator_.privacy_ == paid
+    models.save(search, tmp_path / "model.json")
+    models.load(tmp_path / "model.json", ledger=ledger)
 
 
 # --- what it refuses

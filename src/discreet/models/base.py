@@ -143,7 +143,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             self._remember(plan.facts, source.named)
             self._train(plan, door)
             entry = door.entry
-        self.privacy_ = FitPrivacy(
+        paid = FitPrivacy(
             plan.event,
             plan.measure,
             plan.unit,
@@ -152,7 +152,12 @@ class PrivateEstimator(BaseEstimator, ABC):
             not plan.unit.is_public and not entropy.is_fixed(),
             self._note(plan.facts, source.own_ledger),
         )
+        self._set_privacy(paid)
         return self
+
+    def _set_privacy(self, paid: FitPrivacy) -> None:
+        """Set what was paid for the fit; it is the price of models inside of this one, too."""
+        self.privacy_ = paid
 
     def plan(
         self,

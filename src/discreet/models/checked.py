@@ -44,7 +44,7 @@ def fit_checked(model: Estimator, source: Opened, check: bool | float) -> Estima
     model.checked_ = report
     paid = model.privacy_
     claims = (*paid.claims, "checked-table")
-    model.privacy_ = replace(paid, event=event, measure=whole, claims=claims)
+    model._set_privacy(replace(paid, event=event, measure=whole, claims=claims))
     for text in report.warnings:
         warnings.warn(f"check: {text}", UserWarning, stacklevel=3)
     return model

@@ -37,12 +37,12 @@ from discreet.models.model_selection.budget import (
 from discreet.models.model_selection.settings import candidates_of, list_settings, whole_weights
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.privacy import FitPrivacy
 from discreet.rational import non_negative, rational
 from discreet.schema import Schema, order_codes
 from discreet.selection import Selection
 from discreet.unit import REPLACE_ONE
 
-Self = TypeVar("Self", bound="PrivateSearch")
 F = TypeVar("F", bound=Callable[..., Any])
 #: Rows are dealt to this many parts; some of these validate.
 _PARTS = 1024
@@ -257,11 +257,9 @@ class PrivateSearch(EstimatorAround):
             plan.measure, recipe.fit, recipe.score, recipe.selection, facts.unit
         )
 
-    def _carry_out(self: Self, plan: FitPlan, source: Opened) -> Self:
-        super()._carry_out(plan, source)
-        # what was paid for the model is the price of the search, not that of its own fit
-        self.best_estimator_.privacy_ = self.privacy_
-        return self
+    def _set_privacy(self, paid: FitPrivacy) -> None:
+        super()._set_privacy(paid)
+        self.best_estimator_._set_privacy(paid)
 
     def _best(self) -> Any:
         check_is_fitted(self, "privacy_")

@@ -37,6 +37,7 @@ from discreet.models.model_selection.curves import (
 from discreet.models.model_selection.settings import candidates_of
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.privacy import FitPrivacy
 from discreet.models.shares import together
 
 Floats = npt.NDArray[np.float64]
@@ -214,11 +215,9 @@ class ThresholdClassifier(ClassifierMixin, EstimatorAround):
         self.curve_ = reliability(blended)
         self.threshold_ = find_threshold(self.curve_, best_cut(blended, self.curve_, self.metric))
 
-    def _carry_out(self, plan: FitPlan, source: Opened) -> Any:
-        super()._carry_out(plan, source)
-        # what was paid for the model is the price of all, not that of its own fit
-        self.estimator_.privacy_ = self.privacy_
-        return self
+    def _set_privacy(self, paid: FitPrivacy) -> None:
+        super()._set_privacy(paid)
+        self.estimator_._set_privacy(paid)
 
     def decision_function(self, X: Any) -> Floats:
         """How far the score of each row is above the threshold."""
