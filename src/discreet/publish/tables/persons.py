@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, final
 
@@ -36,6 +38,8 @@ _HASH_BYTES = 16
 #: Numbers that take more bits than this as a fraction are nobody's id; Python can write all shorter ones.
 MAX_BITS = 2**11
 _MAX_PLACES = MAX_BITS // 4
+#: Text that is a whole number, as files and frames write it, of at most as many digits as a double's.
+WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,309}(\.0{0,309})?")
 
 
 @final
@@ -50,10 +54,11 @@ class Persons:
     Privacy
     -------
     Nothing of it is ever published. Ids are stored as HMAC-SHA-256 under a key in the same file, cut to 128
-    bits: two persons share a hash with a chance below n²/2^129, and then one row is padding. Equal ids are
-    those that are equal for a `Unit` (text by its characters, numbers as numbers); a number that takes more
-    than `MAX_BITS` bits as a fraction is nobody's, so that no cell makes it raise. What is taken of a part is
-    on the disk before the part is published.
+    bits: two persons share a hash with a chance below n²/2^129, and then one row is padding. Ids that are
+    equal for a `Unit` (text by its characters, numbers as numbers) are one person, and so are a whole number
+    and text that says it, as in a file; a number that takes more than `MAX_BITS` bits as a fraction is
+    nobody's, so that no cell makes it raise. What is taken of a part is on the disk before the part is
+    published.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,16 +115,20 @@ class Persons:
 
 def _hash(key: bytes, cell: Any) -> bytes | None:
     person = id_of(cell)
+    if isinstance(person, str):
+        text = person.strip()
+        # files of text have no types: who is 7 in an array is "7" there
+        person = Fraction(text) if WHOLE_NUMBER.fullmatch(text) else person
     if person is None:
         return None
     if isinstance(person, str):
-        text = b"t" + person.encode("utf-8", "surrogatepass")
+        written = b"t" + person.encode("utf-8", "surrogatepass")
     else:
         ratio = _ratio_of(person)
         if ratio is None:
             return None
-        text = b"n" + "/".join(map(str, ratio)).encode()
-    return hmac.digest(key, text, hashlib.sha256)[:_HASH_BYTES]
+        written = b"n" + "/".join(map(str, ratio)).encode()
+    return hmac.digest(key, written, hashlib.sha256)[:_HASH_BYTES]
 
 
 def _ratio_of(number: Any) -> tuple[int, int] | None:
