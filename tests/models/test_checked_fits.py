@@ -41,6 +41,11 @@ def test_a_fit_without_a_check_has_none():
     y = (X[:, 0] > 0.5).astype(int)
     model = GaussianNB(epsilon=1, bounds=(0, 1), classes=[0, 1]).fit(X, y)
     assert not hasattr(model, "checked_")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert hasattr(model.fit(X, y, check=True), "checked_")
+    # the certificate of the next fit doesn't cover what an earlier one found
+    assert not hasattr(model.fit(X, y), "checked_")
 
 
 def test_a_check_of_a_fit_sees_features_and_target_alone():

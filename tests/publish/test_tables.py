@@ -311,3 +311,20 @@ def test_staged_draws_are_the_owners_alone_and_sizes_tell_nothing(tmp_path: Path
         for value in (0.0, 1e300, -1e-300, np.pi)
     }
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("private", ["out", "out/private", "out/../out/deep/er", "link/private"])
+def test_the_private_folder_is_not_in_the_one_that_is_published(
+    tmp_path: Path, private: str
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    data = data_of(table(30))
+    mask = WaveletLaplace(EPSILON, order="position")
+    with pytest.raises(ValueError, match="folder that is published"):
+        mask.publish(data, to=tmp_path / "out", private=tmp_path / private)
+    assert not any((tmp_path / "out").iterdir())
+    assert data.ledger is not None
+    assert data.ledger.spent() == dp.PureDP(0)
+    mask.publish(data, to=tmp_path / "out", private=tmp_path / "out of sight")
+    check(read(tmp_path / "out"), 30)

@@ -258,7 +258,8 @@ class PrivateEstimator(BaseEstimator, ABC):
             del self.feature_names_in_
         pairs = zip(facts.features, facts.columns, strict=True)
         self.columns_ = {name: getattr(column, "plain", column) for name, column in pairs}
-        self.__dict__.pop("derived_", None)
+        for stale in ("derived_", "checked_"):  # of an earlier fit
+            self.__dict__.pop(stale, None)
         if recipes := recipes_of(facts):
             self.derived_ = recipes
         if self._target == "class":

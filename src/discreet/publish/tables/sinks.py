@@ -47,6 +47,10 @@ class Sink(ABC):
         """The folder for what nobody else may see, where one suggests itself."""
         return None
 
+    def shows(self, path: Path) -> bool:
+        """Whether whoever reads the table can read this path, too."""
+        return False
+
 
 @final
 class ParquetFolder(Sink):
@@ -64,6 +68,9 @@ class ParquetFolder(Sink):
     def default_private(self) -> Path:
         # beside the folder, so that a file is moved there and not copied
         return self._path.parent / f".{self._path.name}.private"
+
+    def shows(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self._path.resolve())
 
     def is_empty(self) -> bool:
         return not self._path.is_dir() or not any(self._path.glob("*.parquet"))

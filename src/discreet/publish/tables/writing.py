@@ -225,4 +225,9 @@ def open_folder(sink: Sink, private: str | Path | None) -> PrivateFolder:
             "private must be given: a folder that you alone can read and that survives a restart, for rows "
             "that are on their way to the database."
         )
+    if sink.shows(path):
+        raise ValueError(
+            f"private: {path} is in the folder that is published, where others would see draws that are not "
+            "entered yet: give a folder elsewhere, or leave it out for one beside it."
+        )
     return PrivateFolder(path)
