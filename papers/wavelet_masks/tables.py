@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from audits import AUDITED
-from digits import ABADI, HIDDEN
+from digits import ABADI, PUBLISHED
 from harness import Study, Summary, markdown
 from learning import LEAKED, LEARNERS, MASKS, REPAIRED, SIZE_OF
 from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
@@ -176,30 +176,44 @@ def audited(study: Study) -> str:
     return markdown(["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)], rows)
 
 
+def size_of(found: dict[str, Summary]) -> str:
+    """How many images made a result."""
+    images, passes, scored = (f"{found[key].mean:.0f}" for key in ("images", "passes", "scored"))
+    return f"{images} images, {passes} passes, scored on {scored}; {found['accuracy'].count} repetitions"
+
+
 def line_of(
-    study: Study, name: str, experiment: str, epsilons: Iterable[float], printed: dict[str, float]
+    name: str, found: dict[float, dict[str, Summary]], printed: dict[str, float]
 ) -> list[str]:
-    """Accuracies by ε, published ones before ours."""
-    found = {e: study.get(experiment, e)["accuracy"] for e in epsilons}
+    """Accuracies by ε, published ones before ours, and what they were made of."""
     cells = [
-        (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "") + percent(found[e])
+        (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "")
+        + percent(found[e]["accuracy"])
         if e in found
         else "–"
         for e in EPSILONS
     ]
-    return [name, *cells, counts(found.values())]
+    sizes = dict.fromkeys(size_of(each) for each in found.values())
+    return [name, *cells, "; ".join(sizes)]
 
 
 @STUDY.table("digits-true", "digits-masked", "digits-hidden")
 def mnist(study: Study) -> str:
     published = study.published["digits"]
-    masked = "on pseudo-quantum masks", "digits-masked", EPSILONS, published["pseudo-quantum"]
-    hidden = "on masks that hide an image, δ = 10⁻⁵", "digits-hidden", HIDDEN, {}
-    rows = [line_of(study, *masked), line_of(study, *hidden)]
-    plain = study.get("digits-true")["accuracy"]
+    rows = [
+        line_of(
+            f"on {name} masks",
+            {e: study.get("digits-masked", name, e) for e in EPSILONS},
+            published.get(name, {}),
+        )
+        for name in PUBLISHED
+    ]
+    hidden = {e: study.get("digits-hidden", e) for e in EPSILONS}
+    rows.append(line_of("on masks that hide an image, δ = 10⁻⁵", hidden, {}))
+    plain = study.get("digits-true")
     return (
-        f"{markdown(['the network', *HEAD, 'repetitions'], rows)}\n\nOn true images it reaches "
-        f"{percent(plain)} (repetitions: {plain.count}); published: {published['no noise']}."
+        f"{markdown(['the network', *HEAD, 'made of'], rows)}\n\nOn true images it reaches "
+        f"{percent(plain['accuracy'])} ({size_of(plain)}); published: {published['no noise']}."
     )
 
 
@@ -207,8 +221,8 @@ def mnist(study: Study) -> str:
 def scattering(study: Study) -> str:
     abadi = study.published["digits"]["DP-SGD of Abadi et al. 2016"]
     title = "scattering and a linear head; *DP-SGD of Abadi et al.* →"
-    rows = [line_of(study, title, "digits-scattering", ABADI, abadi)]
-    return markdown(["by DP-SGD, δ = 10⁻⁵", *HEAD, "repetitions"], rows)
+    found = {e: study.get("digits-scattering", e) for e in ABADI}
+    return markdown(["by DP-SGD, δ = 10⁻⁵", *HEAD, "made of"], [line_of(title, found, abadi)])
 
 
 @STUDY.figure
