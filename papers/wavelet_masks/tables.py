@@ -48,7 +48,7 @@ def denoising(study: Study) -> str:
         found = study.get("denoise", epsilon)
         back = found["cells read back"]
         told = [str(value) for name, value in found.items() if name != "cells read back"]
-        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{100 * back.mean:.2f} %"])
+        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{percent(back)} %"])
     head = ["ε", "published H", *study.get("denoise", EPSILONS[0])]
     return f"{markdown(head, rows)}\n\n{study.get('denoise', 1.0)['true signs'].count} repetitions."
 
@@ -173,7 +173,8 @@ def audited(study: Study) -> str:
         [name, *(show(study.get("audits", name, e)["floor"].mean) for e in EPSILONS)]
         for name in AUDITED
     ]
-    return markdown(["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)], rows)
+    head = ["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)]
+    return f"{markdown(head, rows)}\n\nOne audit each, of 40 000 masks: bounds that hold with 99 %."
 
 
 def size_of(found: dict[str, Summary]) -> str:
@@ -245,7 +246,8 @@ def draw_learning(study: Study) -> None:
     for name, found in lines.items():
         style = "--" if "repaired" in name else "-." if "synthetic" in name else "-"
         gains = [each[learner].mean - each["majority"].mean for each in found]
-        left.plot(EPSILONS, gains, ls=style, marker="o", ms=3, label=name)
+        spread = [each[learner].error for each in found]
+        left.errorbar(EPSILONS, gains, spread, ls=style, marker="o", ms=3, label=name)
         told = [each[f"{learner}, balanced"] for each in found]
         means, errors = [each.mean for each in told], [each.error for each in told]
         right.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3)
@@ -257,5 +259,5 @@ def draw_learning(study: Study) -> None:
         axis.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
         axis.minorticks_off()
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.savefig(study.folder / "learning.png", dpi=80)
+    figure.savefig(study.folder / "learning.png", dpi=100)
     plt.close(figure)
