@@ -21,7 +21,7 @@ from harness import Study, markdown, seed_of
 import discreet as dp
 from discreet import testing
 from discreet.accounting import delta_at, epsilon_at
-from discreet.measures.meaning import advantage
+from discreet.measures.meaning import advantage, chi_squared, hellinger, kullback_leibler
 
 HERE = Path(__file__).parent
 STUDY = Study(HERE)
@@ -208,6 +208,24 @@ def outside_the_range(study: Study) -> str:
         scale = np.sqrt(2 * np.log(1.25 / DELTA)) / epsilon
         rows.append([epsilon, f"{float(delta_at(dp.events.Gaussian(scale), epsilon)):.4g}"])
     return markdown(["ε", "δ that the classical σ has in truth (10⁻⁴ is asked for)"], rows)
+
+
+@STUDY.table()
+def divergences(study: Study) -> str:
+    """Section 3.1.2: what a guarantee says about the divergences between neighbours' answers."""
+    kinds = {
+        "ε = 1": dp.PureDP(1),
+        "(1, 10⁻⁶)": dp.ApproxDP(1, 1e-6),
+        "ρ = 0.5": dp.ZCDP(0.5),
+        "μ = 1": dp.GaussianDP(1),
+    }
+    asked = (advantage, kullback_leibler, hellinger, chi_squared)
+    rows = [
+        [name, *(f"{ask(measure):.4f}".replace("inf", "∞") for ask in asked)]
+        for name, measure in kinds.items()
+    ]
+    head = ["at most", "total variation", "Kullback–Leibler", "Hellinger, squared", "χ²"]
+    return markdown(head, rows)
 
 
 @STUDY.table("bernstein")
