@@ -110,9 +110,11 @@ def table_of(study: Study, learner: str) -> str:
         f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
         for size, found in plain.items()
     )
+    single = any(each.count == 1 for each in seen)
+    note = "; those with one have no standard error" if single else ""
     return (
-        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions; "
-        f"those with one have no standard error. On true rows, {told}."
+        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions{note}. "
+        f"On true rows, {told}."
     )
 
 
@@ -243,14 +245,15 @@ def draw_learning(study: Study) -> None:
     for size in ("small", "large"):
         lines[f"synthetic, {size}"] = [study.get("learn-synthetic", size, e) for e in EPSILONS]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for name, found in lines.items():
+    for number, (name, found) in enumerate(lines.items()):
+        places = [e * 1.02 ** (number - len(lines) / 2) for e in EPSILONS]  # side by side
         style = "--" if "repaired" in name else "-." if "synthetic" in name else "-"
         gains = [each[learner].mean - each["majority"].mean for each in found]
         spread = [each[learner].error for each in found]
-        left.errorbar(EPSILONS, gains, spread, ls=style, marker="o", ms=3, label=name)
+        left.errorbar(places, gains, spread, ls=style, marker="o", ms=3, label=name)
         told = [each[f"{learner}, balanced"] for each in found]
         means, errors = [each.mean for each in told], [each.error for each in told]
-        right.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3)
+        right.errorbar(places, means, errors, ls=style, marker="o", ms=3)
     left.axhline(0, color="0.5", lw=1)
     left.set_ylabel("accuracy above a constant's")
     right.set_ylabel("balanced accuracy")
