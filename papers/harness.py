@@ -1,8 +1,8 @@
 """What the reproductions share: runs that are kept as they are made, summaries, tables in a README.
 
 An experiment is a function of a setting and a seed that returns numbers. Each run is a line on disk before
-the next begins, so a run that is stopped, even by SIGKILL, goes on where it was. Summaries carry mean,
-standard error, median, quartiles and the number of repetitions.
+the next begins, so a run that is stopped, even by SIGKILL, goes on where it was. What a run of images takes
+much time for has a short size (``--short``), whose runs are kept apart.
 """
 # ruff: noqa: T201
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
 import os
 import re
 import sys
@@ -24,49 +23,25 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed
+from sizes import QUICK, SHORT, choose_size, set_size
+from summaries import Numbers, Summary, markdown, summarise
 
 __all__ = ["DATA", "Experiment", "Study", "Summary", "choose_size", "markdown", "seed_of"]
 
 #: Where the real tables are.
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-#: Set in a quick run, for the processes that it starts as well.
-QUICK = "DISCREET_PAPERS_QUICK"
+#: How to get what isn't in every environment.
+ADVICE = {
+    "torch": "pip install -e '.[torch]'",
+    "matplotlib": "pip install -e '.[report]'",
+    "segno": "pip install -e '.[imaging]'",
+    "zxingcpp": "pip install -e '.[imaging]'",
+}
 
-Numbers = dict[str, float]
 Setting = tuple[Any, ...]
 Make = Callable[["Study"], str]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the repetitions of one setting say about one number."""
-
-    mean: float
-    error: float
-    median: float
-    low: float
-    high: float
-    count: int
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Summary:
-        found = np.array(list(values), np.float64)
-        error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-        with np.errstate(invalid="ignore"):  # an infinite number has no neighbours
-            low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
-        return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
-
-    def __str__(self) -> str:
-        """Mean and standard error; a single run has none."""
-        return f"{self.mean:.4g}" + ("" if math.isnan(self.error) else f" ± {self.error:.2g}")
-
-    @property
-    def middle(self) -> str:
-        """The median with the quartiles, for what has no useful mean."""
-        return f"{self.median:.4g} ({self.low:.4g} … {self.high:.4g})"
 
 
 @dataclass(frozen=True)
@@ -171,7 +146,10 @@ class Study:
         for name in names:
             experiment = self.experiments[name]
             if lacking := experiment.missing:
-                print(f"{name} is left out: {', '.join(lacking)} isn't here.", flush=True)
+                print(
+                    f"{name} is left out: {', '.join(lacking)} isn't here. {advise(lacking)}",
+                    flush=True,
+                )
                 absent.append(name)
                 continue
             repeats = experiment.quick if quick else min(experiment.repeats, most or sys.maxsize)
@@ -284,6 +262,9 @@ class Study:
         parser.add_argument("experiments", nargs="*", help=", ".join(self.experiments))
         parser.add_argument("--quick", action="store_true", help="few repetitions, nothing written")
         parser.add_argument(
+            "--short", action="store_true", help="fewer images where all of them take hours"
+        )
+        parser.add_argument(
             "--report", action="store_true", help="print the results that are there"
         )
         parser.add_argument("--repeats", type=int, help="at most so many repetitions")
@@ -306,7 +287,7 @@ class Study:
         if given.report:
             self.read()
         elif given.quick:
-            os.environ[QUICK] = "1"
+            set_size(QUICK)
             with tempfile.TemporaryDirectory() as folder:
                 self.run(names, quick=True, jobs=given.jobs, kept=Path(folder))
         else:
@@ -318,6 +299,9 @@ class Study:
     def _run_fully(self, names: list[str], given: argparse.Namespace) -> None:
         """Run with files; results and pictures are written if nothing is missing."""
         kept = self.folder / ".runs"
+        if given.short:
+            set_size(SHORT)
+            kept /= SHORT
         for name in names if given.again else ():
             (kept / f"{name}.jsonl").unlink(missing_ok=True)
         if given.merge:
@@ -334,9 +318,10 @@ class Study:
             print("results.json and README.md stay as they are: not everything was run.")
 
 
-def choose_size(full: Any, quick: Any) -> Any:
-    """The second in a quick run, else the first."""
-    return quick if os.environ.get(QUICK) else full
+def advise(lacking: Iterable[str]) -> str:
+    """How to get packages and tables that aren't here."""
+    told = {ADVICE.get(name, f"It is looked for in {DATA} (DISCREET_DATA).") for name in lacking}
+    return " ".join(sorted(each if each[0].isupper() else f"To run it: {each}." for each in told))
 
 
 def seed_of(*parts: Any) -> int:
@@ -373,12 +358,6 @@ def read_runs(path: Path) -> dict[tuple[str, int], Numbers]:
     return runs
 
 
-def summarise(runs: Iterable[Numbers]) -> dict[str, Summary]:
-    """Each number's summary over repetitions."""
-    found = list(runs)
-    return {name: Summary.of(run[name] for run in found) for name in found[0]}
-
-
 def show_progress(name: str, number: int, whole: int, left: float) -> None:
     """A line that says how far it is, on a terminal."""
     if sys.stderr.isatty():
@@ -389,10 +368,3 @@ def show_progress(name: str, number: int, whole: int, left: float) -> None:
             file=sys.stderr,
             flush=True,
         )
-
-
-def markdown(heading: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table of Markdown."""
-    names = list(heading)
-    lines = [names, ["---"] * len(names), *([str(cell) for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -15,6 +15,8 @@ from study import STUDY
 __all__: list[str] = []
 
 SHOWN = 6
+#: Three classes in the plane.
+COLOURS = ("#20639b", "#b3452c", "#3a7d34")
 NAMES = ("true rows, not private", "private weights", "masked rows", "public start alone")
 
 
@@ -121,8 +123,10 @@ def draw_toy(study: Study) -> None:
     for panel, (title, (x, y)) in zip(panels, shown.items(), strict=True):
         model = masked.classifier().fit(x, y)
         areas = model.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-        panel.contourf(*grid.transpose(2, 0, 1), areas, levels=[-0.5, 0.5, 1.5, 2.5], alpha=0.2)
-        panel.scatter(*x.T, c=y, s=8, vmin=0, vmax=2)
+        levels = [-0.5, 0.5, 1.5, 2.5]
+        panel.contourf(*grid.transpose(2, 0, 1), areas, levels=levels, colors=COLOURS, alpha=0.2)
+        for label, (colour, marker) in enumerate(zip(COLOURS, "os^", strict=True)):
+            panel.scatter(*x[y == label].T, color=colour, marker=marker, s=12)
         panel.set(title=title, xlim=(-3, 4), ylim=(-3, 4))
     figure.suptitle("ε = 10; areas: what a classifier of these rows predicts")
     figure.savefig(study.folder / "toy.png", dpi=80)

@@ -81,30 +81,37 @@ def report(results: list[dict[str, Any]]) -> int:
 
 
 def draw(results: list[dict[str, Any]]) -> None:
-    """Curves of all tables: full lines for the exact mechanisms, dotted ones as published."""
+    """Curves, two tables a line: full lines for the exact mechanisms, dotted ones as published."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    colours = {PLAIN: "0.4", OUTPUT: "tab:green", MASKED: "tab:blue", INPUT: "tab:red"}
+    colours = {PLAIN: "0.4", MASKED: "tab:blue", INPUT: "tab:red"}
     dotted = {MASKED_PUBLISHED: "tab:blue", INPUT_PUBLISHED: "tab:red"}
-    columns = 6
-    lines = -(-len(results) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(18, 2.6 * lines), sharex=True, constrained_layout=True
+    tables = list(dict.fromkeys(result["table"] for result in results))
+    lines = -(-len(tables) // 2)
+    figure, panels = plt.subplots(
+        lines, 4, figsize=(12, 2.1 * lines), sharex=True, layout="constrained"
     )
-    for axis, result in zip(axes.flat, results, strict=False):
+    for panel in panels.flat:
+        panel.axis("off")
+    for result in results:
+        place = tables.index(result["table"])
+        panel = panels[place // 2, place % 2 * 2 + (result["rows"] == 200)]
+        panel.axis("on")
         for style, chosen in (("-", colours), (":", dotted)):
             for method, colour in chosen.items():
                 means, errors = np.transpose(result["accuracy"][method])
-                axis.errorbar(EPSILONS, means, errors, ls=style, c=colour, lw=1.2, label=method)
-        axis.set_xscale("log")
-        axis.set_title(f"{result['table']}, N = {result['rows']}, d = {result['features']}", size=8)
-    for axis in axes.flat[len(results) :]:
-        axis.axis("off")
-    handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-    figure.supxlabel("ε")
+                panel.errorbar(EPSILONS, means, errors, ls=style, c=colour, lw=1.4, label=method)
+        panel.set_xscale("log")
+        panel.xaxis.set_tick_params(labelbottom=True)
+        panel.set_title(f"{result['table']}, N = {result['rows']}", size=9)
+    handles, names = panels[0, 0].get_legend_handles_labels()
+    names = [f"{name} (and output perturbation)" if name == MASKED else name for name in names]
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
+    for panel in panels[-1]:
+        panel.set_xlabel("ε")
     figure.supylabel("accuracy")
-    figure.savefig(Path(__file__).parent / "curves.png", dpi=60)
+    figure.savefig(Path(__file__).parent / "curves.png", dpi=80)
+    plt.close(figure)

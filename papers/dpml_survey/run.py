@@ -203,7 +203,7 @@ def adult(study: Study) -> str:
     def line(name: str, found: Callable[[float], dict[str, Any]]) -> list[str]:
         return [
             name,
-            *(f"{found(e)['accuracy']}, {found(e)['balanced'].mean:.3f}" for e in EPSILONS),
+            *(f"{found(e)['accuracy']}, {found(e)['balanced']}" for e in EPSILONS),
         ]
 
     rows = [line("input perturbation (3.1, 5.3)", lambda e: study.get("input-perturbation", e))]
@@ -240,7 +240,8 @@ def figure_5(study: Study) -> str:
         found = study.get("one-weight", epsilon)["weight"]
         spread = found.error * np.sqrt(found.count)
         rows.append([f"{epsilon:g}", found, f"{spread:.3g}", found.middle])
-    return markdown(["ε", "mean weight of age", "standard deviation", "median (quartiles)"], rows)
+    head = ["ε", "mean weight of age", "standard deviation", "median (quartiles)"]
+    return f"{markdown(head, rows)}\n\n{study.get('one-weight', 1.0)['weight'].count} repetitions."
 
 
 @STUDY.table("fairness")
@@ -263,7 +264,8 @@ def failing(study: Study) -> str:
         shown = "no finite ε" if np.isnan(found["floor"]) else f"{found['floor']:.3g}"
         claim = "–" if np.isnan(found["floor"]) else f"{found['claimed']:g}"
         rows.append([study.published["formulas"][name], f"`{name}`", claim, shown])
-    return markdown(["where", "claim", "claimed ε", "at least, as audited"], rows)
+    told = "One audit each: a bound that is computed, or proved of draws with 99 % confidence."
+    return f"{markdown(['where', 'claim', 'claimed ε', 'at least, as audited'], rows)}\n\n{told}"
 
 
 @STUDY.figure

@@ -21,7 +21,7 @@ from harness import Study, markdown, seed_of
 import discreet as dp
 from discreet import testing
 from discreet.accounting import delta_at, epsilon_at
-from discreet.measures.meaning import advantage
+from discreet.measures.meaning import advantage, chi_squared, hellinger, kullback_leibler
 
 HERE = Path(__file__).parent
 STUDY = Study(HERE)
@@ -117,6 +117,34 @@ def homer(release: str | float, *, seed: int) -> dict[str, float]:
 # -- tables
 
 
+@STUDY.table()
+def printed_means(study: Study) -> str:
+    """Tables 4.1 to 4.3, 4.5 and 4.6: do the printed means have the printed differences?"""
+    rows = []
+    for means, differences in (
+        ("tables 4.1 to 4.3", "table 4.4"),
+        ("tables 4.5 and 4.6", "table 4.7"),
+    ):
+        for epsilon, cells in study.published[means].items():
+            for size, pair in cells.items():
+                printed = study.published[differences][size][epsilon]
+                numbers = [float(number) for number in pair]
+                slack = sum(half_a_digit(number) for number in pair)
+                gap = abs(numbers[0] - numbers[1])
+                fits = abs(gap - printed) <= slack * (1 + 1e-9)
+                side = size if "x" in size else f"{size} x {size}"
+                told = f"{gap:.3g} ± {slack:.1g}", f"{printed:.3g}", "yes" if fits else "**no**"
+                rows.append([differences, side.replace("x", "×"), epsilon, *pair, *told])
+    head = ["", "matrix", "ε", "printed private mean", "printed mean", "their difference"]
+    return markdown([*head, "printed difference", "agree"], rows)
+
+
+def half_a_digit(number: str) -> float:
+    """How far a printed number may be from what was rounded to it."""
+    digits, _, power = number.partition("e")
+    return 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
 @STUDY.table("laplace")
 def table_4_4(study: Study) -> str:
     rows = []
@@ -182,6 +210,24 @@ def outside_the_range(study: Study) -> str:
     return markdown(["ε", "δ that the classical σ has in truth (10⁻⁴ is asked for)"], rows)
 
 
+@STUDY.table()
+def divergences(study: Study) -> str:
+    """Section 3.1.2: what a guarantee says about the divergences between neighbours' answers."""
+    kinds = {
+        "ε = 1": dp.PureDP(1),
+        "(1, 10⁻⁶)": dp.ApproxDP(1, 1e-6),
+        "ρ = 0.5": dp.ZCDP(0.5),
+        "μ = 1": dp.GaussianDP(1),
+    }
+    asked = (advantage, kullback_leibler, hellinger, chi_squared)
+    rows = [
+        [name, *(f"{ask(measure):.4f}".replace("inf", "∞") for ask in asked)]
+        for name, measure in kinds.items()
+    ]
+    head = ["at most", "total variation", "Kullback–Leibler", "Hellinger, squared", "χ²"]
+    return markdown(head, rows)
+
+
 @STUDY.table("bernstein")
 def tables_4_8_and_4_9(study: Study) -> str:
     rows = []
@@ -205,7 +251,26 @@ def tables_4_8_and_4_9(study: Study) -> str:
     ]
     head += ["repaired, order 4", "polynomial of order 1 to target, no noise"]
     count = study.get("bernstein", 100, 1.0, "published")["to target"].count
-    return f"{markdown(head, rows)}\n\nMedians (quartiles), {count} repetitions."
+    return (
+        f"{markdown(head, rows)}\n\nMedians (quartiles), {count} repetitions. Means of the same:\n\n"
+        f"{means_of_curves(study)}"
+    )
+
+
+def means_of_curves(study: Study) -> str:
+    """Means with standard errors, which few large draws decide."""
+    methods = {
+        "as published": "published",
+        "repaired, order 1": "order 1",
+        "repaired, order 4": "order 4",
+    }
+    rows = []
+    for epsilon in (1.0, 3.0):
+        for n in (100, 500, 5000):
+            found = [study.get("bernstein", n, epsilon, method) for method in methods.values()]
+            cells = [f"{each['to target']}, {each['to polynomial']}" for each in found]
+            rows.append([f"{epsilon:g}", n, *cells])
+    return markdown(["ε", "n", *methods], rows)
 
 
 @STUDY.table("linkage", "linkage-stopped")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from audits import AUDITED
-from digits import ABADI, HIDDEN
+from digits import ABADI, PUBLISHED
 from harness import Study, Summary, markdown
 from learning import LEAKED, LEARNERS, MASKS, REPAIRED, SIZE_OF
 from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
@@ -48,7 +48,7 @@ def denoising(study: Study) -> str:
         found = study.get("denoise", epsilon)
         back = found["cells read back"]
         told = [str(value) for name, value in found.items() if name != "cells read back"]
-        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{100 * back.mean:.2f} %"])
+        rows.append([f"{epsilon:g}", published[f"{epsilon:g}"], *told, f"{percent(back)} %"])
     head = ["ε", "published H", *study.get("denoise", EPSILONS[0])]
     return f"{markdown(head, rows)}\n\n{study.get('denoise', 1.0)['true signs'].count} repetitions."
 
@@ -110,9 +110,11 @@ def table_of(study: Study, learner: str) -> str:
         f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
         for size, found in plain.items()
     )
+    single = any(each.count == 1 for each in seen)
+    note = "; those with one have no standard error" if single else ""
     return (
-        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions; "
-        f"those with one have no standard error. On true rows, {told}."
+        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions{note}. "
+        f"On true rows, {told}."
     )
 
 
@@ -173,33 +175,48 @@ def audited(study: Study) -> str:
         [name, *(show(study.get("audits", name, e)["floor"].mean) for e in EPSILONS)]
         for name in AUDITED
     ]
-    return markdown(["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)], rows)
+    head = ["at least this ε, where claimed is", *(f"{e:g}" for e in EPSILONS)]
+    return f"{markdown(head, rows)}\n\nOne audit each, of 40 000 masks: bounds that hold with 99 %."
+
+
+def size_of(found: dict[str, Summary]) -> str:
+    """How many images made a result."""
+    images, passes, scored = (f"{found[key].mean:.0f}" for key in ("images", "passes", "scored"))
+    return f"{images} images, {passes} passes, scored on {scored}; {found['accuracy'].count} repetitions"
 
 
 def line_of(
-    study: Study, name: str, experiment: str, epsilons: Iterable[float], printed: dict[str, float]
+    name: str, found: dict[float, dict[str, Summary]], printed: dict[str, float]
 ) -> list[str]:
-    """Accuracies by ε, published ones before ours."""
-    found = {e: study.get(experiment, e)["accuracy"] for e in epsilons}
+    """Accuracies by ε, published ones before ours, and what they were made of."""
     cells = [
-        (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "") + percent(found[e])
+        (f"*{printed[f'{e:g}']:.2f}* → " if f"{e:g}" in printed else "")
+        + percent(found[e]["accuracy"])
         if e in found
         else "–"
         for e in EPSILONS
     ]
-    return [name, *cells, counts(found.values())]
+    sizes = dict.fromkeys(size_of(each) for each in found.values())
+    return [name, *cells, "; ".join(sizes)]
 
 
 @STUDY.table("digits-true", "digits-masked", "digits-hidden")
 def mnist(study: Study) -> str:
     published = study.published["digits"]
-    masked = "on pseudo-quantum masks", "digits-masked", EPSILONS, published["pseudo-quantum"]
-    hidden = "on masks that hide an image, δ = 10⁻⁵", "digits-hidden", HIDDEN, {}
-    rows = [line_of(study, *masked), line_of(study, *hidden)]
-    plain = study.get("digits-true")["accuracy"]
+    rows = [
+        line_of(
+            f"on {name} masks",
+            {e: study.get("digits-masked", name, e) for e in EPSILONS},
+            published.get(name, {}),
+        )
+        for name in PUBLISHED
+    ]
+    hidden = {e: study.get("digits-hidden", e) for e in EPSILONS}
+    rows.append(line_of("on masks that hide an image, δ = 10⁻⁵", hidden, {}))
+    plain = study.get("digits-true")
     return (
-        f"{markdown(['the network', *HEAD, 'repetitions'], rows)}\n\nOn true images it reaches "
-        f"{percent(plain)} (repetitions: {plain.count}); published: {published['no noise']}."
+        f"{markdown(['the network', *HEAD, 'made of'], rows)}\n\nOn true images it reaches "
+        f"{percent(plain['accuracy'])} ({size_of(plain)}); published: {published['no noise']}."
     )
 
 
@@ -207,8 +224,8 @@ def mnist(study: Study) -> str:
 def scattering(study: Study) -> str:
     abadi = study.published["digits"]["DP-SGD of Abadi et al. 2016"]
     title = "scattering and a linear head; *DP-SGD of Abadi et al.* →"
-    rows = [line_of(study, title, "digits-scattering", ABADI, abadi)]
-    return markdown(["by DP-SGD, δ = 10⁻⁵", *HEAD, "repetitions"], rows)
+    found = {e: study.get("digits-scattering", e) for e in ABADI}
+    return markdown(["by DP-SGD, δ = 10⁻⁵", *HEAD, "made of"], [line_of(title, found, abadi)])
 
 
 @STUDY.figure
@@ -228,13 +245,15 @@ def draw_learning(study: Study) -> None:
     for size in ("small", "large"):
         lines[f"synthetic, {size}"] = [study.get("learn-synthetic", size, e) for e in EPSILONS]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for name, found in lines.items():
+    for number, (name, found) in enumerate(lines.items()):
+        places = [e * 1.02 ** (number - len(lines) / 2) for e in EPSILONS]  # side by side
         style = "--" if "repaired" in name else "-." if "synthetic" in name else "-"
         gains = [each[learner].mean - each["majority"].mean for each in found]
-        left.plot(EPSILONS, gains, ls=style, marker="o", ms=3, label=name)
+        spread = [each[learner].error for each in found]
+        left.errorbar(places, gains, spread, ls=style, marker="o", ms=3, label=name)
         told = [each[f"{learner}, balanced"] for each in found]
         means, errors = [each.mean for each in told], [each.error for each in told]
-        right.errorbar(EPSILONS, means, errors, ls=style, marker="o", ms=3)
+        right.errorbar(places, means, errors, ls=style, marker="o", ms=3)
     left.axhline(0, color="0.5", lw=1)
     left.set_ylabel("accuracy above a constant's")
     right.set_ylabel("balanced accuracy")
@@ -243,5 +262,5 @@ def draw_learning(study: Study) -> None:
         axis.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
         axis.minorticks_off()
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.savefig(study.folder / "learning.png", dpi=80)
+    figure.savefig(study.folder / "learning.png", dpi=100)
     plt.close(figure)

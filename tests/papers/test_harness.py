@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "papers"))
 
 import harness
+import sizes
 
 
 @pytest.fixture
@@ -121,11 +122,47 @@ def test_again_forgets_the_runs_of_the_named_experiments_alone(study: harness.St
     assert kept.read_text() == before
 
 
-def test_a_quick_run_has_its_own_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(harness.QUICK, raising=False)
-    assert harness.choose_size(1000, 10) == 1000
-    monkeypatch.setenv(harness.QUICK, "1")
-    assert harness.choose_size(1000, 10) == 10
+def test_quick_and_short_runs_have_sizes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(sizes.VARIABLE, raising=False)
+    assert harness.choose_size(1000, 10, short=100) == 1000
+    monkeypatch.setenv(sizes.VARIABLE, sizes.QUICK)
+    assert harness.choose_size(1000, 10, short=100) == 10
+    monkeypatch.setenv(sizes.VARIABLE, sizes.SHORT)
+    assert harness.choose_size(1000, 10, short=100) == 100
+    assert harness.choose_size(1000, 10) == 1000  # where nothing else is said
+
+
+def test_short_runs_are_kept_apart_from_full_ones(
+    study: harness.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(sizes.VARIABLE, sizes.FULL)  # and restored afterwards
+
+    @study.experiment(repeats=2)
+    def images(*, seed: int) -> dict[str, float]:
+        return {"images": harness.choose_size(60_000, 5, short=2000)}
+
+    study.main(["--jobs", "1"])
+    study.main(["--jobs", "1", "--short", "images", "--merge"])
+    assert results(study)["images"][""]["images"]["mean"] == 2000
+    assert len((study.folder / ".runs" / "images.jsonl").read_text().splitlines()) == 2
+    assert "2000" in (study.folder / ".runs" / "short" / "images.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("needed", "advice"),
+    [("torch", "pip install -e '.[torch]'"), ("mnist/no_such_images.gz", "DISCREET_DATA")],
+)
+def test_what_is_left_out_says_how_to_get_it(
+    study: harness.Study,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    needed: str,
+    advice: str,
+) -> None:
+    monkeypatch.setattr(harness, "find_spec", lambda name: None)
+    add_needy(study, needed)
+    study.main(["--jobs", "1"])
+    assert advice in capsys.readouterr().out
 
 
 def test_a_single_run_claims_no_standard_error() -> None:

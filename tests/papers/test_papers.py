@@ -11,6 +11,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,15 +26,28 @@ HARNESSED = sorted(
 )
 
 
+def public_names(module: ModuleType) -> list[str]:
+    """What a module offers: its list, or what it defines without an underscore."""
+    own = [name for name, value in vars(module).items() if is_from(module, value)]
+    return getattr(module, "__all__", [name for name in own if not name.startswith("_")])
+
+
+def is_from(module: ModuleType, value: object) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(PAPERS)))
 def test_only_public_names_are_used(script: Path) -> None:
     for node in ast.walk(ast.parse(script.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "discreet":
             module = import_module(str(node.module))
-            public = getattr(module, "__all__", None)
             for alias in node.names:
-                assert not alias.name.startswith("_")
-                assert public is None or alias.name in public, f"{node.module}.{alias.name}"
+                assert alias.name in public_names(module), f"{node.module}.{alias.name}"
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            assert own or node.attr in ("__name__", "__all__", "__class__"), node.attr
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("discreet.") for alias in node.names)
 
 
 @pytest.mark.parametrize("folder", HARNESSED, ids=lambda path: path.name)

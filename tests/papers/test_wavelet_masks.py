@@ -56,7 +56,7 @@ found = audits.identities(seed=0)
 def test_published_masks_exceed_their_claim_and_repaired_ones_do_not() -> None:
     code = """
 import audits, os
-os.environ["DISCREET_PAPERS_QUICK"] = "1"
+os.environ["DISCREET_PAPERS_SIZE"] = "quick"
 names = ("LS, γ = 1", "pseudo-quantum", "LS+, γ = 1", "LS+, repaired")
 found = {name: min(audits.audits(name, 1.0, seed=0)["floor"], 1e9) for name in names}
 """
