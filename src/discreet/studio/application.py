@@ -67,6 +67,7 @@ def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
             parse_form(request.url.query.encode()),
             form,
             request.headers.get("x-part") == "1",
+            studio.desk,
         )
         return await run_in_threadpool(_answer, studio, handler, visit, request.method)
 
@@ -77,7 +78,7 @@ def _answer(studio: Studio, handler: Handler, visit: Visit, method: str) -> Resp
     """What a page answers; whatever goes wrong is a sentence."""
     try:
         if method == "POST":
-            _check_desk(studio, visit.form)
+            _check_desk(visit)
         found = handler(studio, visit)
     except NotFound:
         return _respond(studio, _missing())
@@ -88,11 +89,10 @@ def _answer(studio: Studio, handler: Handler, visit: Visit, method: str) -> Resp
     return _respond(studio, found)
 
 
-def _check_desk(studio: Studio, form: Form) -> None:
+def _check_desk(visit: Visit) -> None:
     """A form of a table that isn't open any more is refused: it was filled in for another one."""
-    given = form.text("desk")
-    here = "" if studio.desk is None else studio.desk.id
-    if given != here:
+    here = "" if visit.desk is None else visit.desk.id
+    if visit.form.text("desk") != here:
         raise FieldErrors(
             {
                 "": "Another table was opened in the meantime, perhaps in another tab; nothing was changed "

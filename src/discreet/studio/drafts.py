@@ -43,8 +43,9 @@ def _within(desk: Desk, epsilon: str) -> str:
 
 
 def build_order(desk: Desk, kind: str, form: Form) -> Order:
-    """The order that fields describe."""
+    """The order that fields describe, of the desk as it stands now."""
     measure = read_measure(form)
+    desk = desk.freeze()
     match kind:
         case "questions":
             return QuestionsOrder(desk, measure)

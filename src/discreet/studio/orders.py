@@ -21,7 +21,7 @@ from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.report.answers import describe_plan
 from discreet.report.blocks import Section
 from discreet.studio.desk import Desk
-from discreet.studio.doors import ReleasePayer, find_unit, guess_rows, open_empty
+from discreet.studio.doors import ReleasePayer, guess_rows, open_empty
 from discreet.unit import REPLACE_ONE
 
 __all__ = ["CheckOrder", "DescribeOrder", "Order", "Outcome", "QuestionsOrder", "SelectOrder"]
@@ -56,7 +56,7 @@ class Order(ABC):
     @property
     def rows(self) -> int | None:
         """The number of rows for which it is planned."""
-        return guess_rows(self.desk, find_unit(self.desk))
+        return guess_rows(self.desk, self.desk.unit())
 
     @abstractmethod
     def describe(self) -> str:
@@ -85,7 +85,7 @@ class Order(ABC):
     @property
     def seal(self) -> str:
         """What changes with anything that could change the answer or the charge."""
-        facts = self.desk.schema().to_toml(find_unit(self.desk))
+        facts = self.desk.schema().to_toml(self.desk.unit())
         whole = "\0".join((self.to_python(), facts, self.desk.path, self.desk.ledger_place))
         return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -94,7 +94,7 @@ class Order(ABC):
         desk = self.desk
         url = desk.ledger if "://" in desk.ledger else f"sqlite:///{desk.ledger}"
         account = "".join(f".account({name!r})" for name in filter(None, desk.account.split("/")))
-        unit = find_unit(desk)
+        unit = desk.unit()
         rows = f", rows={self.rows}" if unit.relation is REPLACE_ONE else ""
         lines = [
             "import discreet as dp",

@@ -67,6 +67,22 @@ for (const select of document.querySelectorAll("[data-kind-of]")) {
   select.addEventListener("change", () => { row.dataset.kind = select.value; });
 }
 
+// Whoever names the column of people means people.
+for (const field of document.querySelectorAll("[data-checks]")) {
+  field.addEventListener("input", () => {
+    if (field.value) document.getElementById(field.dataset.checks).checked = true;
+  });
+}
+
+// A question about no column becomes one about the column that was chosen.
+for (const column of document.querySelectorAll("select[data-suggests]")) {
+  const kind = document.getElementById(column.dataset.suggests);
+  column.addEventListener("input", () => {
+    const group = column.selectedOptions[0].closest("optgroup");
+    if (group && ["count", "people"].includes(kind.value)) kind.value = group.dataset.suggests;
+  });
+}
+
 // Releases and audits that go on.
 for (const part of document.querySelectorAll("[data-poll]")) {
   const bar = part.querySelector("progress");
