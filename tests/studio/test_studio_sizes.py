@@ -52,35 +52,56 @@ def test_pages_answer_at_once_with_a_long_ledger_and_many_columns(tmp_path, caps
     browser = open_wide(tmp_path)
     browser.press("/ask/add", kind="mean", column="c000", by="c002")
     browser.press("/ask/add", kind="count")
+    browser.post("/ask/model", name="logistic-regression", target="c002", epsilon="1", part=True)
+    browser.post("/ask/table", name="synthetic", epsilon="1", part=True)
     pages = [
         "/facts",
         "/protect",
         "/protect/meaning?epsilon=1",
         "/ask",
         "/ask/select",
+        "/ask/describe",
         "/ask/model",
+        "/ask/table",
     ]
     pages += [
         "/release",
         "/release/questions",
+        "/release/check",
         "/ledger",
         "/ledger?before=5000",
         "/trust",
         "/words",
     ]
-    medians = {}
+    medians, worst = {}, {}
     for page in pages:
         browser.see(page)  # imports, and what is computed once
         taken = []
-        for _ in range(5):
+        for _ in range(10):
             start = time.perf_counter()
             browser.see(page)
             taken.append(time.perf_counter() - start)
-        medians[page] = statistics.median(taken)
+        medians[page], worst[page] = statistics.median(taken), max(taken)
     with capsys.disabled():
-        for page, taken in medians.items():
-            print(f"\n{page:30} {1000 * taken:6.0f} ms", end="")  # noqa: T201
+        for page, median in medians.items():
+            print(
+                f"\n{page:30} {1000 * median:6.0f}, at worst {1000 * worst[page]:6.0f} ms", end=""
+            )  # noqa: T201
     assert {page: taken for page, taken in medians.items() if taken >= MAX_PAGE} == {}
+
+
+def test_a_page_of_many_columns_does_not_wait_for_its_plan(tmp_path):
+    write_wide(tmp_path, 40)
+    browser = open_wide(tmp_path)
+    page = browser.see("/ask/describe")
+    assert 'data-load="/ask/describe/plan"' in page
+    assert "Nothing was read yet" not in page
+    assert "Nothing was read yet" in browser.see("/ask/describe/plan")
+    again = browser.see("/ask/describe")  # planned by now
+    assert "data-load" not in again
+    assert "Nothing was read yet" in again
+    browser.press("/ask/describe", epsilon="0.7", delta="", rows="1000")
+    assert "0.7" in browser.see("/release/describe")
 
 
 def test_a_hundred_columns_are_declared_on_one_page(tmp_path):

@@ -43,6 +43,8 @@ from discreet.studio.visits import (
 
 __all__ = ["ROUTES"]
 
+#: The most columns for which a page waits until all is planned.
+MAX_AT_ONCE = 30
 #: The most made-up rows of a rehearsal.
 MAX_ROWS = 5000
 
@@ -85,7 +87,7 @@ def _plan(desk: Desk) -> dict[str, Any]:
     try:
         order = find_order(desk, "questions")
         assert isinstance(order, QuestionsOrder)
-        plan = order.plan_answers()
+        plan = order.answers_plan
         schema, _ = order.questions.build(open_empty(desk).schema)
         book = desk.book()
         shown["left"] = "" if book is None else name_measure(book.remaining())
@@ -209,23 +211,33 @@ def _page_of(desk: Desk, kind: str, draft: dict[str, str] | None = None) -> Page
         "table_name": desk.name,
         "rows_number": desk.rows or DEFAULT_ROWS,
         "has_ledger": desk.book() is not None,
-        **(_plan_of(desk, kind, Form(list(draft.items()))) if is_begun else _NO_PLAN),
+        **(_plan_of(desk, kind, Form(list(draft.items())), waits=False) if is_begun else _NO_PLAN),
     }
     return Page("ask_other.html", shown)
 
 
-_NO_PLAN: dict[str, Any] = {"sections": "", "plan_problem": "", "price": "", "left": ""}
+_NO_PLAN: dict[str, Any] = {
+    "sections": "",
+    "plan_problem": "",
+    "price": "",
+    "left": "",
+    "is_late": False,
+}
 
 
-def _plan_of(desk: Desk, kind: str, form: Form) -> dict[str, Any]:
+def _plan_of(desk: Desk, kind: str, form: Form, *, waits: bool = True) -> dict[str, Any]:
+    """What an order would cost; a page of many columns doesn't wait, and its script asks for it."""
     try:
         order = build_order(desk, kind, form)
+        if not waits and not order.is_planned and len(desk.schema()) > MAX_AT_ONCE:
+            return {**_NO_PLAN, "is_late": True}
         book = desk.book()
         return {
             "sections": show_sections([order.plan()], "plan", 3),
             "plan_problem": "",
             "price": name_measure(order.price),
             "left": "" if book is None else name_measure(book.remaining()),
+            "is_late": False,
         }
     except FieldErrors as error:
         words = " ".join(error.errors.values())
@@ -241,6 +253,16 @@ def show_other(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     if kind not in TITLES:
         raise NotFound
     return _page_of(desk, kind)
+
+
+@need_desk
+def show_plan(studio: Studio, desk: Desk, visit: Visit) -> Answer:
+    """The part of a page that wasn't waited for."""
+    kind = visit.places["kind"]
+    if kind not in TITLES:
+        raise NotFound
+    draft = Form(list(find_draft(desk, kind).items()))
+    return Page("plan_other.html", _plan_of(desk, kind, draft))
 
 
 @need_desk
@@ -297,5 +319,6 @@ ROUTES: list[Route] = [
     ("POST", "/ask/share", share),
     ("GET", "/ask/{kind}", show_other),
     ("POST", "/ask/{kind}", save_other),
+    ("GET", "/ask/{kind}/plan", show_plan),
     ("POST", "/rehearse/{kind}", rehearse),
 ]

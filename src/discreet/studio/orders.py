@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 from discreet.cli.documents import write_result
@@ -47,6 +48,7 @@ class Order(ABC):
 
     def __init__(self, desk: Desk, measure: PureDP | ApproxDP) -> None:
         self.desk, self.measure = desk, measure
+        self._section: Section | None = None
 
     @property
     def price(self) -> Measure:
@@ -62,9 +64,21 @@ class Order(ABC):
     def describe(self) -> str:
         """What is asked, in a line."""
 
-    @abstractmethod
+    @final
     def plan(self) -> Section:
-        """Price and expected error; no row is read."""
+        """Price and expected error, worked out once; no row is read."""
+        if self._section is None:
+            self._section = self._describe_plan()
+        return self._section
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the plan was worked out: with hundreds of columns that can take seconds."""
+        return self._section is not None
+
+    @abstractmethod
+    def _describe_plan(self) -> Section:
+        """What `plan` shows."""
 
     @abstractmethod
     def run(self, door: PrivateDataset, payer: ReleasePayer | None = None) -> Outcome:
@@ -157,10 +171,11 @@ class QuestionsOrder(Order):
     def describe(self) -> str:
         return "; ".join(one.name for one in self.questions.asked)
 
-    def plan(self) -> Section:
-        return describe_plan(self.plan_answers(), "")
+    def _describe_plan(self) -> Section:
+        return describe_plan(self.answers_plan, "")
 
-    def plan_answers(self) -> Any:
+    @cached_property
+    def answers_plan(self) -> Any:
         """How the budget is split, and the expected errors."""
         return self.questions.plan(open_empty(self.desk), self.measure, self.rows)
 
@@ -194,7 +209,7 @@ class SelectOrder(Order):
     def describe(self) -> str:
         return " ".join(self.text.split())
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         door = open_empty(self.desk)
         return describe_plan(door.plan_sql(self.text, self.measure, rows=self.rows), "")
 
@@ -220,7 +235,7 @@ class CheckOrder(Order):
             "Is the table as declared? Cells outside of bounds, unknown categories, missing cells."
         )
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         from discreet.queries import Check
 
         return describe_plan(open_empty(self.desk).plan(Check(), self.measure, rows=self.rows), "")
@@ -245,7 +260,7 @@ class DescribeOrder(Order):
     def describe(self) -> str:
         return "All columns: rows, means, deviations, quartiles, counts of categories."
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         from discreet.answers.description import list_questions
 
         door = open_empty(self.desk)

@@ -39,7 +39,15 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     const html = await answer.text();
     if (own === turn && answer.ok) show(target, html);
   }, 250);
-  form.addEventListener("input", update);
+  form.addEventListener("input", () => { delete target.dataset.load; update(); });
+}
+
+// A plan for which the page didn't wait.
+for (const target of document.querySelectorAll("[data-load]")) {
+  fetch(target.dataset.load).then(async (answer) => {
+    const html = await answer.text();
+    if (answer.ok && target.dataset.load) show(target, html);
+  }, () => {});
 }
 
 // Forms that explain what they say before they are sent.
