@@ -205,7 +205,7 @@ def ask_while_pages_open(
         start = time.monotonic()
         person.click("button", "Charge")
         person.page.wait_for_url("**/result/*")
-        place = person.page.url.removeprefix(home)
+        place = person.page.url.removeprefix(person.home)
         person.open("/ledger")
         person.open(place)
         person.page.wait_for_selector("text=To keep and to hand over", timeout=500_000)

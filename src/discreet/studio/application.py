@@ -54,7 +54,8 @@ def build_app(studio: Studio, port: int, token: str, *, max_upload: int = DEFAUL
     routes.append(Route("/upload", _receive(studio), methods=["PUT"]))
     routes.append(Route("/static/{name}", _send_static, methods=["GET"]))
     # a bare router: an application of Starlette's would answer errors itself, and hand them to the log
-    return Guard(Router(routes, default=_tell_missing(studio)), port, token, max_upload)
+    inner = Router(routes, default=_tell_missing(studio))
+    return Guard(inner, port, token, max_upload, studio.base)
 
 
 def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
@@ -119,12 +120,13 @@ def _tell_missing(studio: Studio) -> ASGIApp:
 def _respond(studio: Studio, found: Answer) -> Response:
     match found:
         case Redirect(place):
-            return RedirectResponse(place, 303)
+            return RedirectResponse(studio.base + place, 303)
         case Download():
             headers = {"content-disposition": found.disposition}
             return Response(found.body, media_type=found.kind, headers=headers)
         case Page(template, shown, status):
-            whole = {"errors": {}, "typed": {}, **_frame(studio.desk), **shown}
+            frame = {"errors": {}, "typed": {}, "base": studio.base, **_frame(studio.desk)}
+            whole = {**frame, **shown}
             return Response(render(template, whole), status, media_type="text/html")
     return Response(json.dumps(found), media_type="application/json")
 
@@ -161,7 +163,7 @@ def _receive(studio: Studio) -> Callable[[Request], Any]:
                 place.unlink(missing_ok=True)
         source = str(place.relative_to(studio.places.root))
         await run_in_threadpool(studio.open, source)
-        return _respond(studio, {"place": "/facts"})
+        return _respond(studio, {"place": f"{studio.base}/facts"})
 
     return answer
 

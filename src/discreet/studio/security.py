@@ -37,7 +37,7 @@ HEADERS = {
 }
 _PAGE = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>discreet studio</title>'
-    '<link rel="icon" href="/static/icon.svg">{head}</head>'
+    "{head}</head>"
     "<body><main><h1>{title}</h1><p>{words}</p></main></body></html>"
 )
 
@@ -58,10 +58,13 @@ class Guard:
         The secret in the address that the terminal shows.
     max_upload : int
         The largest upload, in bytes.
+    base : str
+        What the addresses of pages begin with: the cookie is sent there alone. It must not be guessed.
     """
 
-    def __init__(self, app: ASGIApp, port: int, token: str, max_upload: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, token: str, max_upload: int, base: str) -> None:
         self._app, self._token, self._max_upload = app, token, max_upload
+        self.base = base
         names = ("127.0.0.1", "localhost")
         self._hosts = tuple(f"{name}:{port}" for name in names)
         if port == 80:  # browsers leave it out
@@ -83,14 +86,14 @@ class Guard:
             await reply.write(*refusal)
         elif scope["path"] == ENTRANCE:
             await self._enter(scope, reply)
-        elif not self._knows(headers):
+        elif not scope["path"].startswith(f"{self.base}/") or not self._knows(headers):
             await reply.write(
                 403,
                 "This page is private",
                 "Open the address that the terminal shows: it holds the key to this page.",
             )
         else:
-            await self._pass(scope, receive, reply)
+            await self._pass({**scope, "root_path": self.base}, receive, reply)
 
     def _refuse(
         self, scope: Scope, headers: Mapping[str, list[str]]
@@ -127,12 +130,13 @@ class Guard:
             )
             return
         # a page that goes on by itself, and no redirect: a strict cookie isn't sent after one from elsewhere
-        cookie = f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{self._cookie}={self._session}; Path={self.base}; HttpOnly; SameSite=Strict"
         await reply.write(
             200,
             "Welcome",
-            '<a href="/">Go on to the studio</a>',
-            head='<meta http-equiv="refresh" content="0; url=/">',
+            f'<a href="{self.base}/">Go on to the studio</a>',
+            head=f'<link rel="icon" href="{self.base}/static/icon.svg">'
+            f'<meta http-equiv="refresh" content="0; url={self.base}/">',
             # not even our own next page is told the address with the key
             more={"set-cookie": cookie, "referrer-policy": "no-referrer"},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from pathlib import Path
 from typing import final
@@ -41,6 +42,9 @@ class Studio:
         jobs: Jobs | None = None,
     ) -> None:
         self.places = Places(root)
+        #: What every page's address begins with. Browsers send the cookie to these addresses alone, and so
+        #: to no other server of this machine, whose port doesn't count for cookies.
+        self.base = f"/{secrets.token_urlsafe(16)}"
         self.jobs = jobs or Jobs()
         self.audits = Audits()
         self.lock = threading.RLock()
