@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,38 @@ def test_a_weight_is_never_given_to_a_question_that_was_not_shown(clinic):
     assert answer.status_code == 422
     assert "changed in the meantime" in answer.text
     assert [one.name for one in clinic.studio.desk.questions().asked] == ["mean cost"]
+
+
+def test_facts_named_at_the_start_are_those_of_the_first_table(tmp_path):
+    open_clinic(tmp_path)
+    (tmp_path / "visits.toml").rename(tmp_path / "facts.toml")
+    before = (tmp_path / "facts.toml").read_text()
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    studio = Studio(tmp_path, "./visits.csv", "facts.toml", "visits.db")
+    browser = Browser(studio).enter()
+    browser.press("/open", place="other.csv")
+    browser.press("/facts/header")
+    browser.press("/facts", **{"kind-0": "real", "lower-0": "0", "upper-0": "1"})
+    assert (tmp_path / "facts.toml").read_text() == before
+    assert studio.desk.ledger == "other.db"
+    browser.press("/sample")
+    assert studio.desk.ledger.endswith("discreet-sample/visits.db")
+    browser.press("/open", place="visits.csv")
+    assert studio.desk.schema_file == "facts.toml"
+    assert studio.desk.ledger == "visits.db"
+
+
+def test_results_of_another_table_of_the_same_name_are_not_shown(clinic, tmp_path):
+    clinic.press("/ask/add", kind="count")
+    place = clinic.release("questions")
+    (tmp_path / "visits.csv.gz").write_bytes(gzip.compress((tmp_path / "visits.csv").read_bytes()))
+    assert "count" in clinic.see("/release")
+    clinic.press("/open", place="visits.csv.gz")
+    assert clinic.get(place).status_code == 404
+    assert clinic.get("/release/report.html").status_code == 404
+    assert "Released from this table" not in clinic.see("/release")
+    clinic.press("/open", place="visits.csv")
+    assert "To keep" in clinic.see(place)
 
 
 # -- charges are told honestly

@@ -85,6 +85,13 @@ class Desk:
         return hashlib.sha256(f"{self.places.root}\0{self.source}".encode()).hexdigest()[:16]
 
     @property
+    def origin(self) -> str:
+        """The table's one name; below the folder relative to it, so that both can be moved."""
+        found = Path(self.places.find_origin(self.source))
+        is_inside = "://" not in self.source and found.is_relative_to(self.places.root)
+        return str(found.relative_to(self.places.root)) if is_inside else self.source
+
+    @property
     def is_text(self) -> bool:
         """Whether the table is a CSV file, which doesn't say whether its first line holds names."""
         return "://" not in self.source and not self.source.lower().endswith(".parquet")

@@ -73,6 +73,8 @@ class Job:
     files: tuple[str, ...] = ()
     #: The ledger that pays, whichever the desk uses later.
     ledger: str = ""
+    #: The table that was asked: another one may have a name as short, and so the same files.
+    origin: str = ""
 
     @property
     def goes_on(self) -> bool:
@@ -111,6 +113,7 @@ class Jobs:
             order.to_command(),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             ledger=order.desk.ledger,
+            origin=order.desk.origin,
         )
         desk.releases.mkdir(mode=0o700, exist_ok=True)
         try:
@@ -119,9 +122,13 @@ class Jobs:
             )
         except FileExistsError:
             return
-        fcntl.flock(claim, fcntl.LOCK_EX)
-        _write(desk, job)
-        self._start(lambda: self._work(desk, order, job, claim))
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX)
+            _write(desk, job)
+            self._start(lambda: self._work(desk, order, job, claim))
+        except BaseException:  # nobody works on it, so nobody holds it
+            os.close(claim)
+            raise
 
     def _work(self, desk: Desk, order: Order, job: Job, claim: int) -> None:
         try:
@@ -145,6 +152,8 @@ class Jobs:
             return None
         with _hold(desk, token) as is_free:
             job = _read(desk, token)
+            if job.origin not in ("", desk.origin):
+                return None
             age = time.time() - _claim(desk, token).stat().st_mtime
             is_dead = job.goes_on and (job.kind or age > PATIENCE)
             if is_free and (is_dead or job.state == "unknown"):

@@ -53,6 +53,10 @@ class Places:
             )
         return found
 
+    def find_origin(self, source: str) -> str:
+        """A table's one name, however its path was written."""
+        return source if "://" in source else os.path.realpath(self.root / source)
+
     def check_source(self, text: str, field: str = "place") -> str:
         """A table that a person named: a path below the folder, or the address of a database's table."""
         text = text.strip()

@@ -49,13 +49,23 @@ class Studio:
         self.audits = Audits()
         self.lock = threading.RLock()
         self._given = (schema, ledger)
+        self._given_to: str | None = None
         self.desk: Desk | None = None
         if source is not None:
-            self.desk = Desk(self.places, source, schema, ledger)
+            self.open(source)
 
-    def open(self, source: str, schema: str | None = None) -> Desk:
-        """Open a table that a page named."""
-        given, ledger = self._given
+    def open(self, source: str) -> Desk:
+        """Open a table. Facts and ledger that were named at the start are those of the first one."""
+        origin = self.places.find_origin(source)
         with self.lock:
-            self.desk = Desk(self.places, source, schema or given, ledger)
-        return self.desk
+            if self._given_to is None:
+                self._given_to = origin
+            schema, ledger = self._given if self._given_to == origin else (None, None)
+            self.desk = Desk(self.places, source, schema, ledger)
+            return self.desk
+
+    def open_sample(self, source: str, schema: str) -> Desk:
+        """Open the made-up table, which has nothing to do with what was named at the start."""
+        with self.lock:
+            self.desk = Desk(self.places, source, schema)
+            return self.desk
