@@ -126,7 +126,7 @@ class Jobs:
             fcntl.flock(claim, fcntl.LOCK_EX)
             _write(desk, job)
             self._start(lambda: self._work(desk, order, job, claim))
-        except BaseException:  # nobody works on it, so nobody holds it
+        except (OSError, RuntimeError):  # nobody works on it, so nobody holds it
             os.close(claim)
             raise
 
