@@ -32,7 +32,7 @@ def declare(person: Person) -> None:
 
 def protect(person: Person, epsilon: str) -> None:
     """Protect patients with up to three rows each."""
-    person.choose("Whose a row is, says column", "patient")
+    person.choose("Column that tells people apart", "patient")
     assert person.page.get_by_label("A person may have several rows").is_checked()
     person.type("Rows that count per person", "3")
     person.type("Budget ε for everything", epsilon)

@@ -153,7 +153,9 @@ def _read_unit(form: Form, names: list[str]) -> Unit:
             )
         return Unit(relation)
     if not column or (names and column not in names):
-        raise FieldErrors({"id_column": "Choose the column that says whose a row is."})
+        raise FieldErrors(
+            {"id_column": "Choose the column that tells people apart, such as a patient's number."}
+        )
     words = "Give a whole number of rows, at least 1, such as 3."
     number = form.number("max_rows", words, 10**6)
     if number is None:
