@@ -35,6 +35,8 @@ QUICK = {
 #: Rows of one file.
 FILE = 1_000_000
 GROWTH_BAR = 13
+#: What DuckDB may take before it writes to the disk.
+DUCKDB_MEMORY = "6GB"
 WARDS = ("A", "B", "C", "D")
 
 
@@ -72,7 +74,8 @@ def open_rows(engine: str, folder: Path) -> tuple[Any, Any]:
     if engine == "DuckDB":
         import duckdb
 
-        connection = duckdb.connect(config={"threads": 1})
+        spare = {"memory_limit": DUCKDB_MEMORY, "temp_directory": str(folder.parent)}
+        connection = duckdb.connect(config={"threads": 1, **spare})
         return connection.read_parquet(pattern), None
     if engine == "CSV":
         path = folder.parent / f"{folder.name}.csv"

@@ -30,15 +30,16 @@ SCALE, GAP, COLOURS = 0.6, 12, 128
 
 
 def walk(page: Page, home: str) -> Iterator[tuple[str, str]]:
-    """Go the whole way on the sample, and stop where a page is worth a picture: its name and place."""
+    """Go the whole way on the sample, and stop where a page is worth a picture: its name and address."""
     page.goto(f"{home}/enter?token=key")
-    page.wait_for_url(f"{home}/")
-    yield "start", "/start"
+    page.wait_for_url(lambda url: "/enter" not in url)
+    home = "/".join(page.url.split("/")[:4])
+    yield "start", f"{home}/start"
     page.get_by_role("button", name="Play with a sample").click()
     page.wait_for_url("**/facts")
-    yield "facts", "/facts"
+    yield "facts", f"{home}/facts"
     page.goto(f"{home}/protect")
-    yield "protect", "/protect"
+    yield "protect", f"{home}/protect"
     page.get_by_label("Budget ε for everything", exact=True).fill("3")
     page.get_by_role("button", name="Set the budget").click()
     for kind, column, group in (("mean", "cost", "ward"), ("count", "", "month(day)")):
@@ -46,18 +47,18 @@ def walk(page: Page, home: str) -> Iterator[tuple[str, str]]:
         page.get_by_label("Column", exact=True).select_option(column)
         page.get_by_label("For each", exact=True).select_option(group)
         page.get_by_role("button", name="Add the question").click()
-    yield "ask", "/ask"
+    yield "ask", f"{home}/ask"
     page.get_by_role("button", name="Go on to the charge").click()
     page.wait_for_url("**/release/questions")
-    yield "release", "/release/questions"
+    yield "release", f"{home}/release/questions"
     page.get_by_role("button", name="Charge").click()
     page.wait_for_selector("text=To keep and to hand over")
-    yield "result", page.url.removeprefix(home)
-    yield "ledger", "/ledger"
-    yield "trust", "/trust"
+    yield "result", page.url
+    yield "ledger", f"{home}/ledger"
+    yield "trust", f"{home}/trust"
 
 
-def photograph(browser: Browser, state: Any, home: str, place: str, width: int, look: str) -> Any:
+def photograph(browser: Browser, state: Any, place: str, width: int, look: str) -> Any:
     """A page as somebody sees it who opens it."""
     with browser.new_context(
         storage_state=state,
@@ -65,7 +66,7 @@ def photograph(browser: Browser, state: Any, home: str, place: str, width: int, 
         viewport={"width": width, "height": HEIGHT},
     ) as context:
         page = context.new_page()
-        page.goto(home + place)
+        page.goto(place)
         return Image.open(io.BytesIO(page.screenshot()))
 
 
@@ -107,7 +108,7 @@ def main() -> None:
         for name, place in walk(context.new_page(), home):
             state = context.storage_state()
             rows = [
-                [photograph(browser, state, home, place, width, look) for width in (DESK, PHONE)]
+                [photograph(browser, state, place, width, look) for width in (DESK, PHONE)]
                 for look in ("light", "dark")
             ]
             join(rows).save(FIGURES / f"studio_{name}.png", optimize=True)

@@ -266,7 +266,7 @@ def release_checked(data: Any, query: Query, budget: Budget, check: bool | float
     columns = find_checked(query, data.schema)
     asked, mine, rest, first = check_along(data, columns, budget, check)  # type: ignore[arg-type]
     event = Compose(first, data.plan(query, rest).event)
-    with data.prepaid(event, budget) as door:
+    with data.prepaid(event, budget, note=f"{query!r}, with a check of its columns") as door:
         report = door.check(mine, *asked.names)
         release = door.release(query, rest)
     return replace(release, event=event, measure=budget, checked=report)

@@ -257,7 +257,12 @@ class PrivateDataset(Asking, Checkable, AsksSql):
 
     @contextmanager
     def prepaid(
-        self, event: events.Event, measure: Measure | None = None, *, token: str | None = None
+        self,
+        event: events.Event,
+        measure: Measure | None = None,
+        *,
+        token: str | None = None,
+        note: str = "prepaid plan",
     ) -> Iterator[PrivateDataset]:
         """These rows for a plan fixed in advance, with one charge for all of it.
 
@@ -274,12 +279,14 @@ class PrivateDataset(Asking, Checkable, AsksSql):
             A name for the plan, to take it up again after a crash: it is then charged once, and each step
             is entered in the ledger before its rows are read. Whoever opens the plan again finds in
             ``begun`` how many of its events were begun, and goes on behind them; none is read twice.
+        note : str
+            What the plan is for, as the ledger's entry will say it: from public facts alone.
         """
         if not isinstance(event, events.Event):
             raise TypeError("event must come from discreet.events, as data.plan(...).event does.")
         if token is not None and isinstance(self._payer, PaidPlan):
             raise ValueError("token: a part of a plan has no token of its own; give the whole one.")
-        entry = self._charge(event, measure, "prepaid plan", token)
+        entry = self._charge(event, measure, note, token)
         plan = PaidPlan(event, entry, self._payer.book, token)
         rounds = sum(1 for _ in islice(events.iter_leaves(event), 3))
         try:

@@ -23,8 +23,10 @@ def test_the_address_that_is_printed_opens_the_studio_and_ctrl_c_ends_it(clinic)
         home = address.partition("/enter")[0]
         with httpx.Client(trust_env=False, timeout=60) as client:
             assert client.get(f"{home}/facts").status_code == 403
-            assert client.get(address).status_code == 200
-            assert "visits" in client.get(f"{home}/facts").text
+            welcome = client.get(address)
+            assert welcome.status_code == 200
+            base = welcome.text.partition('<a href="')[2].partition('"')[0]
+            assert "visits" in client.get(f"{home}{base}facts").text
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (0, 130)
         assert "visits" not in process.stderr.read()
@@ -35,6 +37,8 @@ def test_the_address_that_is_printed_opens_the_studio_and_ctrl_c_ends_it(clinic)
     [
         (("gone.csv",), "there is no file"),
         (("--port", "70000"), "--port"),
+        (("postgresql://a:hunter2@localhost/b?table=c",), "leave the password out"),
+        (("visits.csv", "-l", "postgresql://a@localhost/b?password=hunter2"), "the password out"),
         (("--max-upload", "0"), "--max-upload"),
     ],
 )
@@ -42,3 +46,4 @@ def test_what_cannot_be_started_is_refused(clinic, words, told):
     found = clinic("studio", *words, "--no-browser")
     assert found.exit_code == 2
     assert told in found.stderr
+    assert "hunter2" not in found.stderr

@@ -257,9 +257,9 @@ def a_door_that_reads_first(patch):
 def a_prepaid_door_that_reads_in_advance(patch):
     honest = PrivateDataset.prepaid
 
-    def prepaid(data, *arguments):
+    def prepaid(data, *arguments, **named):
         data._engine.totals(data._prepare(Mean("x"), measures.PureDP(1)).coded)
-        return honest(data, *arguments)
+        return honest(data, *arguments, **named)
 
     patch.setattr(PrivateDataset, "prepaid", prepaid)
 

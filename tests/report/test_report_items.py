@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -184,3 +185,19 @@ def test_a_changed_json_file_is_no_report():
         assert old in text
         with pytest.raises(ValueError, match="changed or cut"):
             Report.from_json(text.replace(old, new, 1))
+
+
+def test_no_number_of_an_axis_is_cut_off_at_the_edge():
+    ends = (0.0, 2_000_000.0)
+    for kind in ("bars", "dots", "lines"):
+        is_line = kind == "lines"
+        x = ends if is_line else ("a", "b")
+        table = Table(("x", "y"), list(zip(x, ends, strict=True)))
+        chart = Chart(
+            kind, "t", "d", table, (Series("s", x, ends),), x_scale="linear" if is_line else "names"
+        )
+        for place, text in re.findall(
+            r'x="([\d.-]+)" y="[\d.]+" text-anchor="middle">([^<]*)<', chart.to_svg()
+        ):
+            half = 9 * len(text) / 2
+            assert half <= float(place) <= 480 - half, (kind, text, place)

@@ -97,7 +97,8 @@ class Person:
         self.context = chromium.new_context(accept_downloads=True, **looks)
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.home, self.clicks = home, 0
+        self.origin = self.home = home
+        self.clicks = 0
         self.complaints: list[str] = []
         self.outside: list[str] = []
         self.watch(self.page)
@@ -109,7 +110,7 @@ class Person:
         page.on(
             "request",
             lambda request: (
-                None if request.url.startswith(self.home) else self.outside.append(request.url)
+                None if request.url.startswith(self.origin) else self.outside.append(request.url)
             ),
         )
 
@@ -117,6 +118,7 @@ class Person:
         """Open the address that the terminal shows."""
         self.page.goto(f"{self.home}/enter?token={KEY}")
         self.page.wait_for_url(lambda url: "/enter" not in url)
+        self.home = "/".join(self.page.url.split("/")[:4])
         return self
 
     def open(self, place: str) -> None:

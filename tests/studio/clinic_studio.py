@@ -56,7 +56,13 @@ class Client:
         self.cookies = httpx.Cookies()
 
     def send(self, method: str, place: str, **more: Any) -> httpx.Response:
-        """One request, and its answer; redirects aren't followed."""
+        """One request, and its answer; redirects aren't followed. Whoever asks knows where pages are."""
+        if not place.startswith("/enter"):
+            place = self._app.base + place
+        return self.send_exactly(method, place, **more)
+
+    def send_exactly(self, method: str, place: str, **more: Any) -> httpx.Response:
+        """A request to this very address."""
         with ThreadPoolExecutor(1) as aside:  # where no other loop runs, such as Playwright's
             return aside.submit(lambda: asyncio.run(self._send(method, place, more))).result()
 
@@ -110,7 +116,7 @@ class Browser:
         """Send a form that must be taken; where it leads."""
         answer = self.post(place, *pairs, **fields)
         assert answer.status_code == 303, (place, answer.status_code, find_errors(answer.text))
-        return str(answer.headers["location"])
+        return str(answer.headers["location"]).removeprefix(self.studio.base)
 
     def release(self, kind: str) -> str:
         """Confirm the charge of a draft; the page of the result."""

@@ -16,7 +16,8 @@ from discreet.studio.studio import Studio
 
 pytestmark = pytest.mark.long
 
-MAX_CLICKS = 25
+#: As counted: 22. At most 25 are wanted.
+MAX_CLICKS = 22
 MAX_SECONDS = 300
 
 
@@ -31,9 +32,8 @@ def declare(person: Person) -> None:
 
 def protect(person: Person, epsilon: str) -> None:
     """Protect patients with up to three rows each."""
-    person.clicks += 1
-    person.page.get_by_label("A person may have several rows").check()
-    person.choose("Whose a row is, says column", "patient")
+    person.choose("Column that tells people apart", "patient")
+    assert person.page.get_by_label("A person may have several rows").is_checked()
     person.type("Rows that count per person", "3")
     person.type("Budget ε for everything", epsilon)
     person.click("button", "Set the budget")
@@ -41,8 +41,8 @@ def protect(person: Person, epsilon: str) -> None:
 
 def ask_for_mean(person: Person) -> None:
     """Ask for the mean cost by ward."""
-    person.choose("What", "mean")
     person.choose("Column", "cost")
+    assert person.page.get_by_label("What", exact=True).input_value() == "mean"
     person.choose("For each", "ward")
     person.click("button", "Add the question")
 

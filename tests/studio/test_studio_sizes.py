@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,35 +53,55 @@ def test_pages_answer_at_once_with_a_long_ledger_and_many_columns(tmp_path, caps
     browser = open_wide(tmp_path)
     browser.press("/ask/add", kind="mean", column="c000", by="c002")
     browser.press("/ask/add", kind="count")
+    browser.post("/ask/model", name="logistic-regression", target="c002", epsilon="1", part=True)
+    browser.post("/ask/table", name="synthetic", epsilon="1", part=True)
     pages = [
         "/facts",
         "/protect",
         "/protect/meaning?epsilon=1",
         "/ask",
         "/ask/select",
+        "/ask/describe",
         "/ask/model",
+        "/ask/table",
     ]
     pages += [
         "/release",
         "/release/questions",
+        "/release/check",
         "/ledger",
         "/ledger?before=5000",
         "/trust",
         "/words",
     ]
-    medians = {}
+    medians, worst = {}, {}
     for page in pages:
         browser.see(page)  # imports, and what is computed once
         taken = []
-        for _ in range(5):
+        for _ in range(10):
             start = time.perf_counter()
             browser.see(page)
             taken.append(time.perf_counter() - start)
-        medians[page] = statistics.median(taken)
+        medians[page], worst[page] = statistics.median(taken), max(taken)
     with capsys.disabled():
-        for page, taken in medians.items():
-            print(f"\n{page:30} {1000 * taken:6.0f} ms", end="")  # noqa: T201
+        for page, median in medians.items():
+            line = f"{page:30} {1000 * median:6.0f}, at worst {1000 * worst[page]:6.0f} ms"
+            print(f"\n{line}", end="")  # noqa: T201
     assert {page: taken for page, taken in medians.items() if taken >= MAX_PAGE} == {}
+
+
+def test_a_page_of_many_columns_does_not_wait_for_its_plan(tmp_path):
+    write_wide(tmp_path, 40)
+    browser = open_wide(tmp_path)
+    page = browser.see("/ask/describe")
+    assert 'data-load="/ask/describe/plan"' in page
+    assert "Nothing was read yet" not in page
+    assert "Nothing was read yet" in browser.see("/ask/describe/plan")
+    again = browser.see("/ask/describe")  # planned by now
+    assert "data-load" not in again
+    assert "Nothing was read yet" in again
+    browser.press("/ask/describe", epsilon="0.7", delta="", rows="1000")
+    assert "0.7" in browser.see("/release/describe")
 
 
 def test_a_hundred_columns_are_declared_on_one_page(tmp_path):
@@ -141,10 +162,42 @@ def test_five_million_rows_are_answered_while_pages_open(chromium, tmp_path, cap
     schema = dp.Schema(ward=dp.Categorical("w0", "w1", "w2"), cost=dp.Real(0, 2000))
     schema.write(tmp_path / "many.toml", dp.Unit(dp.ADD_REMOVE))
     dp.Ledger(f"sqlite:///{tmp_path / 'many.db'}", limit=dp.PureDP(1))
-    with serve(Studio(tmp_path, "many.csv")) as home:
+    ask_while_pages_open(chromium, tmp_path, "many.csv", "5 million rows of CSV", capsys)
+
+
+@pytest.mark.slow
+def test_five_million_rows_a_hundred_columns_and_a_thousand_groups(chromium, tmp_path, capsys):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    draw = np.random.default_rng(1)
+    rows, names = 100_000, [f"c{at:02}" for at in range(98)]
+    cells = {name: draw.integers(0, 100, rows, np.int16) for name in names}
+    cells |= {
+        "ward": np.array([f"w{at:03}" for at in range(1000)])[draw.integers(0, 1000, rows)],
+        "cost": draw.gamma(2, 200, rows),
+    }
+    block = arrow.table(cells)
+    with parquet.ParquetWriter(tmp_path / "many.parquet", block.schema) as file:
+        for _ in range(50):
+            file.write_table(block)
+    schema = dp.Schema(
+        {name: dp.Integer(0, 99) for name in names}
+        | {"ward": dp.Categorical(*(f"w{at:03}" for at in range(1000))), "cost": dp.Real(0, 2000)}
+    )
+    schema.write(tmp_path / "many.toml", dp.Unit(dp.ADD_REMOVE))
+    dp.Ledger(f"sqlite:///{tmp_path / 'many.db'}", limit=dp.PureDP(1))
+    page = ask_while_pages_open(chromium, tmp_path, "many.parquet", "100 columns", capsys)
+    assert "of 1000 groups" in page
+
+
+def ask_while_pages_open(
+    chromium: Any, folder: Path, name: str, title: str, capsys: pytest.CaptureFixture[str]
+) -> str:
+    """Ask for the mean cost by ward in the browser, look at other pages meanwhile; the page of the result."""
+    with serve(Studio(folder, name)) as home:
         person = Person(chromium, home).enter()
         person.open("/ask")
-        person.choose("What", "mean")
         person.choose("Column", "cost")
         person.choose("For each", "ward")
         person.click("button", "Add the question")
@@ -152,11 +205,13 @@ def test_five_million_rows_are_answered_while_pages_open(chromium, tmp_path, cap
         start = time.monotonic()
         person.click("button", "Charge")
         person.page.wait_for_url("**/result/*")
-        place = person.page.url.removeprefix(home)
+        place = person.page.url.removeprefix(person.home)
         person.open("/ledger")
         person.open(place)
         person.page.wait_for_selector("text=To keep and to hand over", timeout=500_000)
         with capsys.disabled():
-            print(f"\n5 million rows: {time.monotonic() - start:.0f} s")  # noqa: T201
+            print(f"\n{title}: {time.monotonic() - start:.0f} s")  # noqa: T201
+        found = str(person.page.content())
         person.check_quiet()
         person.close()
+        return found

@@ -17,6 +17,7 @@ from discreet.queries import Budget, Query
 from discreet.rational import Number, as_integer
 from discreet.release import Release
 from discreet.schema import Schema
+from discreet.show import name_several
 from discreet.unit import Unit
 
 __all__ = ["Asking"]
@@ -54,7 +55,12 @@ class Asking(ABC):
 
     @abstractmethod
     def prepaid(
-        self, event: events.Event, measure: Measure | None = None, *, token: str | None = None
+        self,
+        event: events.Event,
+        measure: Measure | None = None,
+        *,
+        token: str | None = None,
+        note: str = "",
     ) -> AbstractContextManager[Any]:
         """These rows for a plan fixed in advance, with one charge for all of it."""
 
@@ -114,7 +120,8 @@ class Asking(ABC):
         public facts alone. Proof page: ``docs/proofs/answers.md``.
         """
         plan = self.plan_all(questions, measure, weights, guesses=guesses, rows=rows)
-        with self.prepaid(plan.event, measure) as door:
+        note = "several questions: " + name_several([question.name for question in plan.questions])
+        with self.prepaid(plan.event, measure, note=note) as door:
             return Answers(plan, {q.name: door.release(q.query, q.budget) for q in plan.questions})
 
     def describe(

@@ -38,6 +38,7 @@ __all__ = [
     "Rho",
     "Rows",
     "SchemaFile",
+    "build_empty",
     "choose_unit",
     "open_book",
     "open_data",
@@ -312,11 +313,7 @@ def open_empty(
     schema: str | None, unit: Unit | None, book: Book | None, rows: int | None = None
 ) -> PrivateDataset:
     """A door with nothing behind it, to plan from public facts alone."""
-    from discreet.answers.rehearsal import MadeUpRows, make_up_rows
-    from discreet.dataset import PrivateDataset
-    from discreet.ledger import Ledger
-    from discreet.measures import PureDP
-    from discreet.unit import ADD_REMOVE, REPLACE_ONE, Unit
+    from discreet.unit import ADD_REMOVE, Unit
 
     facts, declared = read_facts(schema)
     chosen = choose_unit(unit, declared)
@@ -327,14 +324,24 @@ def open_empty(
                 "ledger of this table."
             )
         chosen = book.unit
-    chosen = chosen or Unit(ADD_REMOVE)
-    if chosen.length_is_public and rows is None:
+    return build_empty(facts, chosen or Unit(ADD_REMOVE), rows)
+
+
+def build_empty(facts: Schema, unit: Unit, rows: int | None = None) -> PrivateDataset:
+    """A door with nothing behind it for facts that were read before."""
+    from discreet.answers.rehearsal import MadeUpRows, make_up_rows
+    from discreet.dataset import PrivateDataset
+    from discreet.ledger import Ledger
+    from discreet.measures import PureDP
+    from discreet.unit import REPLACE_ONE
+
+    if unit.length_is_public and rows is None:
         raise CommandError(
             "--rows must give the public number of rows: replace_one takes it as known."
         )
-    table = MadeUpRows(make_up_rows(facts, chosen, 1, 0))
-    if chosen.is_public:
-        return PrivateDataset(table, facts, unit=chosen, rows=rows)
-    public = rows if chosen.relation is REPLACE_ONE else None
-    aside = Ledger(limit=PureDP(1), unit=chosen)
+    table = MadeUpRows(make_up_rows(facts, unit, 1, 0))
+    if unit.is_public:
+        return PrivateDataset(table, facts, unit=unit, rows=rows)
+    public = rows if unit.relation is REPLACE_ONE else None
+    aside = Ledger(limit=PureDP(1), unit=unit)
     return PrivateDataset(table, facts, ledger=aside, rows=public)

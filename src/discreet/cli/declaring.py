@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -87,8 +88,11 @@ def _parse(text: str, title: str, kinds: dict[str, Any]) -> Any:
         values = [_constant(node) for node in call.args]
         options = {str(pair.arg): _constant(pair.value) for pair in call.keywords}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        example = _example(kinds, named=bool(title))
+        if "categorical" in kinds and re.fullmatch(r"[^()]+(,[^()]+)+", text):  # a list of words
+            example = _example(kinds, "categorical", named=bool(title))
         raise CommandError(
-            f"{title}{text.strip()!r} can't be read; write it as in {_example(kinds, named=bool(title))}."
+            f"{title}{text.strip()!r} can't be read; write it as in {example}."
         ) from None
     if kind not in kinds:
         raise CommandError(

@@ -16,7 +16,7 @@ __all__ = ["add_reproduce"]
 
 def add_reproduce(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("reproduce")(reproduce)
+    app.command("reproduce", short_help="Run the experiments of a document.")(reproduce)
 
 
 def reproduce(

@@ -62,6 +62,7 @@ def studio(
         raise CommandError("--max-upload must be a number of megabytes, at least 1.")
     if data is not None and "://" not in data and not Path(data).is_file():
         raise CommandError(f"DATA: there is no file {data!r}: check the path.")
+    _refuse_passwords(data, ledger)
     try:
         # by name: pages stand on commands, which must not need them
         import_module("discreet.studio.serving").serve(
@@ -72,6 +73,17 @@ def studio(
         raise CommandError(
             f"--port: {port} can't be used ({type(error).__name__}): leave it out, or give another one."
         ) from None
+
+
+def _refuse_passwords(data: str | None, ledger: str | None) -> None:
+    """Addresses stand on pages, in the shown Python and in the desk's files: they must hold no password."""
+    has_password = import_module("discreet.studio.places").has_password
+    for name, place in (("DATA", data), ("--ledger", ledger)):
+        if place is not None and "://" in place and has_password(place):
+            raise CommandError(
+                f"{name}: leave the password out, since pages and files of the studio show the address: "
+                "PostgreSQL finds it in ~/.pgpass or in PGPASSWORD."
+            )
 
 
 def _tell_address(as_json: bool, address: str) -> None:

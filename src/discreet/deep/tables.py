@@ -23,6 +23,7 @@ from discreet.ledger import Book, Entry
 from discreet.measures import Measure
 from discreet.rational import as_integer
 from discreet.schema import Schema
+from discreet.show import name_several
 from discreet.step import CodedRows, Step
 from discreet.unit import PUBLIC, Unit
 
@@ -176,7 +177,8 @@ class PrivateTable:
         token : str, optional
             As in `PrivateTensors.prepaid`.
         """
-        with self._data.prepaid(plan.event, measure, token=token) as door:
+        note = f"private training on {name_several(self._names)}"
+        with self._data.prepaid(plan.event, measure, token=token, note=note) as door:
             yield TableDoor(door, plan, self._encoding, self._names, self._declared)
 
     def __repr__(self) -> str:

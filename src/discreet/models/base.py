@@ -16,7 +16,7 @@ from discreet.columns import Base, Real
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.checked import fit_checked
-from discreet.models.facts import Facts
+from discreet.models.facts import Facts, describe_fit
 from discreet.models.features import input_names, recipes_of
 from discreet.models.inputs import Opened, open_input, plan_facts
 from discreet.models.learned import Kind, attributes
@@ -139,7 +139,8 @@ class PrivateEstimator(BaseEstimator, ABC):
 
     def _carry_out(self: Self, plan: FitPlan, source: Opened) -> Self:
         """Charge a plan, then learn what it asks."""
-        with source.data.prepaid(plan.event, plan.measure) as door:
+        note = describe_fit(self, plan.facts)
+        with source.data.prepaid(plan.event, plan.measure, note=note) as door:
             self._remember(plan.facts, source.named)
             self._train(plan, door)
             entry = door.entry

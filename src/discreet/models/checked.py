@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.checking import check_along
 from discreet.events import Compose
 from discreet.measures import ApproxDP, Measure
+from discreet.models.facts import describe_fit
 from discreet.models.inputs import Opened
 from discreet.queries import Check
 
@@ -38,7 +39,8 @@ def fit_checked(model: Estimator, source: Opened, check: bool | float) -> Estima
     plan = smaller._plan(facts, None)
     event = Compose(first, plan.event)
     whole = _add(mine, plan.measure)
-    with source.data.prepaid(event, whole) as door:
+    note = f"{describe_fit(model, facts)}, with a check of them"
+    with source.data.prepaid(event, whole, note=note) as door:
         report = door.check(mine, *asked.names)
         model._carry_out(plan, replace(source, data=door))
     model.checked_ = report

@@ -13,6 +13,7 @@ from discreet.mechanisms import Mechanism
 from discreet.queries import Prepared, Query
 from discreet.release import Release
 from discreet.schema import Schema
+from discreet.show import name_several
 from discreet.unit import Unit
 
 #: The largest size of bounds of an estimator's columns; the smallest, unless 0, is its inverse.
@@ -142,3 +143,9 @@ def check_size(name: str, column: Column) -> None:
             f"column {name!r}: for an estimator bounds must be at most 1e100 in size, and the larger one and "
             "their distance 0 or at least 1e-100, so that products of values fit a double: use other units."
         )
+
+
+def describe_fit(model: object, facts: Facts) -> str:
+    """Which model is fitted to what, for the ledger: from public facts alone."""
+    target = "" if facts.target is None else f"{facts.target} from "
+    return f"fit of {type(model).__name__}: {target}{name_several(facts.features)}"

@@ -129,10 +129,16 @@ def _draw_axis(scale: Scale, top: float, bottom: float, title: str) -> list[str]
     for tick in scale.ticks(5):
         x = scale.place(tick)
         parts.append(_line(x, top, x, bottom, "grid"))
-        parts.append(_label(x, bottom + 17, format_number(tick), anchor="middle"))
+        parts.append(_number_below(x, bottom + 17, format_number(tick)))
     if title:
         parts.append(_label((scale.start + scale.end) / 2, bottom + 36, title, anchor="middle"))
     return parts
+
+
+def _number_below(x: float, y: float, text: str) -> str:
+    """A number below its place on an axis, moved so far that none of it is cut off at the edge."""
+    half = _text_width(text) / 2
+    return _label(min(max(x, half), WIDTH - half), y, text, anchor="middle")
 
 
 def _label_width(labels: Sequence[str]) -> float:

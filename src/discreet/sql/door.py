@@ -13,6 +13,7 @@ from discreet.queries import Query
 from discreet.rational import as_integer
 from discreet.release import Plan, Release
 from discreet.schema import Schema
+from discreet.show import shorten_note
 from discreet.sql.aggregates import Aggregate
 from discreet.sql.reading import SqlError
 from discreet.sql.statements import Statement, read_statement
@@ -43,7 +44,12 @@ class AsksSql(ABC):
 
     @abstractmethod
     def prepaid(
-        self, event: events.Event, measure: Measure | None = None, *, token: str | None = None
+        self,
+        event: events.Event,
+        measure: Measure | None = None,
+        *,
+        token: str | None = None,
+        note: str = "",
     ) -> AbstractContextManager[Any]:
         """A plan with one charge."""
 
@@ -96,7 +102,7 @@ class AsksSql(ABC):
         ``LIMIT`` see noised answers alone. The text is compared with the schema and never reaches an engine.
         """
         statement, plan = self._plan_sql(text, measure, None, estimate, per_person)
-        with self.prepaid(plan.event, measure) as paid:
+        with self.prepaid(plan.event, measure, note=shorten_note(f"SQL: {text}")) as paid:
             door = paid.with_schema(statement.schema)
             releases = tuple(door.release(part.asked, part.measure) for part in plan.plans)
         return build_table(statement, releases, measure)

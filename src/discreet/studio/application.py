@@ -54,7 +54,8 @@ def build_app(studio: Studio, port: int, token: str, *, max_upload: int = DEFAUL
     routes.append(Route("/upload", _receive(studio), methods=["PUT"]))
     routes.append(Route("/static/{name}", _send_static, methods=["GET"]))
     # a bare router: an application of Starlette's would answer errors itself, and hand them to the log
-    return Guard(Router(routes, default=_tell_missing(studio)), port, token, max_upload)
+    inner = Router(routes, default=_tell_missing(studio))
+    return Guard(inner, port, token, max_upload, studio.base)
 
 
 def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
@@ -67,6 +68,7 @@ def _endpoint(studio: Studio, handler: Handler) -> Callable[[Request], Any]:
             parse_form(request.url.query.encode()),
             form,
             request.headers.get("x-part") == "1",
+            studio.desk,
         )
         return await run_in_threadpool(_answer, studio, handler, visit, request.method)
 
@@ -77,7 +79,7 @@ def _answer(studio: Studio, handler: Handler, visit: Visit, method: str) -> Resp
     """What a page answers; whatever goes wrong is a sentence."""
     try:
         if method == "POST":
-            _check_desk(studio, visit.form)
+            _check_desk(visit)
         found = handler(studio, visit)
     except NotFound:
         return _respond(studio, _missing())
@@ -88,11 +90,10 @@ def _answer(studio: Studio, handler: Handler, visit: Visit, method: str) -> Resp
     return _respond(studio, found)
 
 
-def _check_desk(studio: Studio, form: Form) -> None:
+def _check_desk(visit: Visit) -> None:
     """A form of a table that isn't open any more is refused: it was filled in for another one."""
-    given = form.text("desk")
-    here = "" if studio.desk is None else studio.desk.id
-    if given != here:
+    here = "" if visit.desk is None else visit.desk.id
+    if visit.form.text("desk") != here:
         raise FieldErrors(
             {
                 "": "Another table was opened in the meantime, perhaps in another tab; nothing was changed "
@@ -119,12 +120,13 @@ def _tell_missing(studio: Studio) -> ASGIApp:
 def _respond(studio: Studio, found: Answer) -> Response:
     match found:
         case Redirect(place):
-            return RedirectResponse(place, 303)
+            return RedirectResponse(studio.base + place, 303)
         case Download():
             headers = {"content-disposition": found.disposition}
             return Response(found.body, media_type=found.kind, headers=headers)
         case Page(template, shown, status):
-            whole = {"errors": {}, "typed": {}, **_frame(studio.desk), **shown}
+            frame = {"errors": {}, "typed": {}, "base": studio.base, **_frame(studio.desk)}
+            whole = {**frame, **shown}
             return Response(render(template, whole), status, media_type="text/html")
     return Response(json.dumps(found), media_type="application/json")
 
@@ -161,7 +163,7 @@ def _receive(studio: Studio) -> Callable[[Request], Any]:
                 place.unlink(missing_ok=True)
         source = str(place.relative_to(studio.places.root))
         await run_in_threadpool(studio.open, source)
-        return _respond(studio, {"place": "/facts"})
+        return _respond(studio, {"place": f"{studio.base}/facts"})
 
     return answer
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from discreet.cli.questionnaire import KINDS, Asked, Questionnaire
-from discreet.columns import Categorical, Date, Integer, Numeric, Text, Unbounded
+from discreet.cli.questionnaire import Asked, Questionnaire
+from discreet.columns import Text
 from discreet.report.guarantee import name_measure
 from discreet.report.page import render_blocks
-from discreet.schema import Schema
 from discreet.studio.desk import Desk
-from discreet.studio.doors import DEFAULT_ROWS, find_unit, open_empty
+from discreet.studio.doors import DEFAULT_ROWS, open_empty
 from discreet.studio.drafts import DEFAULTS, build_order, find_draft, find_order
 from discreet.studio.made_orders import list_models
 from discreet.studio.markup import as_markup, show_sections
 from discreet.studio.orders import QuestionsOrder
 from discreet.studio.pages import Answer, Route, need_desk, try_form
 from discreet.studio.pictures import draw_example, tell_error_of
+from discreet.studio.question_forms import (
+    QUESTIONS,
+    SIGNS,
+    find_field,
+    is_number,
+    list_groups,
+    read_question,
+)
 from discreet.studio.results import list_sections
 from discreet.studio.studio import Studio
 from discreet.studio.visits import (
@@ -33,26 +43,8 @@ from discreet.studio.visits import (
 
 __all__ = ["ROUTES"]
 
-QUESTIONS = {
-    "count": "How many rows?",
-    "people": "How many people?",
-    "mean": "The mean of a column",
-    "sum": "The sum of a column",
-    "median": "The median of a column",
-    "quantile": "Quantiles of a column",
-    "variance": "The variance of a column",
-    "histogram": "Counts of each value of a column",
-}
-SIGNS = {
-    "=": "is",
-    "<>": "is not",
-    ">=": "is at least",
-    "<=": "is at most",
-    ">": "is above",
-    "<": "is below",
-}
-#: The most whole numbers that are offered as groups.
-MAX_GROUPS = 200
+#: The most columns for which a page waits until all is planned.
+MAX_AT_ONCE = 30
 #: The most made-up rows of a rehearsal.
 MAX_ROWS = 5000
 
@@ -68,39 +60,23 @@ def _page(desk: Desk) -> Page:
     if schema is None:
         return Page("ask_early.html", {"title": "Ask", "here": "Ask"})
     questions = desk.questions()
-    unit = find_unit(desk)
+    unit = desk.unit()
     shown: dict[str, Any] = {
         "title": "Ask",
         "here": "Ask",
         "tab": "questions",
         "draft": find_draft(desk, "questions"),
         "questions": questions.asked,
+        "asked_mark": _mark(questions.asked),
         "kinds": {k: v for k, v in QUESTIONS.items() if k != "people" or unit.id_column},
-        "numbers": [name for name, column in schema.items() if _is_number(column)],
-        "groups": _list_groups(schema),
+        "numbers": [name for name, column in schema.items() if is_number(column)],
+        "groups": list_groups(schema),
         "columns": [name for name, column in schema.items() if not isinstance(column, Text)],
         "signs": SIGNS,
         "rows_number": desk.rows or DEFAULT_ROWS,
         "has_ledger": desk.book() is not None,
     }
     return Page("ask.html", {**shown, **_plan(desk)})
-
-
-def _is_number(column: Any) -> bool:
-    return isinstance(column, Numeric) and not isinstance(column, Date)
-
-
-def _list_groups(schema: Schema) -> list[str]:
-    """Columns to group by: categories, few whole numbers, what was derived, parts of dates."""
-    found = []
-    for name, column in schema.items():
-        if isinstance(column, Date):
-            found += [f"{part}({name})" for part in ("year", "quarter", "month", "weekday")]
-        elif isinstance(column, Integer):
-            found += [name] if column.width <= MAX_GROUPS else []
-        elif isinstance(column, Categorical) or name not in schema.base:
-            found.append(name)
-    return found
 
 
 def _plan(desk: Desk) -> dict[str, Any]:
@@ -111,7 +87,7 @@ def _plan(desk: Desk) -> dict[str, Any]:
     try:
         order = find_order(desk, "questions")
         assert isinstance(order, QuestionsOrder)
-        plan = order.plan_answers()
+        plan = order.answers_plan
         schema, _ = order.questions.build(open_empty(desk).schema)
         book = desk.book()
         shown["left"] = "" if book is None else name_measure(book.remaining())
@@ -141,7 +117,7 @@ def add(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """Add a question."""
 
     def act() -> Answer:
-        asked = _read_question(visit.form, desk.schema())
+        asked = read_question(visit.form, desk.schema())
         questions = desk.questions()
         if any(one.name == asked.name for one in questions.asked):
             raise FieldErrors({"kind": "This question is asked already."})
@@ -150,75 +126,11 @@ def add(studio: Studio, desk: Desk, visit: Visit) -> Answer:
             alone = Questionnaire((asked,))
             alone.plan(open_empty(desk), read_measure(Form([("epsilon", "1")])), DEFAULT_ROWS)
         except Exception as error:
-            raise FieldErrors({_field_of(asked, error): tell_error(error)}) from None
+            raise FieldErrors({find_field(asked, error): tell_error(error)}) from None
         desk.save_questions(whole)
         return Redirect("/ask#plan")
 
     return try_form(act, lambda: _page(desk), visit)
-
-
-def _field_of(asked: Asked, error: Exception) -> str:
-    return "where" if str(error).startswith("where") else "column" if asked.column else "by"
-
-
-def _read_question(form: Form, schema: Schema) -> Asked:
-    kind = form.text("kind")
-    if kind not in KINDS:
-        raise FieldErrors({"kind": "Choose what to ask."})
-    column = form.text("column") if KINDS[kind] else ""
-    if KINDS[kind] and column not in schema:
-        raise FieldErrors({"column": "Choose the column that the question is about."})
-    if kind not in ("histogram",) and column and not _is_number(schema[column]):
-        raise FieldErrors({"column": "This needs a column of numbers with bounds."})
-    if column and isinstance(schema[column], Text | Unbounded):
-        raise FieldErrors({"column": "This column has no declared values or bounds."})
-    ranks = tuple(part.strip() for part in form.text("ranks").split(",") if part.strip())
-    if kind == "quantile" and not ranks:
-        raise FieldErrors({"ranks": "Give ranks between 0 and 1, as in 0.25, 0.5, 0.75."})
-    groups = _list_groups(schema)
-    by = tuple(name for name in dict.fromkeys(form.all("by")) if name in groups)
-    where = _read_where(form, schema)
-    try:
-        return Asked(kind, column, ranks if kind == "quantile" else (), by, where)
-    except Exception as error:
-        raise FieldErrors({"ranks": tell_error(error)}) from None
-
-
-def _read_where(form: Form, schema: Schema) -> str:
-    """The condition, from its three fields and from what was typed in SQL."""
-    column, value = form.text("where_column"), form.text("where_value")
-    sign = form.text("where_sign", "=")
-    parts = []
-    if column:
-        if column not in schema or sign not in SIGNS:
-            raise FieldErrors({"where_value": "Choose a column of the list."})
-        if not value:
-            raise FieldErrors({"where_value": "Give the value to compare with."})
-        parts.append(f"{_quote_name(column)} {sign} {_quote(value, schema[column])}")
-    if form.text("where"):
-        parts.append(form.text("where"))
-    return " AND ".join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)
-
-
-def _quote_name(name: str) -> str:
-    if name.isidentifier() and name.isascii() and name.islower():
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _quote(value: str, column: Any) -> str:
-    is_text = isinstance(column, Categorical) and isinstance(column.values[0], str)
-    if is_text or not _is_literal(value):
-        return "'" + value.replace("'", "''") + "'"
-    return value
-
-
-def _is_literal(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return value.isascii()
 
 
 @need_desk
@@ -229,6 +141,13 @@ def share(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     def act() -> Answer:
         gone = form.text("remove")
         asked = desk.questions().asked
+        if "asked" in form and form.text("asked") != _mark(asked):
+            raise FieldErrors(
+                {
+                    "": "The questions were changed in the meantime, perhaps in another tab; nothing was "
+                    "changed here. These are the ones as they stand."
+                }
+            )
         weights = [form.text(f"weight-{at}", one.weight) for at, one in enumerate(asked)]
         kept = [
             replace(one, weight=weight)
@@ -236,12 +155,13 @@ def share(studio: Studio, desk: Desk, visit: Visit) -> Answer:
             if gone != str(at)
         ]
         read_measure(form)
-        rows = form.text("rows")
-        if not rows.isdecimal() or not 0 < int(rows) < 2**40:
-            raise FieldErrors({"rows": "Give a whole number of rows, such as 1000."})
+        words = "Give a whole number of rows, such as 1000."
+        rows = form.number("rows", words)
+        if rows is None:
+            raise FieldErrors({"rows": words})
         desk.save_questions(Questionnaire(tuple(kept)))
         desk.save_draft("questions", {"epsilon": form.text("epsilon"), "delta": form.text("delta")})
-        desk.save(rows=int(rows))
+        desk.save(rows=rows)
         if visit.is_part:
             return Page("plan.html", _plan(desk))
         return Redirect("/release/questions" if form.text("next") else "/ask#plan")
@@ -255,6 +175,11 @@ def share(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     except Exception as error:
         words = tell_error(error)
     return Page("plan.html", {"planned": [], "price": "", "plan_problem": words, "left": ""})
+
+
+def _mark(asked: Sequence[Asked]) -> str:
+    """What tells these questions from others: weights and removals are named by their places."""
+    return hashlib.sha256("\0".join(one.name for one in asked).encode()).hexdigest()[:16]
 
 
 TITLES = {
@@ -286,23 +211,33 @@ def _page_of(desk: Desk, kind: str, draft: dict[str, str] | None = None) -> Page
         "table_name": desk.name,
         "rows_number": desk.rows or DEFAULT_ROWS,
         "has_ledger": desk.book() is not None,
-        **(_plan_of(desk, kind, Form(list(draft.items()))) if is_begun else _NO_PLAN),
+        **(_plan_of(desk, kind, Form(list(draft.items())), waits=False) if is_begun else _NO_PLAN),
     }
     return Page("ask_other.html", shown)
 
 
-_NO_PLAN: dict[str, Any] = {"sections": "", "plan_problem": "", "price": "", "left": ""}
+_NO_PLAN: dict[str, Any] = {
+    "sections": "",
+    "plan_problem": "",
+    "price": "",
+    "left": "",
+    "is_late": False,
+}
 
 
-def _plan_of(desk: Desk, kind: str, form: Form) -> dict[str, Any]:
+def _plan_of(desk: Desk, kind: str, form: Form, *, waits: bool = True) -> dict[str, Any]:
+    """What an order would cost; a page of many columns doesn't wait, and its script asks for it."""
     try:
         order = build_order(desk, kind, form)
+        if not waits and not order.is_planned and len(desk.schema()) > MAX_AT_ONCE:
+            return {**_NO_PLAN, "is_late": True}
         book = desk.book()
         return {
             "sections": show_sections([order.plan()], "plan", 3),
             "plan_problem": "",
             "price": name_measure(order.price),
             "left": "" if book is None else name_measure(book.remaining()),
+            "is_late": False,
         }
     except FieldErrors as error:
         words = " ".join(error.errors.values())
@@ -321,20 +256,36 @@ def show_other(studio: Studio, desk: Desk, visit: Visit) -> Answer:
 
 
 @need_desk
+def show_plan(studio: Studio, desk: Desk, visit: Visit) -> Answer:
+    """The part of a page that wasn't waited for."""
+    kind = visit.places["kind"]
+    if kind not in TITLES:
+        raise NotFound
+    draft = Form(list(find_draft(desk, kind).items()))
+    return Page("plan_other.html", _plan_of(desk, kind, draft))
+
+
+@need_desk
 def save_other(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """Keep what was typed, and show its price."""
     kind, form = visit.places["kind"], visit.form
     if kind not in TITLES:
         raise NotFound
     draft = {name: form.text(name) for name in DEFAULTS[kind]}
-    rows = form.text("rows")
     desk.save_draft(kind, draft)
-    if rows.isdecimal() and 0 < int(rows) < 2**40:
-        desk.save(rows=int(rows))
+
+    def keep_rows() -> None:
+        rows = form.number("rows", "Give a whole number of rows, or leave it empty.")
+        if rows is not None:
+            desk.save(rows=rows)
+
     if visit.is_part:
+        with suppress(FieldErrors):
+            keep_rows()
         return Page("plan_other.html", _plan_of(desk, kind, form))
 
     def act() -> Answer:
+        keep_rows()
         build_order(desk, kind, form).plan()
         return Redirect(f"/release/{kind}" if form.text("next") else f"/ask/{kind}#plan")
 
@@ -368,5 +319,6 @@ ROUTES: list[Route] = [
     ("POST", "/ask/share", share),
     ("GET", "/ask/{kind}", show_other),
     ("POST", "/ask/{kind}", save_other),
+    ("GET", "/ask/{kind}/plan", show_plan),
     ("POST", "/rehearse/{kind}", rehearse),
 ]

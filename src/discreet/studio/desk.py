@@ -11,12 +11,14 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import secrets
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -31,6 +33,16 @@ from discreet.studio.places import Places, name_source
 from discreet.unit import Unit
 
 __all__ = ["Desk", "write_file"]
+
+
+@final
+@dataclass(frozen=True)
+class _Kept:
+    """What a frozen desk goes by, instead of the files."""
+
+    facts: tuple[Schema | None, Unit | None]
+    unit: Unit
+    questions: Questionnaire
 
 
 @final
@@ -60,6 +72,7 @@ class Desk:
         self._lock = threading.RLock()
         self._facts: tuple[Any, Schema | None, Unit | None] | None = None
         self._columns: list[tuple[str, str]] | None = None
+        self._kept: _Kept | None = None
         self._state = self._read_state()
         self.schema_file = schema or str(home / f"{self.name}.toml")
         if ledger is not None:
@@ -72,6 +85,13 @@ class Desk:
         return hashlib.sha256(f"{self.places.root}\0{self.source}".encode()).hexdigest()[:16]
 
     @property
+    def origin(self) -> str:
+        """The table's one name; below the folder relative to it, so that both can be moved."""
+        found = Path(self.places.find_origin(self.source))
+        is_inside = "://" not in self.source and found.is_relative_to(self.places.root)
+        return str(found.relative_to(self.places.root)) if is_inside else self.source
+
+    @property
     def is_text(self) -> bool:
         """Whether the table is a CSV file, which doesn't say whether its first line holds names."""
         return "://" not in self.source and not self.source.lower().endswith(".parquet")
@@ -80,6 +100,17 @@ class Desk:
     def path(self) -> str:
         """The table as the door takes it, wherever this process runs."""
         return self.source if "://" in self.source else str(self.places.root / self.source)
+
+    def freeze(self) -> Desk:
+        """The desk as it stands now: what another tab or program changes later changes nothing of it.
+
+        A release is confirmed, planned and charged on such a copy, so that what is charged is what was shown.
+        """
+        with self._lock:
+            found = copy.copy(self)
+            found._state = copy.deepcopy(self._state)
+            found._kept = _Kept(self.facts(), self.unit(), self.questions())
+            return found
 
     # -- what is chosen on the pages
 
@@ -98,6 +129,8 @@ class Desk:
 
     def save(self, **values: Any) -> None:
         """Keep what was chosen."""
+        if self._kept is not None:
+            raise RuntimeError("a frozen desk isn't changed.")
         with self._lock:
             self._state.update(values)
             kept = {k: v for k, v in self._state.items() if k not in ("format", "version")}
@@ -165,6 +198,8 @@ class Desk:
 
     def facts(self) -> tuple[Schema | None, Unit | None]:
         """The schema and the unit of the schema file; None where there is none yet."""
+        if self._kept is not None:
+            return self._kept.facts
         path = self.places.root / self.schema_file
         try:
             seen = path.stat()
@@ -203,19 +238,25 @@ class Desk:
     @property
     def ledger_place(self) -> str:
         """The ledger as the library takes it, wherever this process runs."""
-        return self.ledger if "://" in self.ledger else str(self.places.root / self.ledger)
+        return self._find_ledger(self.ledger)
+
+    def _find_ledger(self, ledger: str) -> str:
+        return ledger if "://" in ledger else str(self.places.root / ledger)
 
     @property
     def account(self) -> str:
         """The account that pays; empty for the ledger itself."""
         return str(self.get("account", "") or "")
 
-    def book(self, *, read_only: bool = True, account: str | None = None) -> Book | None:
-        """The ledger, or the account that pays; None where there is no ledger yet."""
-        if "://" not in self.ledger and not Path(self.ledger_place).exists():
+    def book(
+        self, *, read_only: bool = True, account: str | None = None, ledger: str | None = None
+    ) -> Book | None:
+        """The ledger that pays or is named, or an account of it; None where there is none yet."""
+        place = self._find_ledger(ledger or self.ledger)
+        if "://" not in place and not Path(place).exists():
             return None
         try:
-            book: Book = Ledger(to_url(self.ledger_place), read_only=read_only)
+            book: Book = Ledger(to_url(place), read_only=read_only)
         except ValueError as error:
             if str(error).startswith("limit must be given"):
                 return None
@@ -225,10 +266,19 @@ class Desk:
             book = book.account(name)
         return book
 
+    def unit(self) -> Unit:
+        """Who is protected: as the ledger says, else the schema file."""
+        if self._kept is not None:
+            return self._kept.unit
+        book = self.book()
+        return (self.facts()[1] or Unit()) if book is None else book.unit
+
     # -- questions
 
     def questions(self) -> Questionnaire:
         """The questions that are about to be asked."""
+        if self._kept is not None:
+            return self._kept.questions
         path = self.places.root / self.questions_file
         return Questionnaire.read(path) if path.exists() else Questionnaire()
 

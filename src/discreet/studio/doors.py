@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import final
 
-from discreet.cli import common
+from discreet.cli.common import build_empty
 from discreet.cli.outcome import CommandError
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
@@ -14,20 +14,12 @@ from discreet.measures import Measure
 from discreet.studio.desk import Desk
 from discreet.unit import REPLACE_ONE, Unit
 
-__all__ = ["DEFAULT_ROWS", "ReleasePayer", "find_unit", "guess_rows", "open_door", "open_empty"]
+__all__ = ["DEFAULT_ROWS", "ReleasePayer", "guess_rows", "open_door", "open_empty"]
 
 #: Our guess of the number of rows, where nobody gave one: errors are shown for it.
 DEFAULT_ROWS = 1000
 _kept: dict[object, PrivateDataset] = {}
 _lock = threading.Lock()
-
-
-def find_unit(desk: Desk) -> Unit:
-    """Who is protected: as the ledger says, else the schema file."""
-    book = desk.book()
-    if book is not None:
-        return book.unit
-    return desk.facts()[1] or Unit()
 
 
 def guess_rows(desk: Desk, unit: Unit) -> int | None:
@@ -39,20 +31,28 @@ def guess_rows(desk: Desk, unit: Unit) -> int | None:
 
 def open_empty(desk: Desk) -> PrivateDataset:
     """A door with nothing behind it: plans come from public facts alone."""
-    schema, unit = desk.schema(), find_unit(desk)
+    schema, unit = desk.schema(), desk.unit()
+    _check_unit(desk, unit)
     rows = guess_rows(desk, unit)
+    if unit.length_is_public and rows is None:
+        raise CommandError(
+            "say how many rows the table has: with this protection their number is public."
+        )
     key = (schema.to_toml(unit), rows)
     with _lock:
         if key not in _kept:
             _kept.clear()
-            path = str(desk.places.root / desk.schema_file)
-            book = desk.book()
-            if unit.length_is_public and rows is None:
-                raise CommandError(
-                    "say how many rows the table has: with this protection their number is public."
-                )
-            _kept[key] = common.open_empty(path, None, book, rows)
+            _kept[key] = build_empty(schema, unit, rows)
         return _kept[key]
+
+
+def _check_unit(desk: Desk, unit: Unit) -> None:
+    """Refuse a ledger that protects others than the schema file says."""
+    _, declared = desk.facts()
+    if declared is not None and declared != unit:
+        raise CommandError(
+            f"the ledger protects another unit ({unit}) than the schema file declares ({declared})."
+        )
 
 
 @final
@@ -95,10 +95,10 @@ def open_door(desk: Desk, token: str) -> tuple[PrivateDataset, ReleasePayer]:
     book = desk.book(read_only=False)
     if book is None:
         raise CommandError("there is no ledger yet: set the budget on the page Protect.")
-    _, declared = desk.facts()
-    if declared is not None and declared != book.unit:
+    _check_unit(desk, book.unit)
+    if book.unit != desk.unit():
         raise CommandError(
-            f"the ledger protects another unit ({book.unit}) than the schema file declares ({declared})."
+            "another ledger stands where the one was that was shown: look at it again."
         )
     rows = guess_rows(desk, book.unit) if book.unit.relation is REPLACE_ONE else None
     payer = ReleasePayer(book, token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from discreet.measures import ApproxDP, PureDP
@@ -13,6 +14,10 @@ from discreet.studio.visits import Form, NotFound, read_measure
 
 __all__ = ["KINDS", "build_order", "find_draft", "find_order"]
 
+#: How many orders are kept with their plans.
+MAX_KNOWN = 8
+_known: dict[tuple[str, str, int | None], Order] = {}
+_lock = threading.Lock()
 #: What can be released, by the name in addresses.
 KINDS = ("questions", "select", "model", "table", "check", "describe")
 DEFAULTS: dict[str, dict[str, str]] = {
@@ -43,8 +48,19 @@ def _within(desk: Desk, epsilon: str) -> str:
 
 
 def build_order(desk: Desk, kind: str, form: Form) -> Order:
-    """The order that fields describe."""
+    """The order that fields describe, of the desk as it stands now."""
     measure = read_measure(form)
+    order = _build(desk.freeze(), kind, measure, form)
+    key = (kind, order.seal, order.rows)
+    with _lock:  # the one that was planned before, if nothing changed since
+        known = _known.pop(key, order)
+        _known[key] = known
+        while len(_known) > MAX_KNOWN:
+            del _known[next(iter(_known))]
+        return known
+
+
+def _build(desk: Desk, kind: str, measure: PureDP | ApproxDP, form: Form) -> Order:
     match kind:
         case "questions":
             return QuestionsOrder(desk, measure)

@@ -19,7 +19,7 @@ from discreet.measures import PureDP
 from discreet.queries import Mean
 from discreet.schema import Schema
 from discreet.studio.desk import Desk
-from discreet.studio.doors import DEFAULT_ROWS, find_unit
+from discreet.studio.doors import DEFAULT_ROWS
 from discreet.studio.fact_forms import KINDS, FactRow, list_rows, read_rows, tell_width
 from discreet.studio.pages import Answer, Route, need_desk, try_form, with_errors
 from discreet.studio.studio import Studio
@@ -81,7 +81,7 @@ def _warn(desk: Desk, rows: list[FactRow], schema: Schema | None) -> list[FactRo
     if schema is None:
         return rows
     try:
-        unit = find_unit(desk)
+        unit = desk.unit()
     except Exception:
         unit = Unit()
     number = desk.rows or DEFAULT_ROWS
@@ -128,9 +128,11 @@ def save(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     errors = {
         f"{key}-{at}": words for at, row in enumerate(rows) for key, words in row.errors.items()
     }
-    number = visit.form.text("rows")
-    if number and not (number.isdecimal() and 0 < int(number) < 2**40):
-        errors["rows"] = "Give a whole number of rows, or leave it empty."
+    number = None
+    try:
+        number = visit.form.number("rows", "Give a whole number of rows, or leave it empty.")
+    except FieldErrors as error:
+        errors |= error.errors
     if not errors and not found:
         errors[""] = (
             "Declare at least one column: choose what it is, and give its bounds or values."
@@ -148,7 +150,7 @@ def save(studio: Studio, desk: Desk, visit: Visit) -> Answer:
         )
     desk.write_facts(new, unit)
     typical = {row.name: row.typical for row in rows if row.typical}
-    desk.save(typical=typical, rows=int(number) if number else None)
+    desk.save(typical=typical, rows=number)
     return Redirect("/protect" if visit.form.text("next") else "/facts")
 
 

@@ -29,10 +29,12 @@ from discreet.studio.doors import open_door, open_empty
 from discreet.studio.orders import Order, Outcome
 from discreet.studio.visits import tell_error
 
-__all__ = ["Job", "Jobs", "start_thread"]
+__all__ = ["UNPAID", "Job", "Jobs", "start_thread"]
 
 #: What a job can be; the first two go on.
 STATES = ("preparing", "running", "done", "refused", "failed", "charged", "unknown")
+#: Those that ended without a charge.
+UNPAID = ("refused", "failed")
 #: Seconds in which a claim that was just made gets its record.
 PATIENCE = 10.0
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -69,6 +71,10 @@ class Job:
     words: str = ""
     entry: int | None = None
     files: tuple[str, ...] = ()
+    #: The ledger that pays, whichever the desk uses later.
+    ledger: str = ""
+    #: The table that was asked: another one may have a name as short, and so the same files.
+    origin: str = ""
 
     @property
     def goes_on(self) -> bool:
@@ -106,6 +112,8 @@ class Jobs:
             order.to_python(),
             order.to_command(),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
+            ledger=order.desk.ledger,
+            origin=order.desk.origin,
         )
         desk.releases.mkdir(mode=0o700, exist_ok=True)
         try:
@@ -114,25 +122,27 @@ class Jobs:
             )
         except FileExistsError:
             return
-        fcntl.flock(claim, fcntl.LOCK_EX)
-        _write(desk, job)
-        self._start(lambda: self._work(desk, order, job, claim))
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX)
+            _write(desk, job)
+            self._start(lambda: self._work(desk, order, job, claim))
+        except (OSError, RuntimeError):  # nobody works on it, so nobody holds it
+            os.close(claim)
+            raise
 
     def _work(self, desk: Desk, order: Order, job: Job, claim: int) -> None:
         try:
             if order.is_long:
-                job = replace(job, seconds=_rehearse(desk, order))
+                job = replace(job, seconds=_rehearse(order))
             job = replace(job, state="running", begun=time.time())
             _write(desk, job)
-            door, payer = open_door(desk, job.token)
+            door, payer = open_door(order.desk, job.token)
             outcome = order.run(door, payer)
             entry = None if payer.entry is None else payer.entry.number
             files = _store(desk, job.token, outcome)
             _write(desk, replace(job, state="done", entry=entry, files=files))
-        except BudgetExceeded as error:
-            _write(desk, replace(job, state="refused", words=tell_error(error)))
         except Exception as error:
-            _write(desk, _settle(desk, job, tell_error(error)))
+            _write(desk, _end(desk, job, error))
         finally:
             os.close(claim)
 
@@ -142,9 +152,13 @@ class Jobs:
             return None
         with _hold(desk, token) as is_free:
             job = _read(desk, token)
+            if job.origin not in ("", desk.origin):
+                return None
             age = time.time() - _claim(desk, token).stat().st_mtime
-            if job.goes_on and is_free and (job.kind or age > PATIENCE):
-                job = _settle(desk, job, "the studio ended before the answer was kept.")
+            is_dead = job.goes_on and (job.kind or age > PATIENCE)
+            if is_free and (is_dead or job.state == "unknown"):
+                words = "the studio ended before the answer was kept." if is_dead else job.words
+                job = _settle(desk, job, words)
                 if job.state != "unknown":
                     _write(desk, job)
             return job
@@ -156,17 +170,28 @@ class Jobs:
         return sorted(found, key=lambda job: (job.started, job.token), reverse=True)
 
 
-def _rehearse(desk: Desk, order: Order) -> float:
+def _rehearse(order: Order) -> float:
     """How long an order may take on made-up rows, in a thread and so with noise of its own."""
+    door = open_empty(order.desk)
     with ThreadPoolExecutor(1) as aside:
-        found = aside.submit(rehearse, order.run, open_empty(desk), order.price, order.rows)
+        found = aside.submit(rehearse, order.run, door, order.price, order.rows)
         return found.result().seconds
 
 
+def _end(desk: Desk, job: Job, error: Exception) -> Job:
+    """A release that came to nothing: refused only if the ledger has no charge of it."""
+    job = _settle(desk, job, tell_error(error))
+    if not isinstance(error, BudgetExceeded):
+        return job
+    if job.state == "failed":
+        return replace(job, state="refused")
+    return replace(job, words="the budget didn't suffice for the rest of it.")
+
+
 def _settle(desk: Desk, job: Job, words: str) -> Job:
-    """What became of a release without a result: the ledger knows whether it was charged."""
+    """What became of a release without a result: the ledger that pays knows whether it was charged."""
     try:
-        entry = _find_entry(desk, job.token)
+        entry = _find_entry(desk, job)
     except (LedgerError, OSError, ValueError):
         return replace(job, state="unknown", words=words)
     if entry is None:
@@ -174,9 +199,11 @@ def _settle(desk: Desk, job: Job, words: str) -> Job:
     return replace(job, state="charged", words=words, entry=entry.number)
 
 
-def _find_entry(desk: Desk, token: str) -> Entry | None:
-    book = desk.book(read_only=False)
-    return None if book is None else book.find(token)
+def _find_entry(desk: Desk, job: Job) -> Entry | None:
+    book = desk.book(read_only=False, account="", ledger=job.ledger or None)
+    if book is None:
+        raise LedgerError("the ledger that pays is not where it was.")
+    return book.find(job.token)
 
 
 @contextmanager

@@ -45,8 +45,11 @@ def _page(studio: Studio, desk: Desk, query: Form, **more: Any) -> Page:
         return Page("ledger.html", {**shown, "book": None, "problem": tell_error(error)})
     if book is None:
         return Page("ledger.html", {**shown, "book": None})
-    before = query.text("before")
-    entries = book.latest(PAGE, before=int(before) if before.isdecimal() else None)
+    try:
+        before = query.number("before", "")
+    except FieldErrors:
+        before = None
+    entries = book.latest(PAGE, before=before)
     answered = {job.entry: job for job in studio.jobs.list(desk) if job.entry is not None}
     head, count = book.head
     shown |= {
@@ -119,18 +122,17 @@ def verify(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """Check the whole ledger, with an anchor if one is given."""
 
     def act() -> Answer:
-        head, count = visit.form.text("head"), visit.form.text("count")
-        if count and not count.isdecimal():
-            raise FieldErrors({"count": "Give the number of entries of an earlier statement."})
+        head = visit.form.text("head")
+        count = visit.form.number("count", "Give the number of entries of an earlier statement.")
         book = desk.book(account="")
         if book is None:
             raise NotFound
         try:
-            book.verify(head or None, int(count) if count else None)
+            book.verify(head or None, count)
         except LedgerCorrupt as error:
             return _page(studio, desk, Form(), verdict="NOT WHOLE", verdict_words=str(error))
         words = "Every entry follows the one before it, and all sums and limits agree."
-        if head or count:
+        if head or count is not None:
             words += " The anchor that you gave is part of it."
         return _page(studio, desk, Form(), verdict="whole", verdict_words=words)
 

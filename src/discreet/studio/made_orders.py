@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, final
 
 from discreet.cli.fitting import find_kind, list_kinds, read_parameters
@@ -95,14 +96,15 @@ class ModelOrder(_Made):
 
     @property
     def price(self) -> Measure:
-        found: Measure = self._find_plan().measure
+        found: Measure = self._fit_plan.measure
         return found
 
-    def _find_plan(self) -> Any:
+    @cached_property
+    def _fit_plan(self) -> Any:
         return self._build().plan(open_empty(self.desk), rows=self.rows, target=self.target)
 
-    def plan(self) -> Section:
-        plan = self._find_plan()
+    def _describe_plan(self) -> Section:
+        plan = self._fit_plan
         table = plan.to_table()
         shown = Table(table.columns, table.rows, "Expected standard error of what is learned")
         words = "How well the model predicts depends on the rows, which nobody has looked at yet."
@@ -165,12 +167,12 @@ class TableOrder(_Made):
             )
         return self._publisher.offer(door, self.measure, self.target, self.settings)
 
-    @property
+    @cached_property
     def price(self) -> Measure:
         found: Measure = self._offer(open_empty(self.desk)).measure
         return found
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         words = (
             f"{self._publisher.summary} How far it is from the table depends on the rows; a rehearsal on "
             "made-up rows shows its form."

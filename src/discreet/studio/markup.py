@@ -30,7 +30,7 @@ def show_sections(sections: Sequence[Section], prefix: str, level: int = 2) -> M
 
 
 @lru_cache(64)
-def render_markdown(text: str, page: str, lower: int = 0) -> Markup:
+def render_markdown(text: str, page: str, base: str, lower: int = 0) -> Markup:
     """A page of the documentation as HTML; HTML inside of it is shown as text.
 
     Parameters
@@ -38,6 +38,8 @@ def render_markdown(text: str, page: str, lower: int = 0) -> Markup:
     text : str
     page : str
         Its name, from which links lead on.
+    base : str
+        What the addresses of the studio begin with.
     lower : int
         By how much headings stand lower than in the page.
     """
@@ -47,7 +49,7 @@ def render_markdown(text: str, page: str, lower: int = 0) -> Markup:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + lower)}"
         for inner in token.children or ():
-            _lead_on(inner, page)
+            _lead_on(inner, page, base)
     parser.add_render_rule("table_open", _open_table)
     parser.add_render_rule("table_close", _close_table)
     return Markup(parser.renderer.render(tokens, parser.options, {}))
@@ -61,7 +63,7 @@ def _close_table(*_: Any) -> str:
     return "</table></div>"
 
 
-def _lead_on(token: Token, page: str) -> None:
+def _lead_on(token: Token, page: str, base: str) -> None:
     """Links to other pages lead to them here; pictures, which aren't installed, are left out."""
     if token.type == "image":
         token.type, token.tag, token.content = "text", "", ""
@@ -72,4 +74,4 @@ def _lead_on(token: Token, page: str) -> None:
     path, _, _ = place.partition("#")
     if path.endswith(".md"):
         found = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
-        token.attrs["href"] = f"/trust/page/{found.removesuffix('.md')}"
+        token.attrs["href"] = f"{base}/trust/page/{found.removesuffix('.md')}"

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 from discreet.cli.documents import write_result
@@ -21,7 +22,7 @@ from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.report.answers import describe_plan
 from discreet.report.blocks import Section
 from discreet.studio.desk import Desk
-from discreet.studio.doors import ReleasePayer, find_unit, guess_rows, open_empty
+from discreet.studio.doors import ReleasePayer, guess_rows, open_empty
 from discreet.unit import REPLACE_ONE
 
 __all__ = ["CheckOrder", "DescribeOrder", "Order", "Outcome", "QuestionsOrder", "SelectOrder"]
@@ -47,6 +48,7 @@ class Order(ABC):
 
     def __init__(self, desk: Desk, measure: PureDP | ApproxDP) -> None:
         self.desk, self.measure = desk, measure
+        self._section: Section | None = None
 
     @property
     def price(self) -> Measure:
@@ -56,15 +58,27 @@ class Order(ABC):
     @property
     def rows(self) -> int | None:
         """The number of rows for which it is planned."""
-        return guess_rows(self.desk, find_unit(self.desk))
+        return guess_rows(self.desk, self.desk.unit())
 
     @abstractmethod
     def describe(self) -> str:
         """What is asked, in a line."""
 
-    @abstractmethod
+    @final
     def plan(self) -> Section:
-        """Price and expected error; no row is read."""
+        """Price and expected error, worked out once; no row is read."""
+        if self._section is None:
+            self._section = self._describe_plan()
+        return self._section
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the plan was worked out: with hundreds of columns that can take seconds."""
+        return self._section is not None
+
+    @abstractmethod
+    def _describe_plan(self) -> Section:
+        """What `plan` shows."""
 
     @abstractmethod
     def run(self, door: PrivateDataset, payer: ReleasePayer | None = None) -> Outcome:
@@ -85,7 +99,7 @@ class Order(ABC):
     @property
     def seal(self) -> str:
         """What changes with anything that could change the answer or the charge."""
-        facts = self.desk.schema().to_toml(find_unit(self.desk))
+        facts = self.desk.schema().to_toml(self.desk.unit())
         whole = "\0".join((self.to_python(), facts, self.desk.path, self.desk.ledger_place))
         return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -94,7 +108,7 @@ class Order(ABC):
         desk = self.desk
         url = desk.ledger if "://" in desk.ledger else f"sqlite:///{desk.ledger}"
         account = "".join(f".account({name!r})" for name in filter(None, desk.account.split("/")))
-        unit = find_unit(desk)
+        unit = desk.unit()
         rows = f", rows={self.rows}" if unit.relation is REPLACE_ONE else ""
         lines = [
             "import discreet as dp",
@@ -157,10 +171,11 @@ class QuestionsOrder(Order):
     def describe(self) -> str:
         return "; ".join(one.name for one in self.questions.asked)
 
-    def plan(self) -> Section:
-        return describe_plan(self.plan_answers(), "")
+    def _describe_plan(self) -> Section:
+        return describe_plan(self.answers_plan, "")
 
-    def plan_answers(self) -> Any:
+    @cached_property
+    def answers_plan(self) -> Any:
         """How the budget is split, and the expected errors."""
         return self.questions.plan(open_empty(self.desk), self.measure, self.rows)
 
@@ -194,7 +209,7 @@ class SelectOrder(Order):
     def describe(self) -> str:
         return " ".join(self.text.split())
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         door = open_empty(self.desk)
         return describe_plan(door.plan_sql(self.text, self.measure, rows=self.rows), "")
 
@@ -220,7 +235,7 @@ class CheckOrder(Order):
             "Is the table as declared? Cells outside of bounds, unknown categories, missing cells."
         )
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         from discreet.queries import Check
 
         return describe_plan(open_empty(self.desk).plan(Check(), self.measure, rows=self.rows), "")
@@ -245,7 +260,7 @@ class DescribeOrder(Order):
     def describe(self) -> str:
         return "All columns: rows, means, deviations, quartiles, counts of categories."
 
-    def plan(self) -> Section:
+    def _describe_plan(self) -> Section:
         from discreet.answers.description import list_questions
 
         door = open_empty(self.desk)

@@ -59,10 +59,9 @@ def need_desk(handler: Callable[[Studio, Desk, Visit], Answer]) -> Handler:
     """A page about the open table; without one, the start."""
 
     def answer(studio: Studio, visit: Visit) -> Answer:
-        desk = studio.desk
-        if desk is None:
+        if visit.desk is None:
             return Redirect("/")
-        return handler(studio, desk, visit)
+        return handler(studio, visit.desk, visit)
 
     return answer
 

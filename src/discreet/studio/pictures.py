@@ -23,6 +23,7 @@ MAX_DRAWN = 12
 #: How many standard errors the bars of an example reach to either side.
 WIDTH = 2
 _POINTS = 61
+_CENTRES = (100.0, 101.0)
 
 
 def find_count_error(measure: PureDP | ApproxDP) -> float:
@@ -36,10 +37,10 @@ def draw_two_answers(measure: PureDP | ApproxDP) -> Chart:
     """A noised count with a certain person and without: where both curves overlap, nobody can tell."""
     spread = find_count_error(measure)
     reach = max(4.0, 3.0 * spread)
-    places = [100.5 + reach * (2 * at / (_POINTS - 1) - 1) for at in range(_POINTS)]
+    even = [100.5 + reach * (2 * at / (_POINTS - 1) - 1) for at in range(_POINTS)]
+    places = sorted({*even, *_CENTRES})  # with both peaks
     bodies = [
-        tuple(_density(place - centre, spread, measure) for place in places)
-        for centre in (100.0, 101.0)
+        tuple(_density(place - centre, spread, measure) for place in places) for centre in _CENTRES
     ]
     names = ("without the person", "with the person")
     series = tuple(

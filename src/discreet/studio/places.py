@@ -7,16 +7,28 @@ import re
 import secrets
 from pathlib import Path
 from typing import final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.studio.visits import FieldErrors
 
-__all__ = ["TABLES", "Places", "name_source"]
+__all__ = ["TABLES", "Places", "has_password", "name_source"]
 
 #: The files that a table can be.
 TABLES = (".csv", ".csv.gz", ".parquet")
 #: Databases whose tables can be asked by address.
 DATABASES = ("postgresql", "duckdb")
+#: Options of PostgreSQL's client that hold a password, and those that name files.
+_PASSWORDS = {"password", "sslpassword"}
+_FILES = {
+    "passfile",
+    "service",
+    "servicefile",
+    "sslcert",
+    "sslcrl",
+    "sslcrldir",
+    "sslkey",
+    "sslrootcert",
+}
 UPLOADS = "discreet-uploads"
 MAX_LISTED = 200
 MAX_DEPTH = 3
@@ -41,6 +53,10 @@ class Places:
             )
         return found
 
+    def find_origin(self, source: str) -> str:
+        """A table's one name, however its path was written."""
+        return source if "://" in source else os.path.realpath(self.root / source)
+
     def check_source(self, text: str, field: str = "place") -> str:
         """A table that a person named: a path below the folder, or the address of a database's table."""
         text = text.strip()
@@ -54,9 +70,10 @@ class Places:
         return str(found.relative_to(self.root))
 
     def _check_address(self, text: str, field: str) -> str:
+        if not text.isprintable():  # parsers drop some of them, each others
+            raise FieldErrors({field: "This is not the address of a table."})
         try:
             parts = urlsplit(text)
-            has_password = parts.password is not None or "password" in parse_qs(parts.query)
             tables = parse_qs(parts.query).get("table", [])
         except ValueError:
             raise FieldErrors({field: "This is not the address of a table."}) from None
@@ -67,17 +84,11 @@ class Places:
                     "duckdb:///file.db?table=name."
                 }
             )
-        if has_password:
-            raise FieldErrors(
-                {
-                    field: "Leave the password out: PostgreSQL finds it in ~/.pgpass or in PGPASSWORD, "
-                    "and nobody reads it here."
-                }
-            )
+        _check_options(text, field)
         if len(tables) != 1 or not tables[0]:
             raise FieldErrors({field: "Say which table: the address ends in ?table=name."})
         if parts.scheme == "duckdb":
-            path = self.find(parts.path.removeprefix("/"), field)
+            path = self.find(unquote(parts.path.removeprefix("/")), field)
             if not path.is_file():
                 raise FieldErrors({field: "There is no such file in this folder."})
         return text
@@ -86,8 +97,7 @@ class Places:
         """A ledger that a person named: a file below the folder, or the address of a database."""
         text = text.strip()
         if text.startswith("postgresql://"):
-            if urlsplit(text).password is not None:
-                raise FieldErrors({field: "Leave the password out: it is found in ~/.pgpass."})
+            _check_options(text, field)
             return text
         if "://" in text:
             raise FieldErrors(
@@ -125,6 +135,35 @@ class Places:
             raise FieldErrors({"file": f"The folder {UPLOADS} is something else here."})
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", name[: -len(ending)]).strip("_")[:40] or "table"
         return self.uploads / f"{stem}-{secrets.token_hex(4)}{ending}"
+
+
+def _check_options(text: str, field: str) -> None:
+    """Refuse an address of PostgreSQL with a password, or with files to read: neither is for a page."""
+    if has_password(text):
+        raise FieldErrors(
+            {
+                field: "Leave the password out: PostgreSQL finds it in ~/.pgpass or in PGPASSWORD, "
+                "and nobody reads it here."
+            }
+        )
+    named = sorted(set(parse_qs(urlsplit(text).query, keep_blank_values=True)) & _FILES)
+    if named:
+        raise FieldErrors(
+            {
+                field: f"Leave {named[0]} out: it names a file. Set it in the environment, such as in "
+                "PGSSLROOTCERT, or give the address when you start the studio."
+            }
+        )
+
+
+def has_password(text: str) -> bool:
+    """Whether the address of a database holds a password, which files of the desk would keep."""
+    try:
+        parts = urlsplit(text)
+        options = parse_qs(parts.query, keep_blank_values=True)
+        return parts.password is not None or bool(_PASSWORDS & set(options))
+    except ValueError:
+        return True
 
 
 def name_source(source: str) -> str:

@@ -120,31 +120,47 @@ def save(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     def act() -> Answer:
         schema = desk.schema()
         unit = _read_unit(visit.form, [name for name, _ in desk.columns()])
-        rows = visit.form.text("rows")
-        if unit.relation is REPLACE_ONE and not rows:
+        rows = visit.form.number("rows", "Give a whole number of rows.")
+        if unit.relation is REPLACE_ONE and rows is None:
             raise FieldErrors({"rows": "Give the public number of rows: it is taken as known."})
-        if rows and not (rows.isdecimal() and 0 < int(rows) < 2**40):
-            raise FieldErrors({"rows": "Give a whole number of rows."})
         limit = read_measure(visit.form)
         place = studio.places.check_ledger(visit.form.text("ledger") or desk.ledger)
+        if _is_set(desk, place, limit, unit):  # a second click
+            return Redirect("/ask")
         _open_new(studio, place, limit, unit)
         desk.write_facts(schema, unit)
-        desk.save(ledger=place, account="", **({"rows": int(rows)} if rows else {}))
+        desk.save(ledger=place, account="", **({} if rows is None else {"rows": rows}))
         return Redirect("/ask")
 
     return try_form(act, lambda: _page(desk, visit.form), visit)
 
 
+def _is_set(desk: Desk, place: str, limit: PureDP | ApproxDP, unit: Unit) -> bool:
+    """Whether this very budget was set, which is what was asked for."""
+    book = desk.book(account="") if place == desk.ledger else None
+    return book is not None and (book.limit, book.unit, desk.facts()[1]) == (limit, unit, unit)
+
+
 def _read_unit(form: Form, names: list[str]) -> Unit:
     relation = REPLACE_ONE if form.text("relation") == "replace_one" else ADD_REMOVE
+    column = form.text("id_column")
     if form.text("who") != "person":
+        if (
+            column
+        ):  # whoever names a column means people, and would be protected less than they think
+            raise FieldErrors(
+                {"id_column": "Choose “A person may have several rows”, or leave this empty."}
+            )
         return Unit(relation)
-    column, number = form.text("id_column"), form.text("max_rows")
     if not column or (names and column not in names):
-        raise FieldErrors({"id_column": "Choose the column that says whose a row is."})
-    if not number.isdecimal() or not 0 < int(number) <= 10**6:
-        raise FieldErrors({"max_rows": "Give a whole number of rows, at least 1, such as 3."})
-    return Unit(relation, column, int(number))
+        raise FieldErrors(
+            {"id_column": "Choose the column that tells people apart, such as a patient's number."}
+        )
+    words = "Give a whole number of rows, at least 1, such as 3."
+    number = form.number("max_rows", words, 10**6)
+    if number is None:
+        raise FieldErrors({"max_rows": words})
+    return Unit(relation, column, number)
 
 
 def _open_new(studio: Studio, place: str, limit: PureDP | ApproxDP, unit: Unit) -> None:
@@ -165,16 +181,11 @@ def open_existing(studio: Studio, desk: Desk, visit: Visit) -> Answer:
 
     def act() -> Answer:
         place = studio.places.check_ledger(visit.form.text("existing"), "existing")
-        former = desk.ledger
+        schema = desk.schema()
+        book = desk.book(account="", ledger=place)
+        if book is None:
+            raise FieldErrors({"existing": "There is no ledger here."})
         desk.save(ledger=place, account="")
-        try:
-            book = desk.book()
-            if book is None:
-                raise FieldErrors({"existing": "There is no ledger here."})
-            schema = desk.schema()
-        except Exception:
-            desk.save(ledger=former)
-            raise
         desk.write_facts(schema, book.unit)
         return Redirect("/protect")
 

@@ -7,6 +7,7 @@ from typing import Any
 from discreet.report.guarantee import name_measure
 from discreet.studio.desk import Desk
 from discreet.studio.drafts import KINDS, find_order
+from discreet.studio.jobs import UNPAID
 from discreet.studio.markup import show_sections
 from discreet.studio.pages import Answer, Route, need_desk, try_form
 from discreet.studio.results import build_whole_report
@@ -65,6 +66,7 @@ def _page(studio: Studio, desk: Desk, kind: str) -> Page:
             "account": desk.account,
             "token": token,
             "job": job,
+            "is_unpaid": job is not None and job.state in UNPAID,
             "sections": show_sections([order.plan()], "plan", 3),
             "python": order.to_python(),
             "command": order.to_command(),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
+from types import MappingProxyType
 from typing import Any, final
 from urllib.parse import parse_qs
 
@@ -37,7 +37,7 @@ HEADERS = {
 }
 _PAGE = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>discreet studio</title>'
-    '<link rel="icon" href="/static/icon.svg">{head}</head>'
+    "{head}</head>"
     "<body><main><h1>{title}</h1><p>{words}</p></main></body></html>"
 )
 
@@ -58,11 +58,17 @@ class Guard:
         The secret in the address that the terminal shows.
     max_upload : int
         The largest upload, in bytes.
+    base : str
+        What the addresses of pages begin with: the cookie is sent there alone. It must not be guessed.
     """
 
-    def __init__(self, app: ASGIApp, port: int, token: str, max_upload: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, token: str, max_upload: int, base: str) -> None:
         self._app, self._token, self._max_upload = app, token, max_upload
-        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self.base = base
+        names = ("127.0.0.1", "localhost")
+        self._hosts = tuple(f"{name}:{port}" for name in names)
+        if port == 80:  # browsers leave it out
+            self._hosts += names
         self._cookie = f"discreet-studio-{port}"
         self._session = secrets.token_urlsafe(32)
 
@@ -80,14 +86,14 @@ class Guard:
             await reply.write(*refusal)
         elif scope["path"] == ENTRANCE:
             await self._enter(scope, reply)
-        elif not self._knows(headers):
+        elif not scope["path"].startswith(f"{self.base}/") or not self._knows(headers):
             await reply.write(
                 403,
                 "This page is private",
                 "Open the address that the terminal shows: it holds the key to this page.",
             )
         else:
-            await self._pass(scope, receive, reply)
+            await self._pass({**scope, "root_path": self.base}, receive, reply)
 
     def _refuse(
         self, scope: Scope, headers: Mapping[str, list[str]]
@@ -124,26 +130,25 @@ class Guard:
             )
             return
         # a page that goes on by itself, and no redirect: a strict cookie isn't sent after one from elsewhere
-        cookie = f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{self._cookie}={self._session}; Path={self.base}; HttpOnly; SameSite=Strict"
         await reply.write(
             200,
             "Welcome",
-            '<a href="/">Go on to the studio</a>',
-            head='<meta http-equiv="refresh" content="0; url=/">',
-            more=[("set-cookie", cookie)],
+            f'<a href="{self.base}/">Go on to the studio</a>',
+            head=f'<link rel="icon" href="{self.base}/static/icon.svg">'
+            f'<meta http-equiv="refresh" content="0; url={self.base}/">',
+            # not even our own next page is told the address with the key
+            more={"set-cookie": cookie, "referrer-policy": "no-referrer"},
         )
 
     def _knows(self, headers: Mapping[str, list[str]]) -> bool:
-        for text in headers.get("cookie", []):
-            try:
-                found = SimpleCookie(text).get(self._cookie)
-            except CookieError:
-                continue
-            if found is not None and secrets.compare_digest(
-                found.value.encode(), self._session.encode()
-            ):
-                return True
-        return False
+        # by hand: one odd cookie of another program on this machine makes Python's parser drop all
+        parts = [part for text in headers.get("cookie", []) for part in text.split(";")]
+        pairs = [part.strip().partition("=") for part in parts]
+        given = [value for name, _, value in pairs if name == self._cookie]
+        return any(
+            secrets.compare_digest(value.encode(), self._session.encode()) for value in given
+        )
 
     async def _pass(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         """Hand the request on, with its body counted and every answer under our headers."""
@@ -195,13 +200,19 @@ class Reply:
         await self._send(message)
 
     async def write(
-        self, status: int, title: str, words: str, *, head: str = "", more: Any = ()
+        self,
+        status: int,
+        title: str,
+        words: str,
+        *,
+        head: str = "",
+        more: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Answer with a short page of the guard's own."""
+        """Answer with a short page of the guard's own; `more` headers go before the studio's."""
         body = _PAGE.format(title=title, words=words, head=head).encode()
-        headers = [("content-type", "text/html; charset=utf-8"), ("content-length", str(len(body)))]
+        headers = {"content-type": "text/html; charset=utf-8", "content-length": str(len(body))}
         start = {"type": "http.response.start", "status": status}
-        await self.send({**start, "headers": _encode([*headers, *more])})
+        await self._send({**start, "headers": _encode({**HEADERS, **headers, **more}.items())})
         await self._send({"type": "http.response.body", "body": body})
 
     async def fail(self, status: int, title: str, words: str) -> None:

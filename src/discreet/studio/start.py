@@ -48,7 +48,7 @@ def open_table(studio: Studio, visit: Visit) -> Answer:
 def open_sample(studio: Studio, visit: Visit) -> Answer:
     """Open a made-up table."""
     source, schema = write_sample(studio.places.root)
-    desk = studio.open(source, schema)
+    desk = studio.open_sample(source, schema)
     desk.say_names()
     desk.save(rows=5000)
     return Redirect("/facts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from pathlib import Path
 from typing import final
@@ -41,17 +42,30 @@ class Studio:
         jobs: Jobs | None = None,
     ) -> None:
         self.places = Places(root)
+        #: What every page's address begins with. Browsers send the cookie to these addresses alone, and so
+        #: to no other server of this machine, whose port doesn't count for cookies.
+        self.base = f"/{secrets.token_urlsafe(16)}"
         self.jobs = jobs or Jobs()
         self.audits = Audits()
         self.lock = threading.RLock()
         self._given = (schema, ledger)
+        self._given_to: str | None = None
         self.desk: Desk | None = None
         if source is not None:
-            self.desk = Desk(self.places, source, schema, ledger)
+            self.open(source)
 
-    def open(self, source: str, schema: str | None = None) -> Desk:
-        """Open a table that a page named."""
-        given, ledger = self._given
+    def open(self, source: str) -> Desk:
+        """Open a table. Facts and ledger that were named at the start are those of the first one."""
+        origin = self.places.find_origin(source)
         with self.lock:
-            self.desk = Desk(self.places, source, schema or given, ledger)
-        return self.desk
+            if self._given_to is None:
+                self._given_to = origin
+            schema, ledger = self._given if self._given_to == origin else (None, None)
+            self.desk = Desk(self.places, source, schema, ledger)
+            return self.desk
+
+    def open_sample(self, source: str, schema: str) -> Desk:
+        """Open the made-up table, which has nothing to do with what was named at the start."""
+        with self.lock:
+            self.desk = Desk(self.places, source, schema)
+            return self.desk

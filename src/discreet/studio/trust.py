@@ -81,7 +81,7 @@ def show_claim(studio: Studio, visit: Visit) -> Page:
     claim = _find(visit.places["name"])
     page = f"proofs/{claim.proof.removesuffix('.md')}"
     try:
-        proof: Any = render_markdown(read_page(page), page, 1)
+        proof: Any = render_markdown(read_page(page), page, studio.base, 1)
     except (FileNotFoundError, ValueError):
         proof = ""
     shown = {
@@ -120,10 +120,8 @@ def show_page(studio: Studio, visit: Visit) -> Page:
     name = visit.places["page"]
     if name not in list_pages():
         raise NotFound
-    return Page(
-        "document.html",
-        {"title": name, "here": "Trust", "text": render_markdown(read_page(name), name)},
-    )
+    text = render_markdown(read_page(name), name, studio.base)
+    return Page("document.html", {"title": name, "here": "Trust", "text": text})
 
 
 ROUTES: list[Route] = [

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 from urllib.parse import parse_qsl, quote
 
 from discreet.cli.outcome import CommandError, is_told
 from discreet.ledger import BudgetExceeded, LedgerError
 from discreet.measures import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from discreet.studio.desk import Desk
 
 __all__ = [
     "Download",
@@ -41,6 +44,15 @@ class Form:
     def text(self, name: str, default: str = "") -> str:
         """One field, without blanks around it."""
         return self._values.get(name, [default])[-1].strip()
+
+    def number(self, name: str, words: str, maximum: int = 2**40) -> int | None:
+        """A whole number from 1 on, None if the field is empty; `words` stand beside it if it isn't one."""
+        text = self.text(name)
+        if not text:
+            return None
+        if not (text.isdecimal() and len(text) <= len(str(maximum)) and 0 < int(text) <= maximum):
+            raise FieldErrors({name: words})
+        return int(text)
 
     def lines(self, name: str) -> list[str]:
         """The lines of a field that hold something."""
@@ -79,6 +91,8 @@ class Visit:
     form: Form = field(default_factory=Form)
     #: Whether the page's script asks for a part of the page.
     is_part: bool = False
+    #: The table that was open when the request came: another tab may open another one meanwhile.
+    desk: Desk | None = None
 
 
 @final

@@ -15,12 +15,13 @@ from discreet.models.cluster.box import Floats, cluster_weighted, nearest
 from discreet.models.cluster.kmeans import KMeans
 from discreet.models.cluster.lloyd import Lloyd
 from discreet.models.cluster.starts import GRID_BITS, Ask, GridStart, SplitStart
-from discreet.models.facts import Facts
+from discreet.models.facts import Facts, describe_fit
 from discreet.models.inputs import open_input
 from discreet.models.shares import split, together
 from discreet.queries import Additive
 from discreet.rational import as_integer
 from discreet.release import Release
+from discreet.show import name_several
 
 __all__ = ["Elbow", "elbow"]
 
@@ -109,7 +110,8 @@ def elbow(
     shares = split(measure, summary.weights())
     asked = [facts.ask(q, budget) for q, budget in zip(summary.queries(), shares, strict=True)]
     event = together(part.event for part in asked)
-    with source.data.prepaid(event, measure) as door:
+    note = f"{describe_fit(model, facts)}, for {name_several(map(str, numbers))} clusters"
+    with source.data.prepaid(event, measure, note=note) as door:
         parts = iter(shares)
 
         def ask(query: Additive) -> Release:

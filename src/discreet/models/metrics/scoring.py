@@ -353,7 +353,8 @@ def private_score(
     measure = budget if isinstance(budget, Measure) else budget.measure
     step = ScoredRows(chosen, model, features, goal, distribution)
     step.rehearse(schema)
-    with data.prepaid(step.event(schema, unit), measure) as door:
+    note = f"the score of a {type(model).__name__}: {type(asked).__name__} of {goal}"
+    with data.prepaid(step.event(schema, unit), measure, note=note) as door:
         totals = door.run(step).astype(np.float64)
         entry = door.entry
     return Score(

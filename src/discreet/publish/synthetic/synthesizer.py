@@ -25,7 +25,7 @@ from discreet.publish.synthetic.layout import Layout
 from discreet.publish.synthetic.plan import default_bins, make_recipe
 from discreet.rational import as_integer, rational
 from discreet.schema import Schema
-from discreet.show import native_frame
+from discreet.show import name_several, native_frame
 from discreet.unit import Unit
 
 __all__ = ["Synthesizer"]
@@ -160,7 +160,9 @@ class Synthesizer:
         plan = self.plan(data)
         unit, recipe = data.unit, plan.recipe
         rows = data.rows if unit.length_is_public else None
-        with data.prepaid(plan.event, plan.measure) as door:
+        names = (*plan.facts.features, *(() if self.target is None else (self.target,)))
+        note = f"a synthetic table of {name_several(names)}"
+        with data.prepaid(plan.event, plan.measure, note=note) as door:
             fitted: Fitted
             if recipe.stages:
                 fitted = fit_marginals(recipe, door, rows, self.max_cells, self.iterations)

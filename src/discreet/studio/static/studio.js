@@ -39,7 +39,15 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     const html = await answer.text();
     if (own === turn && answer.ok) show(target, html);
   }, 250);
-  form.addEventListener("input", update);
+  form.addEventListener("input", () => { delete target.dataset.load; update(); });
+}
+
+// A plan for which the page didn't wait.
+for (const target of document.querySelectorAll("[data-load]")) {
+  fetch(target.dataset.load).then(async (answer) => {
+    const html = await answer.text();
+    if (answer.ok && target.dataset.load) show(target, html);
+  }, () => {});
 }
 
 // Forms that explain what they say before they are sent.
@@ -65,6 +73,22 @@ for (const form of document.querySelectorAll("form[data-look]")) {
 for (const select of document.querySelectorAll("[data-kind-of]")) {
   const row = select.closest(select.dataset.kindOf);
   select.addEventListener("change", () => { row.dataset.kind = select.value; });
+}
+
+// Whoever names the column of people means people.
+for (const field of document.querySelectorAll("[data-checks]")) {
+  field.addEventListener("input", () => {
+    if (field.value) document.getElementById(field.dataset.checks).checked = true;
+  });
+}
+
+// A question about no column becomes one about the column that was chosen.
+for (const column of document.querySelectorAll("select[data-suggests]")) {
+  const kind = document.getElementById(column.dataset.suggests);
+  column.addEventListener("input", () => {
+    const group = column.selectedOptions[0].closest("optgroup");
+    if (group && ["count", "people"].includes(kind.value)) kind.value = group.dataset.suggests;
+  });
 }
 
 // Releases and audits that go on.
