@@ -123,7 +123,7 @@ class Allowance:
         together = measured.shared**2 / np.maximum(blur * deviation**2, 1e-300)
         # the scatter of a few skewed values is often far below what it stands for
         few = 1 / measured.persons
-        self._threshold = threshold + explained * together / 2 - FEW_THRESHOLD * few
+        self._threshold = threshold + 0.8 * explained * together - FEW_THRESHOLD * few
         self._reserve = np.clip(1.9 - 0.85 * ratio, 0.25, 1.0) + FEW_RESERVE * few**2
 
     def find(self, statistic: Floats) -> Floats:
