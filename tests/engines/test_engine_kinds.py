@@ -130,7 +130,8 @@ def iter_postgres(table: tables.Table, server: Any) -> Iterator[tuple[str, Any]]
 def integers(source: Any, unit: dp.Unit) -> dict[str, Any]:
     """The exact integers of every query, and of the check, which counts cells as they are."""
     data, engine = dp.PrivateDataset(source, SCHEMA, unit=unit), open_engine(source, SCHEMA, unit)
-    found: dict[str, Any] = {repr(query): exact_totals(data, query).tolist() for query in QUERIES}
+    asked = QUERIES if unit.id_column is None else QUERIES[::4]  # the rows kept are the same for all
+    found: dict[str, Any] = {repr(query): exact_totals(data, query).tolist() for query in asked}
     parts = [engine.totals(part) for part in Check().parts(SCHEMA, unit)]
     found["check"] = Check().vector(parts, SCHEMA).tolist()
     return found
@@ -160,6 +161,8 @@ def check_by_hand(table: tables.Table, found: dict[str, Any]) -> None:
     assert np.ravel(found[repr(query)]).tolist() == [parts[at] for at in query.labels(SCHEMA)]
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore:fetch_arrow:DeprecationWarning")  # Ibis's own
 def test_every_kind_of_column_has_the_same_integers_on_every_engine(
     tmp_path: Path, postgres_server: Any

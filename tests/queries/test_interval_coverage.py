@@ -49,7 +49,7 @@ UNITS = {
 
 
 def fails_by_chance(runs):
-    """Three deviations of the share of 1500 samples; 10 000 must hold the bar as it is written."""
+    """Three deviations of a share of few samples; 10 000 must hold the bar as it is written."""
     return 0.0 if runs >= ALL_RUNS else 3 * np.sqrt(0.95 * 0.05 / runs)
 
 
@@ -150,6 +150,18 @@ def test_means_are_covered_and_no_more_than_needed(name, unit, runs):
         if is_large(rows, measure):
             bar = most(name, rows, measure, neighbours, rows if is_public else None)
             assert share <= bar + fails_by_chance(runs), (rows, measure, seen)
+
+
+@SIMULATED
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("name", ["leaning", "close", "narrow", "constant"])
+def test_means_are_covered_at_other_levels(name, level, runs):
+    truth = POPULATIONS[name][1]
+    for rows, measure in ((50, PURE), (50, dp.PureDP(5)), (100, dp.PureDP(10)), (100, dp.ZCDP(5))):
+        totals = totals_of(name, rows, runs, False)
+        found = find_intervals(MeanEstimate("x"), measure, totals, level=level)
+        chance = 3 * np.sqrt(level * (1 - level) / runs)
+        assert coverage(found, truth) >= level - 0.2 * (1 - level) - chance, (rows, measure)
 
 
 @SIMULATED
@@ -313,8 +325,20 @@ def test_quantiles_are_covered_in_values(kind, q, measure, runs):
         rows = {"age": values(draw, 410), "g": groups}
         found = prepared.answer(open_engine(rows, schema, dp.Unit())).sampling.interval(0.95)
         hits += (found.lower <= truth[1]) & (found.upper >= truth[0])
-    allowed = fails_by_chance(runs) if runs >= ALL_RUNS else 3 * np.sqrt(0.0475 / runs)
-    assert min(hits) / runs >= 0.94 - allowed
+    assert min(hits) / runs >= 0.94 - fails_by_chance(runs)
+
+
+@pytest.mark.parametrize("runs", [150, pytest.param(ALL_RUNS, marks=pytest.mark.slow)])
+def test_quantiles_of_persons_are_covered_in_values(runs):
+    """Three equal rows of each person say no more about a population than one."""
+    schema, unit = dp.Schema(age=dp.Integer(0, 99)), dp.Unit(id_column="who", max_rows=3)
+    prepared = dp.Estimate(dp.Median("age")).prepare(dp.PureDP(3), schema, unit, None)
+    draw, hits, who = np.random.default_rng(17), 0, np.repeat(np.arange(150), 3)
+    for _ in range(runs):
+        rows = {"age": np.repeat(draw.integers(0, 100, 150), 3), "who": who}
+        found = prepared.answer(open_engine(rows, schema, unit)).sampling.interval(0.95)
+        hits += found.lower <= 50 and found.upper >= 49
+    assert hits / runs >= 0.94 - fails_by_chance(runs)
 
 
 @pytest.mark.parametrize("runs", [150, pytest.param(ALL_RUNS, marks=pytest.mark.slow)])
@@ -328,4 +352,4 @@ def test_means_between_bought_bounds_are_covered(runs):
         found = prepared.answer(open_engine(rows, schema, dp.Unit())).sampling.interval(0.95)
         upper = float(found.about.rsplit(" to ", 1)[1])
         hits += found.lower <= 20 * (1 - np.exp(-upper / 20)) <= found.upper
-    assert hits / runs >= 0.94 - 3 * np.sqrt(0.0475 / runs) * (runs < ALL_RUNS)
+    assert hits / runs >= 0.94 - fails_by_chance(runs)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from discreet.queries.fieller import Floats, Quadratic, critical_value
 
@@ -33,6 +34,8 @@ FREEDOM_EACH, FREEDOM_START = 0.35, 0.6
 SLOPE = 5.0
 #: By how much few persons lower that threshold and raise the reserve: over their number, and its square.
 FEW_THRESHOLD, FEW_RESERVE = 4.0, 40.0
+#: By how much levels above 0.95 lower it, by deviation of the normal distribution.
+SURER = 2.0
 #: How many halvings find an end of an interval.
 HALVINGS = 40
 
@@ -107,7 +110,7 @@ class Allowance:
     were chosen so that coverage stays closest to 0.95, whatever the scatter is.
     """
 
-    def __init__(self, blur: Floats, measured: MeasuredScatter) -> None:
+    def __init__(self, blur: Floats, measured: MeasuredScatter, level: float) -> None:
         self._found = measured.found
         deviation = np.maximum(measured.deviation, 1e-100)
         ratio = np.maximum(blur / deviation, 1e-9)
@@ -123,7 +126,9 @@ class Allowance:
         together = measured.shared**2 / np.maximum(blur * deviation**2, 1e-300)
         # the scatter of a few skewed values is often far below what it stands for
         few = 1 / measured.persons
-        self._threshold = threshold + 0.8 * explained * together - FEW_THRESHOLD * few
+        # the rarer a miss may be, the less scatter may go unseen
+        rarer = SURER * max(0.0, float(ndtri((1 + level) / 2) - ndtri(0.975)))
+        self._threshold = threshold + 0.8 * explained * together - FEW_THRESHOLD * few - rarer
         self._reserve = np.clip(1.9 - 0.85 * ratio, 0.25, 1.0) + FEW_RESERVE * few**2
 
     def find(self, statistic: Floats) -> Floats:
@@ -155,7 +160,7 @@ def find_scatter_interval(
     fourth : array
         Σ(weight·deviation)⁴ over the Laplace noises in T; 0 if the noise is normal.
     """
-    allowance = Allowance(blur.at(share), measured)
+    allowance = Allowance(blur.at(share), measured, level)
 
     def find_critical(at: Floats) -> Floats:
         drawn = allowance.find(first - at * count)
