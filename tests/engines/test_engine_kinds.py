@@ -130,7 +130,9 @@ def iter_postgres(table: tables.Table, server: Any) -> Iterator[tuple[str, Any]]
 def integers(source: Any, unit: dp.Unit) -> dict[str, Any]:
     """The exact integers of every query, and of the check, which counts cells as they are."""
     data, engine = dp.PrivateDataset(source, SCHEMA, unit=unit), open_engine(source, SCHEMA, unit)
-    asked = QUERIES if unit.id_column is None else QUERIES[::4]  # the rows kept are the same for all
+    asked = (
+        QUERIES if unit.id_column is None else QUERIES[::4]
+    )  # the rows kept are the same for all
     found: dict[str, Any] = {repr(query): exact_totals(data, query).tolist() for query in asked}
     parts = [engine.totals(part) for part in Check().parts(SCHEMA, unit)]
     found["check"] = Check().vector(parts, SCHEMA).tolist()

@@ -32,8 +32,8 @@ Flags = npt.NDArray[np.bool_]
 FREEDOM_EACH, FREEDOM_START = 0.35, 0.6
 #: Scatter is allowed for from a threshold on, by this many times what exceeds it.
 SLOPE = 5.0
-#: By how much few persons lower that threshold and raise the reserve: over their number, and its square.
-FEW_THRESHOLD, FEW_RESERVE = 4.0, 40.0
+#: By how much few persons lower that threshold and raise the reserve: times 1/n - 1/100, and its square.
+FEW_THRESHOLD, FEW_RESERVE = 5.0, 50.0
 #: By how much levels above 0.95 lower it, by deviation of the normal distribution.
 SURER = 2.0
 #: How many halvings find an end of an interval.
@@ -125,10 +125,10 @@ class Allowance:
             threshold = np.clip(0.5 * np.log(1.25 * ratio), -2.0, 0.5)
         together = measured.shared**2 / np.maximum(blur * deviation**2, 1e-300)
         # the scatter of a few skewed values is often far below what it stands for
-        few = 1 / measured.persons
+        few = np.maximum(1 / measured.persons - 0.01, 0.0)
         # the rarer a miss may be, the less scatter may go unseen
         rarer = SURER * max(0.0, float(ndtri((1 + level) / 2) - ndtri(0.975)))
-        self._threshold = threshold + 0.8 * explained * together - FEW_THRESHOLD * few - rarer
+        self._threshold = threshold + 1.1 * explained * together - FEW_THRESHOLD * few - rarer
         self._reserve = np.clip(1.9 - 0.85 * ratio, 0.25, 1.0) + FEW_RESERVE * few**2
 
     def find(self, statistic: Floats) -> Floats:
