@@ -145,11 +145,16 @@ def test_means_are_covered_and_no_more_than_needed(name, unit, runs):
             totals, public = totals_of(name, rows, runs, chance_rows), rows if is_public else None
             found = find_intervals(MeanEstimate("x"), measure, totals, neighbours, public)
             seen[rows, measure, chance_rows] = coverage(found, truth)
-    assert min(seen.values()) >= 0.94 - fails_by_chance(runs), seen
+    where = min(seen, key=seen.__getitem__)
+    least = seen[where]
+    shown = [f"{name}, {unit}, {runs} samples: at least {least:.4f} {where}; n·ε >= 50:"]
     for (rows, measure, _), share in seen.items():
         if is_large(rows, measure):
             bar = most(name, rows, measure, neighbours, rows if is_public else None)
-            assert share <= bar + fails_by_chance(runs), (rows, measure, seen)
+            shown.append(f"{rows} rows, {measure!r} {share:.4f} <= {bar}")
+            assert share <= bar + fails_by_chance(runs), (rows, measure, share)
+    print("\n  ".join(shown))  # noqa: T201 - pytest -s
+    assert least >= 0.94 - fails_by_chance(runs), where
 
 
 @SIMULATED
@@ -170,12 +175,14 @@ def test_means_are_covered_at_other_levels(name, level, runs):
 def test_proportions_are_covered(chance, unit, runs):
     draw, (neighbours, is_public) = np.random.default_rng(7), UNITS[unit]
     for rows, measure in sizes(runs):
-        values, there = samples(draw, lambda d, s: d.random(s) < chance, rows, runs)
+        ones = draw.binomial(rows, chance, runs)
+        totals = np.stack([rows - ones, 0 * ones, ones], axis=1)
         public = rows if is_public else None
-        found = intervals(
-            MeanEstimate("b"), measure, values.astype(float), there, neighbours, public
-        )
-        assert coverage(found, chance) >= 0.94 - fails_by_chance(runs), (rows, measure)
+        found = find_intervals(MeanEstimate("b"), measure, totals, neighbours, public)
+        share = coverage(found, chance)
+        assert share >= 0.94 - fails_by_chance(runs), (rows, measure)
+        if is_large(rows, measure) and rows * chance >= 25:  # few ones are too discrete for less
+            assert share <= 0.97 + fails_by_chance(runs), (rows, measure)
 
 
 @pytest.mark.parametrize("unit", UNITS)
