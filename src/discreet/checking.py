@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ __all__ = [
     "Checkable",
     "check_along",
     "find_checked",
+    "list_checked",
     "release_checked",
     "split_budget",
 ]
@@ -237,10 +238,15 @@ def find_checked(query: Query, schema: Schema) -> tuple[str, ...]:
     names = (*query.by, *query.columns)
     if not all(name in schema for name in names):
         return ()  # the query derives columns of its own
-    used = {name for name in names if name in schema.base}
-    used |= {of for n in names if n not in schema.base for of in base_columns(schema.code(n))}
-    if query.where is not None:
-        used |= set(base_columns(query.where.condition(schema)))
+    where = () if query.where is None else base_columns(query.where.condition(schema))
+    return list_checked(schema, (*names, *where))
+
+
+def list_checked(schema: Schema, names: Iterable[str]) -> tuple[str, ...]:
+    """The columns of the table behind some columns, derived ones too, that a check can compare."""
+    used = {
+        of for n in names for of in ((n,) if n in schema.base else base_columns(schema.code(n)))
+    }
     return tuple(name for name in Check().checked(schema) if name in used)
 
 

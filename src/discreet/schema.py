@@ -151,13 +151,14 @@ class Schema(Mapping[str, Column], Shown):
         schema._derived = MappingProxyType({**self._derived, **columns})  # type: ignore[dict-item]
         return schema
 
-    def on_scale(self, names: Iterable[str]) -> Schema:
+    def on_scale(self, names: Iterable[str], kept: Iterable[str] = ()) -> Schema:
         """The same columns, those of `names` that have `is_log` on their logarithmic scale.
 
-        Models that scale their columns see this schema. Of derived columns those of `names` alone are left.
+        Models that scale their columns see this schema. Of derived columns those of `names` and of `kept` are
+        left.
         """
         columns: dict[str, Base] = dict(self._base)
-        derived = {name: self._derived[name] for name in names if name in self._derived}
+        derived = {n: self._derived[n] for n in (*names, *kept) if n in self._derived}
         for name in names:
             column = columns.get(name)
             if isinstance(column, Real | Integer) and column.is_log:

@@ -62,3 +62,21 @@ def test_nothing_is_charged_for_a_bad_level():
     with pytest.raises(ValueError, match="level"):
         table.describe(dp.PureDP(1), level=95)
     assert table.ledger.spent() == dp.PureDP(0)
+
+
+def test_columns_of_dates_are_described_by_days():
+    rows = {"day": np.datetime64("2024-03-01") + np.arange(2000) % 61, "n": np.arange(2000) % 7}
+    schema = dp.Schema(day=dp.Date("2024-01-01", "2024-12-31"), n=dp.Integer(0, 6))
+    table = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(50)))
+    found = table.describe(dp.PureDP(50))
+    line = next(line for line in str(found).splitlines() if line.split()[0] == "day")
+    assert "2024-03-30 (2024-03-30 to 2024-03-30)" in line
+    assert " days" in line
+    assert "2024-04-1" in line  # the upper quartile, in April
+    frame = found.to_frame()
+    at = {
+        (c, f): d for c, f, d in zip(frame["column"], frame["figure"], frame["date"], strict=True)
+    }
+    assert at["day", "50 %"].startswith("2024-03-3")
+    assert at["n", "mean"] is None or at["n", "mean"] != at["n", "mean"]  # pandas: NaN
+    assert "2024-03-3" in found._repr_html_()

@@ -119,6 +119,16 @@ def test_features_that_a_model_sees_on_a_logarithmic_scale_are_checked_too():
     assert "amount" in model.checked_.to_dict()
 
 
+def test_columns_behind_derived_features_are_checked_too():
+    days = np.datetime64("2021-01-01") + np.arange(ROWS) % 365  # before the first declared one
+    schema = dp.Schema({**DAY.base, "y": dp.Categorical("no", "yes")}).derive(month=dp.Month("day"))
+    table = {"day": days, "y": np.where(np.arange(ROWS) % 2, "no", "yes")}
+    model = LogisticRegression(epsilon=2)
+    with pytest.warns(UserWarning, match="of `day` lies before its first day"):
+        model.fit(open_data(table, schema, limit=2), target="y", features=["month"], check=True)
+    assert set(model.checked_.to_dict()) == {"day", "y"}
+
+
 def test_classes_in_another_case_are_named():
     draw = np.random.default_rng(1)
     X = draw.normal(size=(ROWS, 2)).clip(-3, 3)

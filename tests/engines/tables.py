@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import gzip
 import io
 import math
@@ -21,14 +22,23 @@ import pyarrow.parquet
 Table = dict[str, list[Any]]
 Kinds = dict[str, str]
 
-#: real: floats and null; whole: integers and null; text, flag: the same with null.
-ARROW = {"real": pa.float64(), "whole": pa.int64(), "text": pa.string(), "flag": pa.bool_()}
-POLARS = {"real": pl.Float64, "whole": pl.Int64, "text": pl.String, "flag": pl.Boolean}
+#: real: floats and null; whole: integers and null; text, flag, day, time (of a day): the same with null.
+ARROW = {
+    "real": pa.float64(), "whole": pa.int64(), "text": pa.string(), "flag": pa.bool_(),
+    "day": pa.date32(), "time": pa.timestamp("us"),
+}  # fmt: skip
+POLARS: dict[str, Any] = {
+    "real": pl.Float64, "whole": pl.Int64, "text": pl.String, "flag": pl.Boolean,
+    "day": pl.Date, "time": pl.Datetime("us"),
+}  # fmt: skip
 NULLABLE = {"real": "Float64", "whole": "Int64", "text": "string", "flag": "boolean"}
+MOMENTS = {"day": "datetime64[s]", "time": "datetime64[us]"}
 
 
 def _plain(cells: list[Any], kind: str) -> np.ndarray[Any, Any]:
     """The natural numpy array: floats with NaN for null; objects where numpy has no null."""
+    if kind in MOMENTS:
+        return np.array(cells, "datetime64[D]" if kind == "day" else MOMENTS[kind])
     nulls = any(cell is None for cell in cells)
     if kind == "real" or (kind == "whole" and nulls and _fits(cells)):
         return np.array([math.nan if c is None else c for c in cells], np.float64)
@@ -78,6 +88,8 @@ def pandas_default(table: Table, kinds: Kinds) -> Any:
     for name, cells in table.items():
         if kinds[name] == "text":
             columns[name] = pd.Series(cells, dtype="str")
+        elif kinds[name] in MOMENTS:
+            columns[name] = pd.Series(np.array(cells, MOMENTS[kinds[name]]))
         else:
             columns[name] = pd.Series(_plain(cells, kinds[name]))
     return pd.DataFrame(columns, index=None)
@@ -90,6 +102,8 @@ def pandas_nullable(table: Table, kinds: Kinds) -> Any:
             mask = np.array([cell is None for cell in cells], np.bool_)
             values = np.array([0.0 if cell is None else cell for cell in cells], np.float64)
             columns[name] = pd.Series(pd.arrays.FloatingArray(values, mask))
+        elif kinds[name] in MOMENTS:
+            columns[name] = pd.Series(np.array(cells, MOMENTS[kinds[name]]))
         else:
             columns[name] = pd.Series(cells, dtype=NULLABLE[kinds[name]])
     return pd.DataFrame(columns)
@@ -144,7 +158,10 @@ def postgres_url(table: Table, kinds: Kinds, server: Any, name: str = "rows") ->
     """The address of a table in a database of a server."""
     import psycopg
 
-    types = {"real": "double precision", "whole": "bigint", "text": "text", "flag": "boolean"}
+    types = {
+        "real": "double precision", "whole": "bigint", "text": "text", "flag": "boolean",
+        "day": "date", "time": "timestamp",
+    }  # fmt: skip
     columns = ", ".join(f'"{column}" {types[kinds[column]]}' for column in table)
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(f'drop table if exists "{name}"'.encode())
@@ -179,7 +196,10 @@ def spark_session() -> Any:
 
 def spark_frame(table: Table, kinds: Kinds, session: Any) -> Any:
     """The table as a data frame of a Spark session."""
-    names = {"real": "double", "whole": "bigint", "text": "string", "flag": "boolean"}
+    names = {
+        "real": "double", "whole": "bigint", "text": "string", "flag": "boolean",
+        "day": "date", "time": "timestamp_ntz",
+    }  # fmt: skip
     schema = ", ".join(f"`{column}` {names[kinds[column]]}" for column in table)
     return session.createDataFrame(list(zip(*table.values(), strict=True)), schema)
 
@@ -187,6 +207,8 @@ def spark_frame(table: Table, kinds: Kinds, session: Any) -> Any:
 def cell_text(cell: Any) -> str:
     if cell is None:
         return ""
+    if isinstance(cell, datetime.date):
+        return cell.isoformat()
     return repr(cell) if isinstance(cell, float) else str(cell)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,24 @@ def test_models_around_others_refuse_derived_features_before_anything_is_charged
     with fixed_noise(5):
         model.fit(data, target="y", features=["day", "x"])
     assert data.ledger.spent() == dp.PureDP(1)
+
+
+def test_a_derived_target_is_learned_beside_features_on_a_logarithmic_scale() -> None:
+    costs = np.random.default_rng(0).lognormal(6, 1, 3000)
+    schema = dp.Schema(cost=dp.Real(0, 1e6), rent=dp.Real(0, 1e5)).derive(
+        band=dp.Bins("cost", [400])
+    )
+    rows = {"cost": costs, "rent": costs / 10}
+    for features in (["rent"], ["cost", "rent"], None):
+        data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(5)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # derived columns that nobody asked to learn from
+            model = MixedNB(epsilon=5).fit(data, target="band", features=features)
+        wanted = np.where(costs < 400, "[0, 400)", "[400, 1000000]")
+        assert np.mean(model.predict(rows) == wanted) > 0.8  # 0.88 to 0.9; the larger part is 0.5
+    data = dp.PrivateDataset(rows, schema, ledger=dp.Ledger(limit=dp.PureDP(5)))
+    with pytest.raises(
+        ValueError, match="'band' is a derived column, which this model can't learn"
+    ):
+        LogisticRegression(epsilon=1).fit(data, target="band", features=["rent"])
+    assert data.ledger.spent() == dp.PureDP(0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 from discreet.answers.several import Answers
 from discreet.answers.tables import format_table
-from discreet.columns import Categorical, Integer, Numeric, Real
+from discreet.columns import Categorical, Date, Integer, Numeric, Real
 from discreet.measures import Measure
 from discreet.queries import Count, Moments, Quantile, Query, Tighten
 from discreet.schema import Schema
@@ -129,8 +129,26 @@ class Description(Shown):
         rows: list[tuple[Any, ...]] = [("", "rows", *self.rows)]
         for name, figures in (*self.numbers.items(), *self.values.items()):
             rows += [(name, title, *figure) for title, figure in figures.items()]
-        titles = ("column", "figure", "value", "lower", "upper", "unit")
+        titles = ["column", "figure", "value", "lower", "upper", "unit"]
+        if any(isinstance(column, Date) for column in self._schema.base.values()):
+            titles.append("date")  # days since 1970 say little to people
+            rows = [(*row, self._find_date(*row[:3])) for row in rows]
         return Table(titles, rows, self._head())
+
+    def _find_date(self, name: str, title: str, value: float) -> str | None:
+        """The day that a figure of a column of dates stands for; a deviation is a number of days."""
+        column = self._schema[name] if name else None
+        is_day = isinstance(column, Date) and title != "deviation"
+        return column.to_date(value).isoformat() if is_day else None
+
+    def _render(self, name: str, title: str, figure: Figure) -> str:
+        day = self._find_date(name, title, figure.value)
+        if day is None:
+            return f"{figure} days" if isinstance(self._schema[name], Date) else str(figure)
+        if figure.unit == "rank":
+            return f"{day} (±{figure.upper:.3g} ranks)"
+        ends = (self._find_date(name, title, end) for end in (figure.lower, figure.upper))
+        return f"{day} ({' to '.join(map(str, ends))})"
 
     def _head(self) -> str:
         mark = self.answers["rows"].mark
@@ -141,7 +159,10 @@ class Description(Shown):
         lines = [self._head(), f"rows: {self.rows}"]
         if self.numbers:
             titles = ("number", *next(iter(self.numbers.values())))
-            rows = [(name, *map(str, found.values())) for name, found in self.numbers.items()]
+            rows = [
+                (name, *(self._render(name, title, figure) for title, figure in found.items()))
+                for name, found in self.numbers.items()
+            ]
             lines += format_table(titles, rows)
         if self.values:
             rows = []

@@ -164,7 +164,7 @@ class Perceptron(BoundedEstimator):
         encoding = Encoding(facts.columns)
         assert facts.target is not None
         names = (*facts.features, facts.target)
-        declared = tuple(facts.declared[name] for name in names)
+        declared = facts.declare_rows()
         network = self._network(encoding.width, self._outputs(facts))
         sampler = PoissonSampler(self.sampling_rate)
         steps = as_integer(self.steps, "steps", minimum=1)

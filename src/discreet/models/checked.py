@@ -7,12 +7,11 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.checking import check_along
+from discreet.checking import check_along, list_checked
 from discreet.events import Compose
 from discreet.measures import ApproxDP, Measure
 from discreet.models.facts import describe_fit
 from discreet.models.inputs import Opened
-from discreet.queries import Check
 
 if TYPE_CHECKING:
     from discreet.models.base import PrivateEstimator
@@ -31,8 +30,8 @@ def fit_checked(model: Estimator, source: Opened, check: bool | float) -> Estima
     charged before a row is read. Proof page: ``docs/proofs/check.md``.
     """
     facts = source.facts
-    used = {*facts.features, facts.target}
-    names = [name for name in Check().checked(facts.schema) if name in used]
+    used = (*facts.features, *(() if facts.target is None else (facts.target,)))
+    names = list_checked(facts.schema, used)
     asked, mine, rest, first = check_along(source.data, names, model._measure(), check)
     smaller: Any = copy(model)
     smaller.epsilon = rest.epsilon  # type: ignore[attr-defined]

@@ -109,6 +109,15 @@ class Facts:
         """All declared columns by name, and derived ones that are features."""
         return {**self.schema.base, **dict(zip(self.features, self.columns, strict=True))}
 
+    def declare_rows(self) -> tuple[Base, ...]:
+        """The declarations of the features and of the target, for a model that reads rows one by one."""
+        if self.target not in self.schema.base:
+            raise ValueError(
+                f"target: {self.target!r} is a derived column, which this model can't learn: write it into "
+                "the table, or use naive Bayes, a tree, a forest or boosting."
+            )
+        return tuple(self.declared[name] for name in (*self.features, self.target))
+
     @property
     def log_scaled(self) -> tuple[str, ...]:
         """The features that are seen on a logarithmic scale."""

@@ -36,6 +36,7 @@ __all__ = [
     "choose_features",
     "input_names",
     "recipes_of",
+    "see_target",
 ]
 
 Array = npt.NDArray[Any]
@@ -189,6 +190,17 @@ def choose_features(facts: Facts, names: Sequence[str], numbers_only: bool, who:
         if facts.target in recipe.inputs:
             raise ValueError(f"features: {name!r} is derived from the target.")
     return replace(facts, schema=schema.with_features(seen), features=tuple(names))
+
+
+def see_target(facts: Facts, schema: Schema) -> Facts:
+    """The facts with a derived target as a category that follows from the columns of `schema`, as declared.
+
+    So it stays what it is, on whatever scale a model learns from the columns that it is derived from.
+    """
+    if facts.target is None or facts.target not in schema.derived:
+        return facts
+    seen = ComputedCategory(Recipe.from_schema(facts.target, schema))
+    return replace(facts, schema=facts.schema.with_features({facts.target: seen}))
 
 
 def _see(recipe: Recipe, numbers_only: bool, who: str) -> Column:

@@ -19,7 +19,7 @@ from discreet.dataset import PrivateDataset
 from discreet.ledger import Ledger
 from discreet.matching import ColumnMismatch
 from discreet.models.facts import Facts
-from discreet.models.features import choose_features
+from discreet.models.features import choose_features, see_target
 from discreet.models.kinds import refuse_text
 from discreet.models.reading import (
     choose_unit,
@@ -62,7 +62,8 @@ def open_input(
 ) -> Opened:
     """The data set that a fit reads, and what is public about it."""
     found = _open_linear(estimator, X, y, groups, target)
-    facts = _on_scale(estimator, _choose(estimator, found.facts, features))
+    chosen = _choose(estimator, found.facts, features)
+    facts = _on_scale(estimator, see_target(chosen, found.facts.schema))
     if facts is found.facts:
         return found
     return replace(found, data=found.data.with_schema(facts.schema), facts=facts)
@@ -87,7 +88,8 @@ def _on_scale(estimator: PrivateEstimator, facts: Facts) -> Facts:
     """The facts with features of wide bounds on their logarithmic scale, for a model that scales."""
     if not estimator._log_scaling:
         return facts
-    schema = facts.schema.on_scale(facts.features)
+    kept = () if facts.target is None else (facts.target,)
+    schema = facts.schema.on_scale(facts.features, kept)
     return facts if schema is facts.schema else replace(facts, schema=schema)
 
 

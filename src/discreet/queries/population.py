@@ -8,33 +8,22 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.queries.fieller import Floats, Quadratic, critical_value, solve
+from discreet.queries.scatter import (
+    find_freedom,
+    find_scatter_interval,
+    measure_scatter,
+)
 
 __all__ = ["find_shares", "mean_interval", "share_interval", "sum_interval"]
 
-#: How many deviations of its noise are added to a noised variance: too small a one would be overconfident.
+#: How many deviations of its noise are added to the variance of a sum: too small a one is overconfident.
 CAUTION = 0.5
-#: Degrees of freedom by person: fewer than one each, since sums of skewed values are far from normal.
-FREEDOM = 1 / 2
 
 
 def find_shares(sums: Floats) -> Floats:
     """Σu/count between 0 and 1; 1/2 where the count is not positive."""
     count, first, _ = sums
     return np.asarray(np.clip(np.where(count > 0, first / np.maximum(count, 1.0), 0.5), 0.0, 1.0))
-
-
-def _scatter(sums: Floats, share: Floats, noise: float) -> Floats:
-    """Σ(u - share)² of the rows from noised sums, with some of its own noise added, never negative."""
-    count, first, second = sums
-    found = second - 2 * share * first + share**2 * count
-    rest = 1 - share
-    deviation = np.sqrt(noise * (rest**4 + (share * rest) ** 2 + share**4))
-    return np.asarray(np.maximum(found, 0.0) + CAUTION * deviation)
-
-
-def _freedom(whole: Floats, scatter: Floats, persons: Floats | float) -> Floats:
-    """Degrees of freedom of a variance whose part `scatter` is estimated from persons (Welch 1947)."""
-    return np.asarray(FREEDOM * (persons - 1) * (whole / np.maximum(scatter, 1e-300)) ** 2)
 
 
 def _continuity(noise: float) -> float:
@@ -73,19 +62,15 @@ def mean_interval(
     else:
         blur = Quadratic(zero + 1.25 * noise, zero - 3 * noise, zero + 3 * noise)
         fourth = noise**2 * (share**4 + (0.5 - share) ** 4 + (1 - share) ** 4)
-    if is_binary:
-        drawn = Quadratic(zero, rows_per_person * many, -rows_per_person * many)
-        freedom = zero + 1e9
-    else:
-        persons = np.maximum(many / rows_per_person, 2.0)
-        scatter = rows_per_person * _scatter(sums, share, noise) * persons / (persons - 1)
-        drawn = Quadratic(scatter, zero, zero)
-        freedom = _freedom(blur.at(share) + scatter, scatter, persons)
+    fourth = fourth if is_laplace else zero
+    if not is_binary:
+        measured = measure_scatter(sums, share, noise, count_is_public, is_laplace, rows_per_person)
+        return find_scatter_interval(first, count, share, blur, fourth, measured, level)
+    drawn = Quadratic(zero, rows_per_person * many, -rows_per_person * many)
     variance = Quadratic(*(a + b for a, b in zip(blur, drawn, strict=True)))
     spread = np.maximum(variance.at(share), 1e-300)
-    kurtosis = 3 * fourth / spread**2 if is_laplace else zero
-    critical = critical_value(level, freedom, kurtosis)
-    return solve(first, count, variance, critical, _continuity(noise) if is_binary else 0.0)
+    critical = critical_value(level, zero + 1e9, 3 * fourth / spread**2)
+    return solve(first, count, variance, critical, _continuity(noise))
 
 
 def share_interval(
@@ -140,9 +125,9 @@ def sum_interval(
         each = np.clip((scatter + 1) / (value + 1), 0.0, 1.0) if one_sign else np.ones_like(count)
         freedom = np.full_like(count, 1e9)
     else:
-        persons = max(rows / rows_per_person, 2.0)
-        scatter = width**2 * _scatter(sums, find_shares(sums), noise) * persons / (persons - 1)
-        freedom = _freedom(blur + scatter, scatter, persons)
+        measured = measure_scatter(sums, find_shares(sums), noise, True, is_laplace, 1)
+        scatter = width**2 * (np.maximum(measured.found, 0.0) + CAUTION * measured.deviation)
+        freedom = find_freedom(blur + scatter, scatter, measured.persons)
         each = np.zeros_like(count)
     scatter, each = rows_per_person * scatter, rows_per_person * each
     spread = np.maximum(blur + scatter, 1e-300)

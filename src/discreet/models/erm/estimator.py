@@ -129,8 +129,7 @@ class RiskEstimator(BoundedEstimator):
         assert facts.target is not None
         perturbation = kinds[self.noise](task)
         names = (*facts.features, facts.target)
-        declared = tuple(facts.declared[name] for name in names)
-        return MinimisedRisk(names, declared, features, perturbation)
+        return MinimisedRisk(names, facts.declare_rows(), features, perturbation)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         step = self._step(facts, self._measure())
