@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
+import pytest
 from door_subjects import FEW_CORNERS, SCHEMA, SEEN_DELTA, UNITS, Released, Table, pairs_for
 from mechanism_subjects import claims_of
 from overheard import listen, tell
@@ -17,6 +19,8 @@ import discreet as dp
 from discreet.events import Event
 
 QUESTIONS = {"people": dp.Count(by="c"), "x": dp.Mean("x"), "middle": dp.Quantile("y", "1/2")}
+#: A description of one column: a count, moments and quartiles.
+ONE_COLUMN = dp.Schema(x=SCHEMA.base["x"])
 BUDGETS = {"Laplace": dp.PureDP(3), "Gaussian": dp.ZCDP(1)}
 
 
@@ -35,16 +39,35 @@ WAYS: dict[str, Callable[[dp.PrivateDataset, Any], list[float]]] = {
 }
 
 
+@contextmanager
+def planned_once() -> Iterator[None]:
+    """Plan each question and each set of questions once inside the block: plans follow from public facts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_prepare", "plan_all"):
+            plan, kept = getattr(dp.PrivateDataset, name), {}
+
+            def remember(
+                data: Any, *asked: Any, plan: Any = plan, kept: Any = kept, **more: Any
+            ) -> Any:
+                key = repr((asked, more))
+                if key not in kept:
+                    kept[key] = plan(data, *asked, **more)
+                return kept[key]
+
+            patch.setattr(dp.PrivateDataset, name, remember)
+        yield
+
+
 class Asked(Released):
     """One way to ask, many times, of a door that was paid for all of them."""
 
     def __init__(self, way: str, budget: Any, unit: Any) -> None:
-        super().__init__(dp.Count(), budget, SCHEMA, unit)
+        super().__init__(dp.Count(), budget, ONE_COLUMN if way == "describe" else SCHEMA, unit)
         self.way = way
 
     def event(self) -> Event:
         """What is charged for asking once."""
-        data = self.open(next(pairs_for(SCHEMA, self.unit))[0])
+        data = self.open(next(pairs_for(self.schema, self.unit))[0])
         WAYS[self.way](data, self.budget)
         assert data.ledger is not None
         charged = data.ledger.entries()[-1].event
@@ -53,7 +76,8 @@ class Asked(Released):
 
     def __call__(self, rows: Table, runs: int) -> Any:
         data, told = self.open(rows), []
-        with data.prepaid(dp.events.Repeat(self.event(), runs)) as door, listen() as heard:
+        event = self.event()
+        with planned_once(), data.prepaid(dp.events.Repeat(event, runs)) as door, listen() as heard:
             read_once(door)
             for _ in range(runs):
                 heard.clear()
@@ -68,7 +92,9 @@ def asked_subject(way: str, unit_name: str, noise: str) -> Subject:
     asked = Asked(way, BUDGETS[noise], unit)
     claims = claims_of(asked.event(), seen=SEEN_DELTA)
     title = f"{way}, {unit_name}, {noise}"
-    return Subject(title, asked, list(pairs_for(SCHEMA, unit, FEW_CORNERS)), claims, 400, 6, way)
+    return Subject(
+        title, asked, list(pairs_for(asked.schema, unit, FEW_CORNERS)), claims, 400, 6, way
+    )
 
 
 #: Every way, with every unit and both kinds of noise.
