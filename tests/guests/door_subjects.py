@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from mechanism_subjects import claims_of
-from overheard import listen
+from overheard import Noised, are_alike, draw_again, listen, spread_of, tell
+from read_once import read_once
 from subject import Subject
 
 import discreet as dp
@@ -17,6 +18,7 @@ from discreet.accounting import NoBound
 from discreet.engines import open_engine
 from discreet.events import Event
 from discreet.ledger import Ledger
+from discreet.publish.privelet import Ranges
 from discreet.queries import Additive, Query
 from discreet.unit import Unit
 
@@ -42,11 +44,21 @@ BUDGETS = {
 
 #: Runs on each side; the accountant knows less of the discrete Gaussian, so refuting it takes more.
 RUNS = {"Laplace": 400, "Gaussian": 400, "DiscreteGaussian": 900, "Staircase": 400}
+#: Releases that are read one by one, before the rest of those that only add noise is drawn at once.
+REPEATED = 25
 #: Few runs show most where a Gaussian's curve is at this δ.
 SEEN_DELTA = 0.4
 
 #: Rows of any kind in a corner of the domain, and rows that all tables share.
-CORNERS: list[Row] = [*product((-1.0, 3.0), (0, 4), ("a", "b")), (1.0, 2, "?")]
+CORNERS: list[Row] = [
+    *product((-1.0, 3.0), (0, 4), ("a", "b")),
+    (1.0, 2, "?"),
+    (99.0, 99, "?"),
+    (float("nan"), float("nan"), ""),
+]
+#: Those that are tried where each pair takes pilot runs.
+FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2, "?")]
+TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
@@ -64,45 +76,36 @@ def table(schema: dp.Schema, common: Sequence[Row], person: Sequence[Row]) -> Ta
 
 
 def persons(rows: Sequence[Row], unit: Unit) -> list[list[Row]]:
-    """What the one person may have: a row, or as many as count."""
+    """What the one person may have: a row; or as many as count, all alike, or one of each of two kinds."""
     if unit.id_column is None:
         return [[row] for row in rows]
-    return [[], *([row] * unit.rows_per_person for row in rows)]
+    alike = [[row] * unit.rows_per_person for row in rows]
+    return [*alike, *(list(two) for two in TWO_KINDS if set(two) <= set(rows))]
 
 
-def pairs_for(schema: dp.Schema, unit: Unit) -> Iterator[tuple[Table, Table]]:
+def pairs_for(
+    schema: dp.Schema, unit: Unit, corners: Sequence[Row] = CORNERS
+) -> Iterator[tuple[Table, Table]]:
     """Tables that differ in all that one person has."""
     is_open = schema is OPEN
     for common in OPEN_COMMON if is_open else COMMON:
-        mine = persons(OPEN_ROWS if is_open else CORNERS, unit)
+        mine = persons(OPEN_ROWS if is_open else corners, unit)
+        tables = [table(schema, common, person) for person in mine]
+        without = table(schema, common, [])
         if unit.relation is dp.ADD_REMOVE:
-            for person in filter(None, mine):
-                yield table(schema, common, person), table(schema, common, [])
+            yield from ((one, without) for one in tables)
         else:
-            for person, other in combinations(mine, 2):
-                yield table(schema, common, person), table(schema, common, other)
+            yield from combinations(tables if unit.id_column is None else [without, *tables], 2)
 
 
-def farthest(query: Query, schema: dp.Schema, unit: Unit, power: int) -> list[tuple[Table, Table]]:
-    """The pair whose sums before noise are farthest apart, in this power of their distance.
-
-    It only saves pilot runs: another pair could show a leak that this one doesn't, never hide one.
-    """
-    rows = Unit(dp.ADD_REMOVE, unit.id_column, unit.max_rows)  # n is of no use here
-
-    def gap(pair: tuple[Table, Table]) -> float:
-        one, other = (sums(query, schema, rows, side) for side in pair)
-        return float((np.abs(one - other) ** power).sum())
-
-    return [max(pairs_for(schema, unit), key=gap)]
-
-
-def sums(query: Query, schema: dp.Schema, unit: Unit, side: Table) -> Any:
-    """The integers of a query, or of its parts, on rows that are made up."""
-    parts = query.queries if isinstance(query, dp.queries.Joint) else [query]
-    engine = open_engine(side, schema, unit)
-    found = [engine.totals(part.coded(schema, unit)).astype(np.float64) for part in parts]
-    return np.concatenate([part.ravel() for part in found])
+#: Queries of several parts, or with steps after the noise, that tell noised sums and nothing else.
+SUMS_IN_PARTS = (
+    dp.queries.Joint,
+    dp.queries.Bounds,
+    dp.queries.Check,
+    dp.queries.RowsPerPerson,
+    Ranges,
+)
 
 
 class Released:
@@ -128,22 +131,42 @@ class Released:
     def claims(self) -> list[tuple[float, float]]:
         """What is claimed; nothing where that noise is refused, or where nobody can move the answer."""
         try:
-            found = claims_of(self.event(), seen=SEEN_DELTA)
+            found = claims_of(self.event(), seen=float(getattr(self.query, "delta", SEEN_DELTA)))
         except (TypeError, ValueError, NoBound):
             return []
         return [] if found[0] == (0.0, 0.0) else found
 
-    def __call__(self, rows: Table, runs: int) -> list[Any]:
-        """Each release as its noised sums, of which all that is reported is computed; else its answer."""
+    def __call__(self, rows: Table, runs: int) -> Any:
+        """Each release as its noised sums, of which all that is reported is computed; else its answer.
+
+        Where the first `REPEATED` releases noise the same sums in the same way, so will the others: their
+        noise is drawn at once.
+        """
         data, told = self.open(rows), []
         prepared = data._prepare(self.query, self.budget)
         with data.prepaid(dp.events.Repeat(prepared.event, runs)) as door, listen() as heard:
-            door._prepare = lambda *_: prepared  # planned once, charged and read each time
-            for _ in range(runs):
+            read_once(door)
+            door._prepare = lambda *_: prepared  # planned once, charged each time
+            first, same = None, self.adds_noise
+            for at in range(runs):
                 heard.clear()
                 shown = self.shown(door.release(self.query, self.budget))
-                told.append(list(heard) if self.adds_noise else shown)
+                told.append(tell(heard) if self.adds_noise else shown)
+                first = first or list(heard)
+                same = same and are_alike(first, heard)
+                if same and at + 1 == REPEATED < runs:
+                    seen = np.array([np.concatenate(sums) for sums in told], np.float64)
+                    return np.concatenate([seen, draw_again(first, runs - len(told))])
         return told
+
+    def hear(self, rows: Table) -> list[Noised]:
+        """The sums of one release, and their noise; nobody is shown it, so nothing is charged."""
+        unit = self.query.narrow(self.unit)
+        count = len(rows["who"]) if unit.length_is_public else None
+        prepared = self.query.prepare(self.budget, self.schema, unit, count)
+        with listen() as heard:
+            prepared.answer(open_engine(rows, self.schema, unit))
+        return heard
 
     def shown(self, release: Any) -> Any:
         """The answer; of keys that were found, the count of each that could be."""
@@ -156,9 +179,32 @@ class Released:
     def adds_noise(self) -> bool:
         """Whether it is a vector of sums with noise, rather than a choice."""
         query = self.query
-        if isinstance(query, dp.queries.Joint | dp.queries.Bounds):
+        if isinstance(query, SUMS_IN_PARTS):
             return True
         return isinstance(query, Additive) and query not in testing.DISCOVERIES
+
+
+def farthest(released: Released) -> list[tuple[Table, Table]]:
+    """The pair that half of the noise hides least, by the exact sums before noise.
+
+    It only saves pilot runs: another pair could show a leak that this one doesn't, never hide one.
+    """
+    pairs = list(pairs_for(released.schema, released.unit))
+    heard = {id(side): side for pair in pairs for side in pair}
+    sums = {key: released.hear(side) for key, side in heard.items()}
+    return [max(pairs, key=lambda pair: expected_loss(*(sums[id(side)] for side in pair)))]
+
+
+def expected_loss(one: Sequence[Noised], other: Sequence[Noised]) -> float:
+    """The privacy loss to expect of sums that are noised by half as much as they should be."""
+    loss = 0.0
+    for mine, yours in zip(one, other, strict=True):
+        gap = np.abs(np.subtract(mine.totals, yours.totals)).astype(np.float64)
+        kind, spread = spread_of(mine.distribution)
+        moved = 2 * gap / spread
+        laplace = kind == "Laplace"
+        loss += float((moved - 1 + np.exp(-moved) if laplace else moved**2 / 2).sum())
+    return loss
 
 
 def release_of(query: Query, unit_name: str, noise: str) -> Released:
@@ -172,13 +218,11 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
     schema, unit, claims = released.schema, released.unit, released.claims()
     if not claims:
         return None
-    power = 2 if "Gaussian" in noise else 1
     title = f"{query!r}, {unit_name}, {noise}"
     if released.adds_noise:
-        return Subject(
-            title, released, farthest(query, schema, unit, power), claims, RUNS[noise], of=query
-        )
-    return Subject(title, released, list(pairs_for(schema, unit)), claims, 600, 30, query)
+        return Subject(title, released, farthest(released), claims, RUNS[noise], of=query)
+    pairs = list(pairs_for(schema, unit, FEW_CORNERS))
+    return Subject(title, released, pairs, claims, RUNS[noise], 8, query)
 
 
 ASKED = (*testing.QUERIES, *testing.DISCOVERIES, *testing.SEVERAL)

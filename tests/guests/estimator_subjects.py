@@ -7,7 +7,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from overheard import listen
+from overheard import Noised, are_alike, draw_again, listen, tell
+from read_once import read_once
 from readings import flatten
 from subject import Subject
 
@@ -22,6 +23,8 @@ Table = dict[str, Any]
 EPSILON = 2
 #: Runs of a fit on each side, and for each pair of neighbours to choose the worst.
 RUNS, PILOT = 800, 10
+#: Fits that are carried out, before the rest of those that only add noise to the same sums is drawn at once.
+REPEATED = 25
 #: Numbers of a fit that guests look at, at most.
 MAX_NUMBERS = 600
 
@@ -60,18 +63,23 @@ def pairs_of(columns: dict[str, Any]) -> Iterator[tuple[Table, Table]]:
 class Door:
     """A door that notes what comes through it: noised sums of releases, results of steps."""
 
-    def __init__(self, door: Any, heard: list[Any]) -> None:
+    def __init__(self, door: Any, heard: list[Noised]) -> None:
         self._door, self._heard, self.told = door, heard, []  # type: ignore[var-annotated]
+        self.sums: list[Noised] = []
+        self.adds_noise = True
 
     def release(self, query: Any, budget: Any) -> Any:
         self._heard.clear()
         found = self._door.release(query, budget)
-        self.told.append(list(self._heard) or flatten(found.value))
+        self.told.append(tell(self._heard) or flatten(found.value))
+        self.sums += self._heard
+        self.adds_noise &= bool(self._heard)
         return found
 
     def run(self, step: Any, *rest: Any) -> Any:
         found = self._door.run(step, *rest)
         self.told.append(found)
+        self.adds_noise = False
         return found
 
     def __getattr__(self, name: str) -> Any:
@@ -85,7 +93,7 @@ class Fits:
         self.example, self.schema = example, dp.Schema(columns)
         self.target = "y" if example.target != "none" else None
 
-    def __call__(self, rows: Table, runs: int) -> list[Any]:
+    def __call__(self, rows: Table, runs: int) -> Any:
         model = self.example.build(epsilon=EPSILON)
         limit = dp.PureDP(EPSILON * (runs + 1))
         data = dp.PrivateDataset(
@@ -97,12 +105,20 @@ class Fits:
         plan = model._plan(source.facts, None)
         found = []
         with data.prepaid(dp.events.Repeat(plan.event, runs)) as door, listen() as heard:
-            for _ in range(runs):
+            read_once(door)
+            first: list[Noised] | None = None
+            same = True
+            for at in range(runs):
                 noting = Door(door, heard)
                 model._remember(source.facts, source.named)
                 model._train(plan, noting)  # type: ignore[arg-type]
                 # what is learned is computed from what is told; a search keeps that to itself
                 found.append((numbers_in(noting.told) or learned(model))[:MAX_NUMBERS])
+                first = first or noting.sums
+                same &= noting.adds_noise and bool(first) and are_alike(first, noting.sums)
+                if same and at + 1 == REPEATED < runs:
+                    rest = draw_again(first, runs - len(found))[:, :MAX_NUMBERS]
+                    return np.concatenate([np.array(found), rest])
         return found
 
 

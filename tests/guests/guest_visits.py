@@ -1,6 +1,6 @@
 """Visit everything, print a line for each visit, and count: what docs/guides/guests.md shows.
 
-    python tests/guests/guest_visits.py [mechanisms] [releases] [fits]
+    python tests/guests/guest_visits.py [mechanisms] [releases] [askings] [fits]
 
 Lines are printed as visits end. The code is 1 if a claim is violated or a guest is blind.
 """
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from asking_subjects import all_asked
 from door_subjects import RELEASES, subject_for
 from estimator_subjects import all_fits
 from mechanism_subjects import all_mechanisms
@@ -22,7 +23,12 @@ def releases() -> Iterator[Subject]:
     yield from filter(None, (subject_for(*release) for release in RELEASES))
 
 
-KINDS = {"mechanisms": all_mechanisms, "releases": releases, "fits": all_fits}
+KINDS = {
+    "mechanisms": all_mechanisms,
+    "releases": releases,
+    "askings": all_asked,
+    "fits": all_fits,
+}
 
 
 def summarise(kind: str, visits: list[Visit]) -> str:

@@ -158,21 +158,25 @@ def visit_until_seen(subject: Subject) -> Visit:
     What is found of the toolkit is kept from all of these visits: none may find a violation.
     """
     honest: list[Finding] = []
+    pair = search_pair(subject)
     for tries in range(TRIES):
-        found = visit_with_control(replace(subject, runs=subject.runs * 4**tries))
+        found = visit_with_control(replace(subject, runs=subject.runs * 4**tries, pairs=[pair]))
         honest += found.honest
         if not found.blind:
             break
     return Visit(honest, found.control)
 
 
-def visit_with_control(subject: Subject, seed: int = 15) -> Visit:
-    """The same visit twice: to the toolkit, and to a copy with half the noise.
-
-    Neighbours are searched where there is less noise to hide them.
-    """
+def search_pair(subject: Subject, seed: int = 15) -> tuple[Data, Data]:
+    """The worst neighbours, searched where there is less noise to hide them."""
     with testing.fixed_noise(seed), half_the_noise():
-        pair = worst_pair(subject)
+        return worst_pair(subject)
+
+
+def visit_with_control(subject: Subject, seed: int = 15) -> Visit:
+    """The same visit twice: to the toolkit, and to a copy with half the noise."""
+    pair = search_pair(subject, seed)
+    with testing.fixed_noise(seed), half_the_noise():
         control = visit(subject, pair)
     with testing.fixed_noise(seed + 1):
         honest = visit(subject, pair)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from asking_subjects import ASKINGS, WAYS, asked_subject
 from door_subjects import ASKED, BUDGETS, RELEASES, UNITS, release_of, subject_for
 from subject import check
 
 from discreet import testing
+from discreet.answers.asking import Asking
 from discreet.queries import Query
 
 #: Which guest does not catch half the noise of what, and why. It may only become shorter.
@@ -38,6 +40,22 @@ def test_guests_find_nothing_in_a_release_and_see_half_its_noise(release):
     subject = subject_for(*release)
     if subject is not None:  # else that noise is refused, or nobody can move the answer
         check(subject, BLIND)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asking", ASKINGS, ids=", ".join)
+def test_guests_find_nothing_in_several_answers_and_see_half_their_noise(asking):
+    check(asked_subject(*asking), BLIND)
+
+
+def test_every_way_to_ask_has_its_guests():
+    ways = {name for name in vars(Asking) if not name.startswith(("_", "plan"))}
+    assert ways - {"schema", "unit", "rows", "ledger", "release", "prepaid"} == {
+        "release_all",
+        "describe",
+        "rehearse",  # it reads no row
+    }
+    assert set(WAYS) >= {"release_all", "describe"}
 
 
 def test_every_query_has_its_guests_with_every_unit():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -101,12 +102,10 @@ class SumsOfProducts(Additive):
 
     def _pairs(self, schema: Schema) -> npt.NDArray[np.intp]:
         """Which entries of v each coordinate multiplies, i <= j; the count (0, 0) is the first."""
-        m = 1 + len(self.columns)
-        i, j = np.triu_indices(m)
-        asked = np.ones(len(i), np.bool_)
-        if self.target is not None and (not self.square or self._is_class(schema, self.target)):
-            asked[-1] = False
-        return np.stack([i, j], axis=1)[asked]
+        has_square = self.target is None or (
+            self.square and not self._is_class(schema, self.target)
+        )
+        return _upper_pairs(1 + len(self.columns), has_square)
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
         if self._known is None or self._known[0] is not schema:
@@ -229,6 +228,14 @@ class SumsOfProducts(Additive):
         value = self.estimate(totals, schema)
         half = sum(abs(part) for part in self._parts(self._matrix(widths[None], schema)[0], schema))
         return value - half, value + half
+
+
+@lru_cache(maxsize=64)
+def _upper_pairs(m: int, has_last: bool) -> npt.NDArray[np.intp]:
+    """The pairs i <= j below m, in order, with or without the last one; to be read only."""
+    pairs = np.stack(np.triu_indices(m), axis=1)[: None if has_last else -1]
+    pairs.setflags(write=False)
+    return pairs
 
 
 def _largest_alone(size: int, steps: int) -> int:

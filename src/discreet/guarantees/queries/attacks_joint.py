@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ Draws = dict[tuple[int, int], tuple[int, Fraction, float]]
 
 
 def joint_distribution(
-    query: Quantile, measure: Measure, rows: Any, unit: Unit, pieces: int
+    query: Quantile, measure: Measure, unit: Unit, pieces: int, rows: Any
 ) -> Floats:
     """The probabilities of all cuts together over all groups, on a grid of few positions."""
     prepared = query.prepare(measure, SCHEMA, unit, 3)
@@ -137,20 +138,28 @@ ASKED: tuple[tuple[Quantile, int], ...] = (
 )
 
 
+def _once_each(find: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
+    """What is found of a table, computed once for all pairs that it is in."""
+    kept: dict[Any, Floats] = {}
+
+    def find_once(rows: Any) -> Floats:
+        key = tuple(tuple(cells.tolist()) for cells in rows.values())
+        if key not in kept:
+            kept[key] = find(rows)
+        return kept[key]
+
+    return find_once
+
+
 @attack("joint-quantiles")
 def joint_quantiles() -> Iterator[Part]:
     claims: tuple[PureDP | ZCDP, ...] = (PureDP(4), ZCDP("1/8"))
     for query, pieces in ASKED:
         for unit in UNITS:
             for claim in claims if query is ASKED[0][0] else claims[:1]:
-                found = (
-                    exact(
-                        joint_distribution(query, claim, here, unit, pieces),
-                        joint_distribution(query, claim, there, unit, pieces),
-                        claim,
-                    )
-                    for here, there in quantile_pairs(unit)
-                )
+                of_table = _once_each(partial(joint_distribution, query, claim, unit, pieces))
+                pairs = quantile_pairs(unit)
+                found = (exact(of_table(one), of_table(other), claim) for one, other in pairs)
                 yield worst(found, f"{query!r}, {unit}: the distribution of its cuts")
     for levels in (["1/4", "1/2", "3/4"], ["1/2", "3/4", "9/10"]):
         yield from _find_losses(Quantile("n", levels), 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -263,12 +264,19 @@ def best_of_runs() -> Iterator[Part]:
         here = np.array([1 - 1e-4 * up - 0.4 / up, 1e-4 * up, 0.4 / up])
         p, q = (best_distribution(run, float(Fraction(shape)), 1e-3) for run in (here, there))
         yield exact(p, q, claim, title=f"its distribution, shape {shape}, γ = 1/1000")
-    runner: BestOf[None] = BestOf(events.RandomizedResponse("1/2"), 1, "1/5")
+    runner: BestOf[None] = BestOf(events.RandomizedResponse("1/2"), 1, "1/2")
     claim = accounting.cost(runner.event, PureDP)
     lie = 1 / (1 + Fraction(math.exp(0.5)))
     pair = lie, 1 - lie
-    yield Case("randomised response, drawn", _best(runner), pair, claim, 4_000, reason=RARE)
+    yield Case("randomised response, drawn", _best(runner), pair, claim, 5_000, reason=RARE)
 
 
-def _best(runner: BestOf[None]) -> Callable[[Fraction], float]:
-    return lambda chance: runner.run(lambda: (float(noise.bernoulli(chance)), None))[0]
+def _best(runner: BestOf[None]) -> Callable[..., list[float]]:
+    """The best of many runs, many times; coins are drawn in batches, and each one is used once."""
+
+    def mechanism(chance: Fraction, trials: int) -> list[float]:
+        batches = (noise.bernoulli(chance, 4096).tolist() for _ in itertools.count())
+        coins = itertools.chain.from_iterable(batches)
+        return [runner.run(lambda: (float(next(coins)), None))[0] for _ in range(trials)]
+
+    return mechanism
