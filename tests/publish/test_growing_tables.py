@@ -19,8 +19,19 @@ import pytest
 
 import discreet as dp
 from discreet.publish import GrowingTable, RowPerturbation
-from discreet.publish.masks import WaveletGaussian, WaveletLaplace
+from discreet.publish.masks import (
+    AngleEmbedding,
+    ClampedSigmoid,
+    WaveletApproximation,
+    WaveletGaussian,
+    WaveletLaplace,
+)
+from discreet.publish.masks.plan import MaskedRows
+from discreet.publish.perturb import PerturbedRows
+from discreet.publish.rows import ONE
 from discreet.publish.tables import writing
+from discreet.publish.tables.folders import Staging
+from discreet.publish.tables.growing import GrowingRows
 from discreet.publish.tables.persons import Persons
 from discreet.publish.tables.sinks import ParquetFolder
 
@@ -308,3 +319,73 @@ def test_killed_at_any_moment_nothing_is_lost_or_published_twice(tmp_path: Path)
 
 def _count(*folders: Path) -> int:
     return sum(len(list(folder.glob("*.parquet"))) for folder in folders)
+
+
+NUMBERS = dp.Schema(x=dp.Integer(0, 1), y=dp.Real(0, 9))
+WIDE = dp.Schema(x=dp.Integer(0, 1), y=dp.Real(0, 9), g=dp.Categorical("a", "b"))
+BLURRED = {
+    "laplace": WaveletLaplace(1, order="position"),
+    "gaussian": WaveletGaussian(1, delta=1e-6, order="position"),
+    "two levels": WaveletGaussian(1, delta=1e-6, order="position", levels=2, block=27),
+    "few bits": WaveletGaussian("1/1000000", delta="1e-9", order="position"),
+    "approximation": WaveletApproximation(1, order="position"),
+}
+
+
+@pytest.mark.parametrize("name", BLURRED)
+def test_two_rows_of_a_block_move_it_no_farther_than_is_charged_for_persons_who_move(
+    name: str,
+) -> None:
+    """By brute force over all pairs of slots, in integers; twice the price of one row is too little."""
+    plan = BLURRED[name].plan(NUMBERS)
+    release: Any = plan.release
+    matrix = release.transform.dense[: release.kept].astype(object)
+    two = release.event_of_two()
+    far = [2 * ONE * sign for sign in (1, -1)]
+    moved = [
+        matrix[:, i] * first + matrix[:, j] * second
+        for i in range(matrix.shape[1])
+        for j in range(i)
+        for first in far
+        for second in far
+    ]
+    columns = len(plan.channel.numbers)
+    if isinstance(two, dp.events.Gaussian):
+        most = columns * max(int((v**2).sum()) for v in moved)
+        assert most <= two.sensitivity_squared <= most * Fraction(1001, 1000)
+        assert two.sensitivity_squared > 2 * release.event().sensitivity_squared
+    else:
+        assert columns * max(int(abs(v).sum()) for v in moved) <= two.sensitivity
+        assert two.sensitivity == 2 * release.event().sensitivity
+
+
+RELEASES = [
+    *BLURRED.values(),
+    ClampedSigmoid(40, order="position"),
+    AngleEmbedding(1, order="position", variant="angle"),
+    AngleEmbedding(1, order="position", variant="embedding"),
+    None,
+]
+
+
+@pytest.mark.parametrize("mask", RELEASES, ids=lambda mask: type(mask).__name__)
+def test_persons_who_move_cost_twice_the_measure_and_no_less_than_two_releases(mask: Any) -> None:
+    schema = NUMBERS if mask is BLURRED["few bits"] else WIDE
+    release: Any = PerturbedRows(RowPerturbation(schema, epsilon=1), 9)
+    if mask is not None:
+        release = MaskedRows(mask.plan(schema), 9)
+    measure: Any = dp.PureDP(1) if mask is None else mask.plan(schema).measure
+    if isinstance(measure, dp.ApproxDP):
+        twice: Any = dp.ApproxDP(2 * measure.epsilon, 2 * measure.delta)
+    else:
+        twice = dp.PureDP(2 * measure.epsilon)
+    moving, staying = (
+        GrowingRows(release, Staging(Path("nowhere")), persons, None, 0).event(schema, PERSONS)
+        for persons in ("move", "stay")
+    )
+    assert dp.accounting.satisfies(staying, measure)
+    assert dp.accounting.satisfies(moving, twice)
+    assert not dp.accounting.satisfies(moving, measure)
+    for kind in (dp.ZCDP,) if isinstance(measure, dp.ApproxDP) else (dp.ZCDP, dp.PureDP):
+        apart = dp.accounting.cost(dp.events.Repeat(staying, 2), kind)
+        assert apart <= dp.accounting.cost(moving, kind)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from discreet import noise
 from discreet.coding import VALUE_BITS
 from discreet.columns import Numeric
-from discreet.events import Event
+from discreet.events import Event, Repeat
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
@@ -56,6 +56,12 @@ class RowRelease(Step):
     @abstractmethod
     def event_of_row(self) -> Event:
         """What one row costs, wherever it stands."""
+
+    def event_of_two_rows(self) -> Event:
+        """What two rows cost that change together, wherever they stand."""
+        if self.block > 1:
+            raise NotImplementedError("rows that are blurred together are not two releases.")
+        return Repeat(self.event_of_row(), 2)
 
     @abstractmethod
     def blur(self, codes: Integers) -> Any:

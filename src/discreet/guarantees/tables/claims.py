@@ -32,8 +32,8 @@ CLAIMS = (
     Claim(
         name="growing-table",
         statement="GrowingTable publishes each batch once; a person's first row wins, and all later ones are "
-        "padding before they are blurred: all batches together cost what one row costs, twice that if places "
-        "of persons are not public, and their sum where persons may return.",
+        "padding before they are blurred: all batches together cost what one row costs, twice its ε and δ "
+        "if places of persons are not public, and their sum where persons may return.",
         unit="replace-one: the rows of one person; numbers of slots public",
         measure="that of the release",
         status="proved",

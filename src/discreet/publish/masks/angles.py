@@ -142,6 +142,10 @@ class EmbeddedRelease(Release):
     def event(self) -> events.Event:
         return self.distribution.event(self.sensitivity)
 
+    def event_of_two(self) -> events.Event:
+        moved = self.sensitivity
+        return self.distribution.event(Sensitivity(2 * moved.l1, 4 * moved.l2_squared))
+
     def run(self, blocks: Integers) -> Floats:
         one, radian = self.transform.one, 2 * ONE * self.transform.one
         limit = largest_angle(self.transform.bits)

@@ -184,6 +184,9 @@ class SigmoidRelease(Release):
     def event(self) -> events.Event:
         return events.RandomizedResponse(self.steps * self.table.loss)
 
+    def event_of_two(self) -> events.Event:
+        return events.RandomizedResponse(2 * self.steps * self.table.loss)
+
     def run(self, blocks: Integers) -> Floats:
         half = ONE * self.transform.one
         codes = np.clip(self.transform.apply(blocks, ONE), -half, half) + half

@@ -181,6 +181,12 @@ class MaskPlan:
         responses = [self.channel.response(name).event() for name in self.channel.categories]
         return events.Compose(*numbers, *responses)
 
+    def event_of_two(self) -> events.Event:
+        """The event as two rows can change it together: rows tell their categories apart from each other."""
+        numbers = [] if self.release is None else [self.release.event_of_two()]
+        responses = [self.channel.response(name).event() for name in self.channel.categories]
+        return events.Compose(*numbers, *(events.Repeat(each, 2) for each in responses))
+
     def spread(self) -> dict[str, float]:
         """The standard deviation of the noise on each column of numbers, in its unit, where it is fixed."""
         size = None if self.release is None else self.release.spread()
@@ -279,6 +285,9 @@ class MaskedRows(RowRelease):
 
     def event_of_row(self) -> events.Event:
         return self._plan.event()
+
+    def event_of_two_rows(self) -> events.Event:
+        return self._plan.event_of_two()
 
     def blur(self, codes: Integers) -> dict[str, Array]:
         return self._plan.decode(*self._plan.blur(codes))

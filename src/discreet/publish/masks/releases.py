@@ -34,6 +34,13 @@ class Release(ABC):
         """What one row in one block costs, all columns of numbers together."""
 
     @abstractmethod
+    def event_of_two(self) -> events.Event:
+        """What two rows cost that change together, in one block or in two.
+
+        Two changes in one block are not two releases: a Rényi divergence may grow fourfold.
+        """
+
+    @abstractmethod
     def run(self, blocks: Integers) -> Floats:
         """Blocks of shape (columns, blocks, rows of a block) with fresh noise, in units of 1/ONE."""
 
@@ -108,6 +115,12 @@ class AdditiveRelease(Release):
 
     def event(self) -> events.Event:
         return self.distribution.event(self.sensitivity)
+
+    def event_of_two(self) -> events.Event:
+        kept = slice(0, self.kept)
+        one, two = self.transform.energy(kept), self.transform.energy_of_two(kept)
+        squared = -(-self.sensitivity.l2_squared // one) * two  # it is a multiple of the energy
+        return self.distribution.event(Sensitivity(2 * self.sensitivity.l1, squared))
 
     def run(self, blocks: Integers) -> Floats:
         coefficients = self.transform.apply(blocks, ONE)

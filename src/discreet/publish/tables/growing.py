@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 
 from discreet.coding import Batch, Integers, Places
 from discreet.dataset import PrivateDataset
-from discreet.events import Compose, Event, Repeat
+from discreet.events import Compose, Event
 from discreet.ledger import Book, Progress
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.publish.masks.plan import MaskedRows, RowMask
@@ -288,8 +288,9 @@ class GrowingRows(BatchedRows):
     def event(self, schema: Schema, unit: Unit) -> Event:
         check_unit(unit, self._persons)
         self._release.check_columns(schema)
-        one = self._release.event_of_row()
-        return Repeat(one, 2) if self._persons == "move" else one
+        if self._persons == "move":
+            return self._release.event_of_two_rows()
+        return self._release.event_of_row()
 
     def arrange(self, batch: Batch) -> Integers:
         """The codes that are blurred: each person's first row in its slot, padding in all others."""

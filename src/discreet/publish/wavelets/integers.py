@@ -158,6 +158,32 @@ class IntegerTransform:
             for i in range(min(self.length, self.bank.bands**self.levels))
         )
 
+    def energy_of_two(self, rows: slice = slice(None)) -> int:
+        """The most that two inputs, each by one unit, move the coefficients in squares, over 2^(2·bits).
+
+        max over i ≠ j of Σ_k W_ki² + Σ_k W_kj² + 2·|Σ_k W_ki·W_kj|; at least twice `energy`, which
+        is what two inputs of different blocks do.
+        """
+        part = self.matrix[rows]
+        by_row, by_column = part.tocsr(), part.tocsc()
+
+        def entries(of: Any, at: int) -> list[tuple[int, int]]:
+            inside = slice(of.indptr[at], of.indptr[at + 1])
+            return list(zip(of.indices[inside].tolist(), of.data[inside].tolist(), strict=True))
+
+        period = min(self.length, self.bank.bands**self.levels)
+        own = [sum(entry**2 for _, entry in entries(by_column, i)) for i in range(period)]
+        most = 2 * max(own)
+        for i in range(period):
+            products: dict[int, int] = {}
+            for k, first in entries(by_column, i):
+                for j, second in entries(by_row, k):
+                    products[j] = products.get(j, 0) + first * second
+            products.pop(i, None)
+            both = (own[i] + own[j % period] + 2 * abs(one) for j, one in products.items())
+            most = max(most, *both, 0)
+        return most
+
     @cached_property
     def _row_sum(self) -> int:
         return int(abs(self.matrix).sum(axis=1).max())
