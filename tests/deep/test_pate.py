@@ -27,6 +27,8 @@ from discreet.deep.pate.teachers import (
     deal,
     deals_by_id,
 )
+from discreet.models.model_selection import PrivateSearch, ThresholdClassifier
+from discreet.models.pipeline import Pipeline
 from discreet.schema import Schema
 
 RNG = np.random.default_rng(0)
@@ -360,3 +362,20 @@ def test_confident_answers_end_after_the_most_that_was_paid_for():
     leaves = [leaf.sensitivity_squared for leaf in dp.events.iter_leaves(event)]
     assert leaves == [4] * 8 + [8] * 3
     assert replace(sure).event(2) == ConfidentGNMax(1, "1/2", "1/2", 2).event(2)
+
+
+@pytest.mark.parametrize("around", ["search", "threshold", "pipeline"])
+def test_what_has_no_public_rows_to_hand_on_refuses_before_the_charge(around: str) -> None:
+    ledger = dp.Ledger(limit=dp.ApproxDP(4, 1e-6), unit=dp.Unit(dp.ADD_REMOVE))
+    inner = PATE(n_teachers=5, n_queries=5, bounds=(0, 1), classes=[0, 1], epsilon=1, delta=1e-7)
+    settings = {"epsilon": 2.0, "delta": 1e-7, "ledger": ledger}
+    model = {
+        "search": lambda: PrivateSearch(inner, {"n_teachers": [5, 10]}, **settings),
+        "threshold": lambda: ThresholdClassifier(inner, **settings),
+        "pipeline": lambda: Pipeline([("pate", inner.set_params(ledger=ledger))]),
+    }[around]()
+    X, y = points(60)
+    before = len(ledger.entries())
+    with pytest.raises(ValueError, match="needs public rows"):
+        model.fit(X, np.minimum(y, 1))
+    assert len(ledger.entries()) == before

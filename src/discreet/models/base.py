@@ -85,6 +85,8 @@ class PrivateEstimator(BaseEstimator, ABC):
     _learned: ClassVar[Mapping[str, Kind]] = attributes()
     #: The public bounds of the features where no parameter gives them: those of a pipeline's last step.
     _box: ClassVar[Any] = None
+    #: What a fit needs besides private rows; whatever fits it for somebody else has none, and must refuse.
+    _needs_besides: ClassVar[str] = ""
 
     @abstractmethod
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:

@@ -98,6 +98,11 @@ class Pipeline(ScikitPipeline):
         paying = []
         for name, step in self.steps:
             if isinstance(step, PrivateEstimator):
+                if step._needs_besides:
+                    raise ValueError(
+                        f"step {name!r}: {type(step).__name__} needs {step._needs_besides}, which a pipeline "
+                        "can't hand on: fit it alone."
+                    )
                 paying.append((name, step))
             elif not _is_passthrough(step) and type(step) not in STATELESS:
                 raise ValueError(

@@ -132,6 +132,7 @@ class PATE(PrivateClassifier):
     """
 
     _claims = ("pate",)
+    _needs_besides = "public rows, as in fit(X, y, public=rows)"
 
     teacher: Any = field(default=None, kw_only=False)
     student: Any = field(default=None, kw_only=False)

@@ -49,6 +49,11 @@ class EstimatorAround(PrivateEstimator):
                 "estimator must be an estimator of discreet.models, "
                 f"not {type(self.estimator).__name__}."
             )
+        if self.estimator._needs_besides:
+            raise ValueError(
+                f"estimator: {type(self.estimator).__name__} needs {self.estimator._needs_besides}, which "
+                f"{type(self).__name__} can't hand on: fit it alone."
+            )
         return self.estimator
 
     def _refuse_derived(self, facts: Facts) -> None:
