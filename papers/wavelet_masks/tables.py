@@ -179,10 +179,18 @@ def audited(study: Study) -> str:
     return f"{markdown(head, rows)}\n\nOne audit each, of 40 000 masks: bounds that hold with 99 %."
 
 
-def size_of(found: dict[str, Summary]) -> str:
-    """How many images made a result."""
-    images, passes, scored = (f"{found[key].mean:.0f}" for key in ("images", "passes", "scored"))
-    return f"{images} images, {passes} passes, scored on {scored}; {found['accuracy'].count} repetitions"
+def size_of(results: Iterable[dict[str, Summary]]) -> str:
+    """How many images made these results, and how often."""
+
+    def show(values: Iterable[float]) -> str:
+        return ", ".join(f"{value:.0f}" for value in dict.fromkeys(values))
+
+    found = list(results)
+    images, passes, scored = (
+        show(each[key].mean for each in found) for key in ("images", "passes", "scored")
+    )
+    times = show(each["accuracy"].count for each in found)
+    return f"{images} images, {passes} passes, scored on {scored}; repetitions: {times}"
 
 
 def line_of(
@@ -196,8 +204,7 @@ def line_of(
         else "–"
         for e in EPSILONS
     ]
-    sizes = dict.fromkeys(size_of(each) for each in found.values())
-    return [name, *cells, "; ".join(sizes)]
+    return [name, *cells, size_of(found.values())]
 
 
 @STUDY.table("digits-true", "digits-masked", "digits-hidden")
@@ -216,7 +223,7 @@ def mnist(study: Study) -> str:
     plain = study.get("digits-true")
     return (
         f"{markdown(['the network', *HEAD, 'made of'], rows)}\n\nOn true images it reaches "
-        f"{percent(plain['accuracy'])} ({size_of(plain)}); published: {published['no noise']}."
+        f"{percent(plain['accuracy'])} ({size_of([plain])}); published: {published['no noise']}."
     )
 
 
