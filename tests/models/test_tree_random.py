@@ -37,7 +37,11 @@ def test_a_cut_parts_its_code_from_the_one_below(column: Any) -> None:
 
 
 def test_columns_are_chosen_alike_among_those_that_can_be_cut() -> None:
-    columns = {"a": dp.Real(0, 1), "k": dp.Real(2, 2), "c": dp.Categorical("x", "y", "z")}
+    columns: dict[str, Any] = {
+        "a": dp.Real(0, 1),
+        "k": dp.Real(2, 2),
+        "c": dp.Categorical("x", "y", "z"),
+    }
     trees = random_trees(columns, 1, 4000, np.random.default_rng(0))
     seen = Counter(tree[0][0] for tree in trees if tree[0] is not None)
     assert set(seen) == {"a", "c"}
@@ -67,6 +71,8 @@ def test_even_cuts_are_spread_over_the_bounds_and_others_crowd_near_zero() -> No
 
 def test_trees_of_a_forest_differ_and_their_nodes_stand_in_heap_order() -> None:
     column = dp.Integer(0, 7)
+    first: Any
+    second: Any
     first, second = random_trees({"x": column}, 3, 2, np.random.default_rng(3))
     assert first != second
     for tree in (first, second):

@@ -123,4 +123,5 @@ def cuts_at(column: Numeric, codes: Integers) -> Floats:
     if column.is_exact(VALUE_BITS):
         return lower + codes - 0.5
     steps = column.steps(VALUE_BITS)
-    return np.clip(lower + column.width * ((codes + 0.5) / steps), lower, upper)
+    cuts = lower + column.width * ((codes + 0.5) / steps)
+    return np.asarray(np.clip(cuts, lower, upper), np.float64)
