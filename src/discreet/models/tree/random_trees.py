@@ -121,7 +121,7 @@ def cuts_at(column: Numeric, codes: Integers) -> Floats:
     """Cut points: values at or above one have its code or a larger one."""
     lower, upper = float(column.lower), float(column.upper)
     if column.is_exact(VALUE_BITS):
-        return lower + codes - 0.5
+        return np.asarray(lower + codes - 0.5, np.float64)
     steps = column.steps(VALUE_BITS)
     cuts = lower + column.width * ((codes + 0.5) / steps)
     return np.asarray(np.clip(cuts, lower, upper), np.float64)
