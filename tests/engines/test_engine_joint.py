@@ -19,7 +19,7 @@ from discreet.coding.chunks import Chunk
 from discreet.engines.arrays import Arrays
 from discreet.engines.frames import Frames
 from discreet.engines.wrappers import GuardedEngine
-from discreet.models.tree.structure import random_tree
+from discreet.models.tree.random_trees import random_tree
 from discreet.queries import CentredSums, WithColumns
 from discreet.schema import Tree
 from small_tables import as_columns

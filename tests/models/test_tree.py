@@ -161,6 +161,16 @@ def test_regressors_learn_numbers_and_categories() -> None:
     assert np.all(abs(forest.predict(X)) <= 2)
 
 
+def test_leaves_of_regression_trees_have_more_of_a_small_budget() -> None:
+    def budgets(rows: int, estimator: Any) -> Any:
+        recipe = estimator.set_params(expected_rows=rows, schema=NUMBERS).plan().recipe
+        assert sum(level.epsilon for level in recipe.levels) + recipe.leaves.epsilon == 1
+        return recipe.leaves.epsilon
+
+    assert budgets(1999, DecisionTreeRegressor(epsilon=1)) == Fraction(2, 5)
+    assert budgets(2000, DecisionTreeRegressor(epsilon=1)) == Fraction(1, 5)
+
+
 def test_classes_keep_their_names_in_any_order() -> None:
     rows = two_steps(3000)
     labels = np.where(rows["t"] == 1, "yes", "no").astype(object)

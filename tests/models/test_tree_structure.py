@@ -15,6 +15,7 @@ from discreet.models.tree import (
     RandomDecisionForest,
 )
 from discreet.models.tree.forest import _tree_of_trees
+from discreet.models.tree.random_trees import random_tree
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, levels
 from discreet.models.tree.structure import (
     MAX_CANDIDATES,
@@ -25,7 +26,7 @@ from discreet.models.tree.structure import (
     forest_size,
     greedy_depth,
     leaves_of,
-    random_tree,
+    regression_forest,
 )
 from discreet.queries import WithColumns
 from discreet.schema import Parts, Tree
@@ -81,6 +82,26 @@ def test_random_trees_never_ask_what_is_already_known() -> None:
         if columns is narrow:  # nine different rows
             assert (counts > 0).sum() == 9
     assert None in splits
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "size"),
+    [
+        (1, 400, (4, 2)),
+        (1, 250, (2, 2)),
+        (1, 3000, (16, 5)),
+        (1, 30_000, (32, 8)),
+        (0.1, 400, (1, 2)),
+    ],
+)
+def test_regression_forests_grow_with_what_rows_can_show(
+    epsilon: float, rows: int, size: tuple[int, int]
+) -> None:
+    """The noise of all leaves together stays below a twentieth of the rows, from ε·rows of 100 on."""
+    assert regression_forest(epsilon, rows) == size
+    trees, depth = size
+    if epsilon * rows >= 100:
+        assert math.sqrt(2 * trees * 2**depth) / epsilon < rows / 20
 
 
 def test_trees_of_one_seed_are_the_same_and_of_another_are_not() -> None:

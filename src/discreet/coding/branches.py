@@ -25,6 +25,8 @@ TOP_LEVELS = 4
 LARGEST = 2**31 - 2
 #: What no code reaches.
 NEVER = 2**31 - 1
+#: Where a node without a list looks for members: beyond the end of all lists, where there are none.
+FAR = 2**40
 #: The most codes that stand side by side.
 MAX_PLACES = 512
 
@@ -40,16 +42,19 @@ class CodeTable:
 
     def leaves(self, tests: Tests) -> Integers | None:
         """The leaf of each row; None where the tests need codes that don't fit."""
-        used: dict[int, Code] = {id(test.code): test.code for test in tests if test is not None}
-        ends = {key: (code.low, code.high) for key, code in used.items()}
-        if not all(test is None or _fits(test, *ends[id(test.code)]) for test in tests):
+        # by identity: trees name few codes, and each many times
+        used = list({id(test.code): test.code for test in tests if test is not None}.values())
+        if not all(-LARGEST <= code.low <= code.high <= LARGEST for code in used):
             return None
-        if len({*self._places, *used.values()}) > MAX_PLACES:
+        if len({*self._places, *used}) > MAX_PLACES:
             return None
-        self._place(list(used.values()))
-        places = {key: self._places[code] for key, code in used.items()}
-        widths = {key: high + 2 for key, (_, high) in ends.items()}  # of a list, from -1 on
-        return _Walk(tests, places, widths, self._length).leaves(self._cells.reshape(-1))
+        self._place(used)
+        nodes = _Nodes(len(tests), self._length)
+        columns = {id(code): _Column(code, self._places[code]) for code in used}
+        for node, test in enumerate(tests):
+            if test is not None and not nodes.add(node, test, columns[id(test.code)]):
+                return None
+        return _Walk(nodes, self._length).leaves(self._cells.reshape(-1))
 
     def _place(self, codes: list[Code]) -> None:
         new = [code for code in dict.fromkeys(codes) if code not in self._places]
@@ -59,40 +64,55 @@ class CodeTable:
             self._places |= {code: len(self._places) + at for at, code in enumerate(new)}
 
 
-def _fits(test: Between | OneOf, low: int, high: int) -> bool:
-    """Whether a test of a code from `low` to `high` is one comparison, or a list of few small codes."""
-    if isinstance(test, Between):
-        return low >= -LARGEST and high <= LARGEST and test.high >= high and test.low <= LARGEST
-    return low >= -1 and high < TILE
+@final
+class _Column:
+    """The largest value of a code, whether tests may list its values, and where it stands in the table."""
+
+    def __init__(self, code: Code, place: int) -> None:
+        self.high, self.place = code.high, place
+        self.can_list = code.low >= -1 and code.high < TILE
+
+
+@final
+class _Nodes:
+    """The constants of a tree's nodes, in heap order."""
+
+    def __init__(self, count: int, length: int) -> None:
+        self._length = length
+        self.starts = [0] * count
+        self.least = [NEVER] * count
+        self.offsets = [FAR] * count
+        self.members: list[npt.NDArray[np.bool_]] = []
+        self._end = 0
+
+    def add(self, node: int, test: Between | OneOf, column: _Column) -> bool:
+        """Enter a test; False where it is neither one comparison nor a list of few small codes."""
+        self.starts[node] = column.place * self._length
+        if isinstance(test, Between):
+            self.least[node] = max(test.low, -LARGEST)
+            return test.high >= column.high and test.low <= LARGEST
+        if not column.can_list:
+            return False
+        width = column.high + 2  # from -1 on
+        listed = np.zeros(width, np.bool_)
+        listed[[member + 1 for member in test.members if -1 <= member < width - 1]] = True
+        self.members.append(listed)
+        self.offsets[node] = self._end + 1
+        self._end += width
+        return True
 
 
 @final
 class _Walk:
-    """The constants of a tree's nodes, in heap order."""
+    """The way of rows through a tree's nodes."""
 
-    def __init__(
-        self, tests: Tests, places: dict[int, int], widths: dict[int, int], length: int
-    ) -> None:
-        self._levels = len(tests).bit_length()
+    def __init__(self, nodes: _Nodes, length: int) -> None:
+        self._levels = len(nodes.starts).bit_length()
         self._length = length
-        self._starts = np.zeros(len(tests), np.intp)
-        self._least = np.full(len(tests), NEVER, np.int32)
-        self._offsets = np.zeros(len(tests), np.intp)
-        members: list[npt.NDArray[np.bool_]] = []
-        at = 0
-        for node, test in enumerate(tests):
-            if test is None:
-                continue
-            self._starts[node] = places[id(test.code)] * length
-            if isinstance(test, Between):
-                self._least[node] = max(test.low, -LARGEST)
-                continue
-            width = widths[id(test.code)]
-            members.append(np.zeros(width, np.bool_))
-            members[-1][[member + 1 for member in test.members if -1 <= member < width - 1]] = True
-            self._offsets[node] = at + 1
-            at += width
-        self._members = np.concatenate(members) if members else None
+        self._starts = np.array(nodes.starts, np.intp)
+        self._least = np.array(nodes.least, np.int32)
+        self._offsets = np.array(nodes.offsets, np.intp)
+        self._members = np.concatenate([*nodes.members, [False]]) if nodes.members else None
 
     def leaves(self, cells: npt.NDArray[np.int32]) -> Integers:
         """The leaf of each row, the rows' codes standing one column after the other."""
@@ -115,8 +135,10 @@ class _Walk:
             cells.take(places, out=values, mode="clip")
             self._least[here].take(node, out=least, mode="clip")
             right = values >= least
-            if self._members is not None:
-                self._add_members(right, values, node, self._offsets[here])
+            if self._members is not None:  # rows whose node lists their code go right, too
+                self._offsets[here].take(node, out=places, mode="clip")
+                places += values
+                right |= self._members.take(places, mode="clip")
             node *= 2
             node += right
         return node
@@ -146,22 +168,7 @@ class _Walk:
         first = int(self._starts[node]) + int(rows[0])
         values = cells[first : first + len(rows)]
         offset = int(self._offsets[node])
-        if offset:
+        if offset != FAR:
             assert self._members is not None
             return self._members.take(values + np.intp(offset))
         return np.asarray(values >= self._least[node])
-
-    def _add_members(
-        self,
-        right: npt.NDArray[np.bool_],
-        values: npt.NDArray[np.int32],
-        node: npt.NDArray[np.intp],
-        offsets: npt.NDArray[np.intp],
-    ) -> None:
-        """Send rows to the right whose node lists their code."""
-        if not offsets.any():
-            return
-        assert self._members is not None
-        start = offsets.take(node)
-        listed = np.flatnonzero(start)
-        right[listed] = self._members.take(start[listed] + values[listed])

@@ -28,6 +28,8 @@ Mask = npt.NDArray[np.bool_]
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "nat", "null", "none"})
 #: The types of pandas' own missing cells.
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
+#: Types whose own methods hash and compare: such a cell can be looked up among texts as it is.
+_BUILT_IN_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
 def objects_of(cells: Iterable[Any]) -> npt.NDArray[Any]:
@@ -153,8 +155,10 @@ def id_of(cell: Any) -> Any:
 def categories_of(cells: npt.NDArray[Any], category: Category) -> Integers:
     """The codes of an array of objects: text matches text, numbers match numbers."""
     places: dict[Any, int] = {value: index for index, value in enumerate(category.values)}
-    otherwise = category.otherwise
-    read = string_of if isinstance(category.values[0], str) else _exact
+    otherwise, are_texts = category.otherwise, isinstance(category.values[0], str)
+    if are_texts and _BUILT_IN_TYPES.issuperset(map(type, cells)):
+        return np.fromiter(map(places.get, cells, repeat(otherwise)), np.int64, len(cells))
+    read = string_of if are_texts else _exact
     found = (places.get(read(cell), otherwise) for cell in cells)
     with np.errstate(all="ignore"):
         return np.fromiter(found, np.int64, len(cells))

@@ -203,7 +203,9 @@ class Chunk:
 
     def groups(self, query: CodedQuery) -> Integers:
         """The number of each row's group."""
-        result = np.zeros(self.length, np.int64)
-        for code, size in zip(query.by, query.sizes, strict=True):
+        if not query.by:
+            return np.zeros(self.length, np.int64)
+        result = self.code(query.by[0]).astype(np.int64, copy=False)
+        for code, size in zip(query.by[1:], query.sizes[1:], strict=True):
             result = result * size + self.code(code)
         return result

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from discreet.coding.calendar import DATE_PARTS
@@ -181,11 +182,11 @@ class Cuts:
 
     @property
     def low(self) -> int:
-        return sum(self.source.low >= cut for cut in self.cuts)
+        return bisect_right(self.cuts, self.source.low)
 
     @property
     def high(self) -> int:
-        return sum(self.source.high >= cut for cut in self.cuts)
+        return bisect_right(self.cuts, self.source.high)
 
 
 @dataclass(frozen=True)
@@ -268,13 +269,9 @@ class Branches:
     """
 
     tests: tuple[Between | OneOf | None, ...]
-    _hash = cached_property(lambda self: hash(self.tests))  # hundreds of them, and often asked for
 
     def __hash__(self) -> int:
-        return self._hash
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"tests": self.tests}  # another process hashes text otherwise
+        return hash((len(self.tests), self.tests[:3]))  # the upper nodes tell trees apart
 
     @property
     def low(self) -> int:

@@ -59,6 +59,8 @@ class Bins(Column):
             or len(set(self.labels)) != len(self.labels)
         ):
             raise TypeError("dp.Bins: labels must be different pieces of text.")
+        #: What was made of which code and bounds: queries ask for it several times.
+        self._made: tuple[Any, Cuts] | None = None
 
     def _edges(self, schema: Schema) -> tuple[float, float]:
         column = schema[self.column]
@@ -72,6 +74,12 @@ class Bins(Column):
         lower, upper = self._edges(schema)
         column = schema[self.column]
         source = column.code(self.column, schema)
+        given, made = (source, lower, upper, type(column)), self._made
+        if made is None or made[0] != given:
+            made = self._made = given, self._make(source, column, lower, upper)
+        return made[1]
+
+    def _make(self, source: Code, column: Column, lower: float, upper: float) -> Cuts:
         if not lower < self.cuts[0] or not self.cuts[-1] < upper:
             raise ValueError(
                 f"dp.Bins: cuts must lie strictly between the bounds of {self.column!r}, "

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.coding import VALUE_BITS, Between, Branches, Code, Grid, OneOf, Part
+from discreet.coding import VALUE_BITS, Between, Branches, Grid, OneOf, Part
 from discreet.columns.base import Column, Numeric, column_name
 from discreet.columns.bounds import finite
 from discreet.rational import as_integer
@@ -42,7 +42,7 @@ class Tree(Column):
     """
 
     def __init__(self, splits: Sequence[Any]) -> None:
-        self.splits = tuple(None if not split else _split(split) for split in splits)
+        self.splits = tuple([None if not split else _split(split) for split in splits])
         self.depth = len(self.splits).bit_length()
         if len(self.splits) != 2**self.depth - 1 or not 1 <= self.depth <= DEEPEST:
             raise ValueError(
@@ -51,25 +51,26 @@ class Tree(Column):
             )
         if not any(self.splits):
             raise ValueError("Tree: at least one node must be split.")
+        listed = {split[0] for split in self.splits if split and type(split[1]) is tuple}
         #: The columns, and whether their values are listed.
-        self._used: dict[str, bool] = {}
-        for split in self.splits:
-            if split is not None:
-                name, at = split
-                self._used[name] = self._used.get(name, False) or isinstance(at, tuple)
-        self._made: dict[Any, Branches] = {}
+        self._used = {split[0]: split[0] in listed for split in self.splits if split}
+        #: What was made, and of which columns: a query asks for it several times.
+        self._made: tuple[list[Any], Branches] | None = None
 
     def code(self, name: str, schema: Schema) -> Branches:
-        codes = {name: schema.code(name) for name in self._used}
-        labels = {n: schema.labels(n) for n, listed in self._used.items() if listed}
-        made = (tuple(codes.values()), tuple(labels.values()))
-        if made not in self._made:  # a query asks for it several times
-            of_column = {
-                n: _Tests(n, code, labels.get(n, ()), schema[n]) for n, code in codes.items()
-            }
-            tests = tuple(None if s is None else of_column[s[0]].test(s[1]) for s in self.splits)
-            self._made = {made: Branches(tests)}
-        return self._made[made]
+        columns = [self._identity(name, schema) for name in self._used]
+        made = self._made
+        if made is None or made[0] != columns:
+            of_column = {n: _Tests(n, schema, listed) for n, listed in self._used.items()}
+            tests = tuple([None if s is None else of_column[s[0]].test(s[1]) for s in self.splits])
+            made = self._made = columns, Branches(tests)
+        return made[1]
+
+    def _identity(self, name: str, schema: Schema) -> Any:
+        """What the codes and the values of a column follow from."""
+        if name in schema.base:
+            return schema[name]
+        return schema.code(name), schema.labels(name) if self._used[name] else ()
 
     def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
         return tuple(range(2**self.depth))
@@ -124,8 +125,12 @@ class Parts(Column):
 
 
 def _split(split: Any) -> Split:
-    if type(split) is tuple and [*map(type, split)] == [str, float] and math.isfinite(split[1]):
-        return split  # what forests are made of, thousands of times
+    # what forests are made of, thousands of times
+    if type(split) is tuple and len(split) == 2 and type(split[0]) is str:
+        if type(split[1]) is float and math.isfinite(split[1]):
+            return split
+        if type(split[1]) is tuple and split[1]:
+            return split
     if isinstance(split, str) or not isinstance(split, Sequence) or len(split) != 2:
         raise TypeError("Tree: a split is a pair of a column and a cut or a list of values.")
     column, at = column_name(split[0], "Tree"), split[1]
@@ -139,11 +144,12 @@ def _split(split: Any) -> Split:
 class _Tests:
     """What splits of one column ask of its code; what they share is found once."""
 
-    def __init__(self, name: str, code: Code, labels: Sequence[Any], column: Column) -> None:
-        self._name, self._code = name, code
+    def __init__(self, name: str, schema: Schema, is_listed: bool) -> None:
+        self._name, self._code, column = name, schema.code(name), schema[name]
+        labels = schema.labels(name) if is_listed else ()
         self._places = {value: place for place, value in enumerate(labels)}
         self._column = column if isinstance(column, Numeric) else None
-        self._high = code.high
+        self._high = self._code.high
         if self._column is not None:
             self._exact = self._column.is_exact(VALUE_BITS)
             self._lower = float(self._column.lower)
@@ -151,9 +157,11 @@ class _Tests:
     def test(self, at: float | tuple[Any, ...]) -> Between | OneOf:
         """What a split asks at a cut, or at a list of values."""
         if isinstance(at, tuple):
-            if any(value not in self._places for value in at):
-                raise ValueError(f"Tree: a value of a split is no value of column {self._name!r}.")
-            return OneOf(self._code, tuple(self._places[value] for value in at))
+            try:
+                return OneOf(self._code, tuple([self._places[value] for value in at]))
+            except KeyError:
+                message = f"Tree: a value of a split is no value of column {self._name!r}."
+                raise ValueError(message) from None
         if self._column is None:
             raise ValueError(
                 f"Tree: column {self._name!r} is cut, so it must be dp.Real or dp.Integer."

@@ -113,12 +113,7 @@ class CodeCache(EngineWrapper):
         self._fetching, self._lock = threading.Lock(), threading.Lock()
 
     def totals(self, query: CodedQuery) -> Integers:
-        needed: list[Code | Condition] = [
-            *query.by,
-            *(code for term in query.terms for code in term.codes),
-            *query.known,
-            *(() if query.where is None else (query.where,)),
-        ]
+        needed = _needed(query)
         if query.keep is not None or not needed:
             return self._engine.totals(query)
         codes = self._fetch(needed)
@@ -129,6 +124,7 @@ class CodeCache(EngineWrapper):
     def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
         if any(query.keep is not None for query in queries):
             return self._engine.joint_totals(queries)
+        self._fetch([code for query in queries for code in _needed(query)])  # all in one reading
         return [self.totals(query) for query in queries]
 
     def _fetch(self, needed: list[Code | Condition]) -> _Codes | None:
@@ -150,3 +146,13 @@ class CodeCache(EngineWrapper):
             elif codes.is_full:
                 self._codes = _Codes(codes.leaves, codes.rows)
             return self._codes
+
+
+def _needed(query: CodedQuery) -> list[Code | Condition]:
+    """The codes and conditions that a query reads."""
+    return [
+        *query.by,
+        *(code for term in query.terms for code in term.codes),
+        *query.known,
+        *(() if query.where is None else (query.where,)),
+    ]

@@ -110,6 +110,8 @@ def _below_exp(exponent: Fraction, size: int) -> Coins:
     numerator, denominator = exponent.numerator, exponent.denominator
     low, high = exp_minus(numerator, denominator, 64)  # low < 2**64 since exponent > 0
     words = entropy.current().words(size)
+    if size == 1 and not lazy.slack and not low <= int(words[0]) < high:
+        return np.array([int(words[0]) < low])  # one coin, as most are tossed: without doubt
     coins: Coins = words < np.uint64(low)
     if lazy.slack:
         doubtful = np.arange(size)

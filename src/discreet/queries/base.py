@@ -137,10 +137,15 @@ class Query(ABC):
 
     def labels(self, schema: Schema) -> list[Any]:
         """The groups in the order of the answer: a value, or a tuple of values, each."""
+        cells = self._cells(schema)
+        return list(cells[0]) if len(cells) == 1 else list(product(*cells))
+
+    def _cells(self, schema: Schema) -> list[tuple[Any, ...]]:
+        """The values of each column of `by`; raise where there are too many groups."""
         cells = [schema.labels(name) for name in self.by]
         if math.prod(map(len, cells)) > MAX_CELLS:
             raise ValueError(f"by: more than {MAX_CELLS} groups; use fewer or coarser columns.")
-        return list(cells[0]) if len(cells) == 1 else list(product(*cells))
+        return cells
 
     def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
         """Whether a row can fail to count: then 0 is among the possible contributions."""
@@ -158,7 +163,7 @@ class Query(ABC):
     def _coded(
         self, schema: Schema, unit: Unit, terms: tuple[Term, ...], tally: Code | None = None
     ) -> CodedQuery:
-        self.labels(schema)
+        self._cells(schema)
         where = None if self.where is None else self.where.condition(schema)
         used = self._all_codes(schema)
         known = partial_codes(*used, *([where] if where is not None else []))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal, final, get_args
 
 import numpy as np
@@ -111,7 +112,7 @@ class BestSplit(Choice):
             column, cells = schema[name], name
             if isinstance(column, Numeric):
                 cells = _free_name(f"bins of {name}", larger)
-                bins[cells] = Bins(name, points)
+                bins[cells] = _bins(name, points)
             elif not isinstance(column, Categorical) or points:
                 raise ValueError(
                     f"BestSplit: column {name!r} must be dp.Real or dp.Integer, with cut points, or "
@@ -169,6 +170,12 @@ class BestSplit(Choice):
 
     def _options(self) -> list[str]:
         return [f"criterion={self.criterion!r}", *super()._options()]
+
+
+@lru_cache(maxsize=256)
+def _bins(name: str, points: tuple[float, ...]) -> Bins:
+    """The bins between cut points: every level of a tree asks for the same ones."""
+    return Bins(name, points)
 
 
 def _all_cells(code: Code) -> Code:

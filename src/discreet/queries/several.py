@@ -106,14 +106,11 @@ class Joint(Several):
 
     def weights(self, schema: Schema, unit: Unit) -> tuple[int, ...]:
         """What each block is multiplied by, from public facts."""
-        moved = [one.l1 for one in self._moved(schema, unit)]
-        # the noise must be within what samplers draw; sums are never multiplied, only noise is divided
-        most = 2**30 if max(moved) >= MOMENT_SIZE else 2**22
-        return tuple(max(1, min(max(moved), most) // max(1, one)) for one in moved)
+        return _weights(self._moved(schema, unit))
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
         found = self._moved(schema, unit)
-        weights = self.weights(schema, unit)
+        weights = _weights(found)
         return Sensitivity(
             sum(w * s.l1 for w, s in zip(weights, found, strict=True)),
             sum(w * w * s.l2_squared for w, s in zip(weights, found, strict=True)),
@@ -127,6 +124,14 @@ class Joint(Several):
 
     def prepare(self, budget: Budget, schema: Schema, unit: Unit, rows: int | None) -> Prepared:
         return PreparedJoint(self, budget, schema, unit, rows)
+
+
+def _weights(blocks: list[Sensitivity]) -> tuple[int, ...]:
+    """Whole numbers that make one person move each block about equally far."""
+    moved = [one.l1 for one in blocks]
+    # the noise must be within what samplers draw; sums are never multiplied, only noise is divided
+    most = 2**30 if max(moved) >= MOMENT_SIZE else 2**22
+    return tuple(max(1, min(max(moved), most) // max(1, one)) for one in moved)
 
 
 class PreparedJoint(Prepared):
@@ -185,6 +190,6 @@ class PreparedJoint(Prepared):
         return Answer(
             tuple(answer.value for answer in found),
             tuple(answer.stderr for answer in found),
-            self._query.labels(self._schema),
+            [answer.labels for answer in found],
             interval,
         )

@@ -86,10 +86,18 @@ class WithColumns(Additive):
         return self.query.extent(self.larger(schema), counted)
 
     def in_basis(self, schema: Schema, unit: Unit) -> WithColumns:
-        return WithColumns(self.query.in_basis(self.larger(schema), unit), self._derived)
+        return self._around(self.query.in_basis(self.larger(schema), unit))
 
     def for_budget(self, budget: Budget) -> WithColumns:
-        return WithColumns(self.query.for_budget(budget), self._derived)
+        return self._around(self.query.for_budget(budget))
+
+    def _around(self, query: Additive) -> WithColumns:
+        """Another form of the query on the same schema, which is not derived again."""
+        if query is self.query:
+            return self
+        found = WithColumns(query, self._derived)
+        found._larger = self._larger
+        return found
 
     def expected_totals(self, rows: float, schema: Schema) -> Floats:
         return self.query.expected_totals(rows, self.larger(schema))

@@ -62,7 +62,7 @@ CLAIMS = (
             "discreet.models.tree.forest.RandomForest._plan",
             "discreet.models.tree.forest.RandomForest._train",
             "discreet.models.tree.forest._tree_of_trees",
-            "discreet.models.tree.structure.random_tree",
+            "discreet.models.tree.random_trees.random_trees",
             "discreet.columns.trees.Tree.code",
             "discreet.columns.trees.Parts.code",
         ),

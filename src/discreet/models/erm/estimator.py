@@ -54,7 +54,8 @@ class RiskEstimator(BoundedEstimator):
     alpha : number, optional
         The ridge Λ, of features scaled to [-1, 1]. By default what the budget asks for: with
         ``"objective"`` the least Λ at which the determinants take half of ε (a third with δ > 0), or more
-        where that leaves too much noise for `expected_rows`; a smaller `alpha` is raised to the Λ for half.
+        where that leaves too much noise for `expected_rows` (for a number, never less than five deviations
+        of the noise); a smaller `alpha` is raised to the Λ for half.
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
         d numbers and a categories and constants.

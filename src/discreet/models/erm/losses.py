@@ -30,6 +30,8 @@ class Loss(ABC):
         The gradient lies in a polytope of `ways` vertices besides 0, which is a vertex if `has_zero`.
     relative : bool
         Whether only differences of margins count.
+    of_residuals : bool
+        Whether margins are compared with a number, in half-widths of its bounds.
 
     Privacy
     -------
@@ -45,6 +47,7 @@ class Loss(ABC):
     ways: int = 1
     has_zero: bool = True
     relative: bool = False
+    of_residuals: bool = False
 
     @abstractmethod
     def gradient(self, margins: Floats, target: Floats) -> Floats:
@@ -146,7 +149,7 @@ class SmoothHinge(Loss):
 class Insensitive(Loss):
     """max(0, |m - t| - margin), its corners spread over ± width: slope 1."""
 
-    ways, has_zero = 2, False
+    ways, has_zero, of_residuals = 2, False, True
 
     def __init__(self, margin: Any = 0, width: Any = 1) -> None:
         self.margin, self.width = Fraction(margin), Fraction(width)
@@ -172,7 +175,7 @@ class Insensitive(Loss):
 class HuberSquare(Loss):
     """(m - t)²/2 while |m - t| ≤ width, then ℓ'' falls to 0 at 2·width: slope 3/2·width, ℓ'' ≤ 1."""
 
-    ways, has_zero = 2, False
+    ways, has_zero, of_residuals = 2, False, True
 
     def __init__(self, width: Any = 1) -> None:
         self.width = Fraction(width)

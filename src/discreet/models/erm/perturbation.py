@@ -38,6 +38,11 @@ PLAIN_REGULARISER = Fraction(1)
 PLAIN_GRID = Fraction(1, 2**30)
 #: Divides the default Λ of objective perturbation: a larger one means less shrinkage and more noise.
 BALANCE = 5
+#: For a loss of residuals, the default Λ is this many deviations of b or more: where rows say nothing, noise
+#: moves a prediction by about a fifth of half the width of the target's bounds.
+DEVIATIONS = 5
+#: The same for noise on the minimiser, which moves all predictions, whatever rows say.
+OUTPUT_DEVIATIONS = 30
 #: The number of rows that a default Λ is made for.
 GUESSED_ROWS = 10_000
 
@@ -135,7 +140,20 @@ def output_regulariser(task: Task) -> Fraction:
     wide *= math.sqrt(float(task.loss.slope_squared))
     found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
     found *= min(float(task.epsilon), 1e3) ** -0.75
+    if task.loss.of_residuals:
+        hidden = OUTPUT_DEVIATIONS * _weight_noise(task)
+        found = max(found, min(hidden, float(task.most_regulariser) / 2))
     return shorten(max(Fraction(found), MIN_REGULARISER))
+
+
+def _weight_noise(task: Task) -> float:
+    """About the deviation of a prediction from noise on the minimiser, times Λ."""
+    radius = task.radius / ONE
+    moved = task.changed * math.sqrt(float(task.loss.slope_squared)) * radius
+    wide = math.sqrt(2 * task.size)
+    if isinstance(task.measure, ApproxDP) and task.measure.delta:
+        wide = min(wide, math.sqrt(2 * math.log(1.25 / float(task.measure.delta))))
+    return radius * float(moved) * wide / float(task.epsilon)
 
 
 def objective_regulariser(task: Task, rest: Fraction) -> Fraction:
@@ -235,7 +253,8 @@ class ObjectivePerturbation(Perturbation):
 
         With a Hessian of about h in every direction, the error N·σ²/(h + Λ)² + (Λ‖w‖/(h + Λ))² is least at
         Λ = N·σ²/(h‖w‖²); h is rows·trace·R²/d, and the factor (for ‖w‖ and margins that are not 0) is a rule
-        of thumb, as is the bound by rows/16.
+        of thumb, as is the bound by rows/16. Directions in which h is 0 have weights of -b/Λ: harmless for
+        the order of scores, but predicted numbers miss by as much (`DEVIATIONS`).
         """
         task = self.task
         inner = self.inner
@@ -248,7 +267,10 @@ class ObjectivePerturbation(Perturbation):
         flat = (
             rows * task.loss.trace / task.loss.outputs * squared / (task.directions or task.width)
         )
-        return shorten(min(task.size * variance / (BALANCE * flat), Fraction(rows, 16)))
+        ridge = min(task.size * variance / (BALANCE * flat), Fraction(rows, 16))
+        if task.loss.of_residuals:
+            ridge = max(ridge, DEVIATIONS * square_root_above(Fraction(variance)))
+        return shorten(min(ridge, task.most_regulariser / 2))
 
     def _regulariser(self) -> Fraction:
         return objective_regulariser(self.task, 1 - FINAL_SHARE)

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Numeric, Parts, Tree
+from discreet.columns import Categorical, Numeric, Parts, Split, Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure
 from discreet.models import learned
@@ -19,6 +19,7 @@ from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import PrivateClassifier, PrivateRegressor
+from discreet.models.tree.random_trees import random_trees
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
@@ -29,7 +30,7 @@ from discreet.models.tree.structure import (
     free_name,
     leaves_of,
     random_generator,
-    random_tree,
+    regression_forest,
 )
 from discreet.queries import Additive, CentredSums, Count, Joint, WithColumns
 from discreet.queries.several import ask_each
@@ -38,7 +39,7 @@ from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
 
-#: Default levels of random trees.
+#: Default levels of random trees for classes.
 DEFAULT_DEPTH = 8
 #: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
 COUNT_WEIGHT = "5/8"
@@ -64,9 +65,11 @@ class RandomForest(PrivateEstimator):
     Parameters
     ----------
     n_estimators : int, optional
-        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large.
+        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large, for
+        regression 100 times.
     max_depth : int, optional
-        Levels of each tree, 8 by default, at most 12. Each tree is complete: the depth stops nothing early.
+        Levels of each tree, at most 12; by default 8, for regression log2(ε·rows) - 6, rounded down, from 2
+        to 8. Each tree is complete: the depth stops nothing early.
     share : {"budget", "rows"}, optional
         Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
         (then `n_estimators` must be a power of two). By default whichever gives a leaf's share the smaller
@@ -98,15 +101,18 @@ class RandomForest(PrivateEstimator):
         """The number of trees and their depth, from public facts alone."""
         if not candidates(dict(zip(facts.features, facts.columns, strict=True))):
             return 1, 0
-        trees = forest_size(self.epsilon, self._guess(facts))
+        trees, depth = self._default_size(self._guess(facts))
         if self.n_estimators is not None:
             trees = as_integer(self.n_estimators, "n_estimators", minimum=1)
-        depth = DEFAULT_DEPTH
         if self.max_depth is not None:
             depth = as_integer(self.max_depth, "max_depth", minimum=1)
         if depth > 12 or trees > 1024:
             raise ValueError("max_depth must be at most 12, and n_estimators at most 1024.")
         return trees, depth
+
+    @abstractmethod
+    def _default_size(self, rows: int) -> tuple[int, int]:
+        """The number of trees and their depth where parameters don't say it, for this many rows."""
 
     def _guess(self, facts: Facts) -> int:
         if self.expected_rows is not None:
@@ -131,16 +137,10 @@ class RandomForest(PrivateEstimator):
 
     def _error(self, facts: Facts, trees: int) -> float:
         """The standard deviation of the noise on a leaf of one of this many trees in a joint vector."""
-        query = Joint(*([self._leaf_query(self._stump(facts)[0], facts)] * trees))
-        larger = facts.schema.derive(**dict([self._stump(facts)]))
-        known = replace(facts, schema=larger)
+        leaf = free_name("leaf", facts.schema)
+        known = replace(facts, schema=facts.schema.derive(**{leaf: Tree([_any_split(facts)])}))
+        query = Joint(*([self._leaf_query(leaf, facts)] * trees))
         return float(np.max(known.ask(query, self._measure()).expected_error(1)[0]))
-
-    def _stump(self, facts: Facts) -> tuple[str, Tree]:
-        columns = dict(zip(facts.features, facts.columns, strict=True))
-        return free_name("leaf", facts.schema), Tree(
-            random_tree(columns, 1, np.random.default_rng(0))
-        )
 
     def _queries(self, facts: Facts, forest: Forest, trees: list[Splits]) -> Joint:
         """One vector: a block for each tree, or one block for a tree of trees."""
@@ -167,15 +167,15 @@ class RandomForest(PrivateEstimator):
         if not forest.depth:
             return [(None,)]
         columns = dict(zip(facts.features, facts.columns, strict=True))
-        return [random_tree(columns, forest.depth, draw) for _ in range(forest.trees)]
+        return random_trees(columns, forest.depth, forest.trees, draw)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         trees, depth = self._size(facts)
         splits_rows = depth > 0 and self._splits_rows(facts, trees, depth)
         forest = Forest(trees, depth, splits_rows, self._measure())
-        # all trees of this size cost the same
-        example = self._draw_forest(facts, replace(forest, trees=1), np.random.default_rng(0))
-        asked = facts.ask(self._queries(facts, forest, example * trees), forest.budget)
+        # all trees of this size cost the same, so the example has one split alone
+        example = (_any_split(facts) if depth else None, *[None] * (2**depth - 2))
+        asked = facts.ask(self._queries(facts, forest, [example] * trees), forest.budget)
         noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
         return FitPlan.from_question(facts, asked, noise, forest)
 
@@ -199,6 +199,14 @@ class RandomForest(PrivateEstimator):
     @abstractmethod
     def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
         """What the leaves say, from their noised answers."""
+
+
+def _any_split(facts: Facts) -> Split:
+    """A split of the first column that can be split: whatever is asked costs the same for all trees."""
+    columns = dict(zip(facts.features, facts.columns, strict=True))
+    name, points = next(iter(candidates(columns).items()))
+    column = columns[name]
+    return name, column.values[:1] if isinstance(column, Categorical) else points[0]
 
 
 def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
@@ -262,6 +270,9 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         class_prior_=learned.Array("classes"),
         _evidence=learned.Each(learned.Array("leaves", "classes"), "trees"),
     )
+
+    def _default_size(self, rows: int) -> tuple[int, int]:
+        return forest_size(self.epsilon, rows), DEFAULT_DEPTH
 
     def _leaf_query(self, leaf: str, facts: Facts) -> Count:
         assert facts.target is not None
@@ -342,6 +353,9 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
         target_range_=learned.Together(learned.Number(), learned.Number()),
         _evidence=learned.Each(learned.Array("leaves"), "trees"),
     )
+
+    def _default_size(self, rows: int) -> tuple[int, int]:
+        return regression_forest(self.epsilon, rows)
 
     def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
         assert facts.target is not None

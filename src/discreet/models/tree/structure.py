@@ -1,4 +1,4 @@
-"""The public part of trees: where columns may be cut, random trees, and how deep to go."""
+"""The public part of trees: where columns may be cut, and how deep to go."""
 
 from __future__ import annotations
 
@@ -83,88 +83,6 @@ def candidates(columns: Mapping[str, Base]) -> dict[str, tuple[float, ...]]:
     return found
 
 
-#: Of each column what is left at a node: the codes from one to another, or the values.
-Box = list[Any]
-
-
-def random_tree(columns: Mapping[str, Base], depth: int, draw: np.random.Generator) -> Splits:
-    """A random public tree: at each node a random column, cut at random within the node's box.
-
-    Jagannathan, Pillaipakkamnatt & Wright 2009, with cuts of numbers in their declared bounds: even, or,
-    with a probability that `crowding` gives, geometric towards the crowded end; of categories, a random
-    half goes right.
-    """
-    cutters: list[_NumberCutter | _ValueCutter] = []
-    box: Box = []
-    for name, column in columns.items():
-        if isinstance(column, Numeric):
-            cutters.append(_NumberCutter(name, column))
-            box.append((0, column.steps(VALUE_BITS)))
-        else:
-            assert isinstance(column, Categorical)
-            cutters.append(_ValueCutter(name))
-            box.append(tuple(column.values))
-    splits: list[Split | None] = [None] * (2**depth - 1)
-    pending = [(0, box, [at for at, cutter in enumerate(cutters) if cutter.can_cut(box[at])])]
-    while pending:
-        node, here, open_ = pending.pop()
-        if not open_:
-            continue  # and nothing below it can be cut
-        at = open_[int(draw.integers(len(open_)))]
-        splits[node], *sides = cutters[at].cut(here[at], draw)
-        if 2 * node + 1 >= len(splits):
-            continue
-        for child, left in ((2 * node + 2, sides[1]), (2 * node + 1, sides[0])):
-            below = here.copy()
-            below[at] = left
-            still = open_ if cutters[at].can_cut(left) else [one for one in open_ if one != at]
-            pending.append((child, below, still))
-    return tuple(splits)
-
-
-class _NumberCutter:
-    """Cuts ranges of a numeric column's codes at random."""
-
-    def __init__(self, name: str, column: Numeric) -> None:
-        self._name, self._column = name, column
-        self._crowded = crowding(column) / 2
-
-    @staticmethod
-    def can_cut(left: tuple[int, int]) -> bool:
-        return left[1] > left[0]
-
-    def cut(
-        self, left: tuple[int, int], draw: np.random.Generator
-    ) -> tuple[Split, tuple[int, int], tuple[int, int]]:
-        """A split, and what is left on its sides."""
-        low, high = left
-        if draw.random() < self._crowded:
-            code = _from_crowd(self._column, 2.0 ** -(HALVINGS * draw.random()), low, high)
-        else:
-            code = int(draw.integers(low + 1, high + 1))
-        return (self._name, _cut_at(self._column, code)), (low, code - 1), (code, high)
-
-
-class _ValueCutter:
-    """Cuts lists of a category's values at random."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    @staticmethod
-    def can_cut(left: tuple[Any, ...]) -> bool:
-        return len(left) > 1
-
-    def cut(
-        self, left: tuple[Any, ...], draw: np.random.Generator
-    ) -> tuple[Split, tuple[Any, ...], tuple[Any, ...]]:
-        """A split, and what is left on its sides."""
-        mixed = [left[i] for i in draw.permutation(len(left))]
-        chosen = set(mixed[: max(1, len(mixed) // 2)])
-        right = tuple(value for value in left if value in chosen)
-        return (self._name, right), tuple(value for value in left if value not in chosen), right
-
-
 def coverage(columns: int, depth: int) -> float:
     """The share of the columns' information that a random tree is expected to see, between 0 and 1.
 
@@ -175,7 +93,7 @@ def coverage(columns: int, depth: int) -> float:
     return 1.0 - (1.0 - (1.0 - p) ** (depth + 1)) / ((depth + 1) * p)
 
 
-def _strength(epsilon: Any, rows: int) -> float:
+def strength(epsilon: Any, rows: int) -> float:
     """ε·rows, from 2: what decides how much structure a table can bear. Above ε = 100, rows decide."""
     budget = 100.0 if epsilon == math.inf else float(rational(epsilon, "epsilon"))
     return max(2.0, min(budget, 100.0) * rows)
@@ -186,7 +104,7 @@ def greedy_depth(epsilon: Any, rows: int) -> int:
 
     Each level halves the rows of a node and takes a share of the budget.
     """
-    return min(8, max(1, math.ceil(math.log2(_strength(epsilon, rows)) / 3)))
+    return min(8, max(1, math.ceil(math.log2(strength(epsilon, rows)) / 3)))
 
 
 def forest_size(epsilon: Any, rows: int) -> int:
@@ -195,7 +113,19 @@ def forest_size(epsilon: Any, rows: int) -> int:
     Each tree's leaves have that many times the noise of a single tree; the rows of a tree's root must stay
     visible in its noise.
     """
-    return int(2 ** min(5, max(0, math.floor(math.log2(_strength(epsilon, rows) / 50)))))
+    return int(2 ** min(5, max(0, math.floor(math.log2(strength(epsilon, rows) / 50)))))
+
+
+def regression_forest(epsilon: Any, rows: int) -> tuple[int, int]:
+    """How many random trees have means in their leaves, and their levels.
+
+    Trees as in `forest_size`, but with ε·rows at least 100 times as large; levels log2(ε·rows) - 6, rounded
+    down, from 2 to 8. All means are relative to that of all rows, which is the sum of all leaves and has
+    the noise of all of them: √(trees·leaves) of it must be small beside the rows.
+    """
+    product = strength(epsilon, rows)
+    trees = 2 ** min(5, max(0, math.floor(math.log2(product / 100))))
+    return int(trees), min(8, max(2, math.floor(math.log2(product)) - 6))
 
 
 def random_generator(state: Any) -> np.random.Generator:
