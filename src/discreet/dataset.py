@@ -66,9 +66,7 @@ class PrivateDataset(Asking, Checkable, AsksSql):
     else reads the rows. A lazy frame's own plan is trusted: it must work row by row, and not fail because of
     a cell. The door stops mistakes, not a hostile analyst in the same process. No cell can make it raise, or
     change a shape or a message. Proof page: ``docs/proofs/coding.md``.
-
-    Threads may share a data set. DuckDB relations, and tables of an Ibis connection, are read by one thread
-    at a time; their connection must not be used elsewhere meanwhile.
+    Threads may share a data set; DuckDB relations and Ibis tables need their connection for themselves then.
     """
 
     def __init__(
@@ -276,9 +274,8 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         measure : Measure, optional
             What it may cost, as in `Ledger.charge`.
         token : str, optional
-            A name for the plan, to take it up again after a crash: it is then charged once, and each step
-            is entered in the ledger before its rows are read. Whoever opens the plan again finds in
-            ``begun`` how many of its events were begun, and goes on behind them; none is read twice.
+            A name for the plan, to take it up again after a crash: it is charged once, each step is entered
+            in the ledger before its rows are read, and ``begun`` tells how many were: none is read twice.
         note : str
             What the plan is for, as the ledger's entry will say it: from public facts alone.
         """
@@ -303,14 +300,14 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         ----------
         selection : Selection
         run : callable
-            From the number of a setting and one data set for each of its events to a score and a
-            result. Each data set takes its event once, charges nothing, and can't be read after the
-            run. It must keep nothing else of a run: their number and their other outcomes are secret.
-            Its warnings are not shown. Python's and numpy's generators, torch's if that was imported, and
-            those that `run` holds are seeded anew before each run, and put back afterwards: what a run
-            drew from them doesn't tell which run it was. What a library without a known generator
-            draws, or a process that a run starts, must not tell it either.
-            Where no event costs anything, on public rows, every setting is tried once, in order.
+            From the number of a setting and one data set for each of its events to a score and a result.
+            Each data set takes its event once, charges nothing, and can't be read after the run. It must
+            keep nothing else of a run: their number and their other outcomes are secret. Its warnings are
+            not shown. Python's and numpy's generators, torch's if that was imported, and those that `run`
+            holds are seeded anew before each run, and put back afterwards: what a run drew from them
+            doesn't tell which run it was. What a library without a known generator draws, or a process that
+            a run starts, must not tell it either. Where no event costs anything, on public rows, every
+            setting is tried once, in order.
         measure : Measure, optional
             What it may cost, as in `Ledger.charge`.
 

@@ -238,7 +238,7 @@ def test_an_upload_that_is_too_large_leaves_nothing_behind(tmp_path):
     browser = Browser(Studio(tmp_path), max_upload=1000).enter()
     assert put(browser, "big.csv", b"a\n" + b"1\n" * 1000).status_code == 413
     assert list((tmp_path / "discreet-uploads").iterdir()) == []
-    assert put(browser, "fine.csv", b"a\n1\n").json() == {"place": "/facts"}
+    assert put(browser, "fine.csv", b"a\n1\n").json() == {"place": f"{browser.studio.base}/facts"}
 
 
 @pytest.mark.parametrize(

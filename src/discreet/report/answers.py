@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.answers import Answers, AnswersPlan, Description
+from discreet.answers.tables import format_error
 from discreet.check_report import CheckReport
 from discreet.ledger import Entry
 from discreet.ledger.statement import shorten
@@ -145,10 +146,21 @@ def describe_plan(item: Plan | AnswersPlan | SqlPlan, title: str) -> Section:
         if "question" not in keys and "quantity" not in keys:
             chart = chart_table(table, keys, "Expected standard error", value="stderr")
     shown = Table(table.columns, table.rows, "", table.note)
+    if isinstance(item, AnswersPlan):
+        shown = _list_errors(item)
     return Section(
         title or (repr(item.asked) if isinstance(item, Plan) else "A plan for several questions"),
         (Facts(tuple(facts)), chart or Grid(shown)),
     )
+
+
+def _list_errors(plan: AnswersPlan) -> Table:
+    """What to expect of each question, first what people look for."""
+    rows = [
+        (one.name, format_error(one.stderr), f"{one.share:.0%}", repr(one.query))
+        for one in plan.questions
+    ]
+    return Table(("question", "expected error", "share", "asked"), rows)
 
 
 def describe_check(item: CheckReport, title: str, hashes: frozenset[str] | None) -> Section:

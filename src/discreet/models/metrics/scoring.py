@@ -343,9 +343,8 @@ def private_score(
         raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")
     check_budget(budget)
     schema, unit = data.schema, data.unit
-    goal = target
-    if goal is None:
-        goal = [name for name in schema.base if name != unit.id_column][-1]
+    others = [name for name in schema.base if name != unit.id_column]
+    goal = others[-1] if target is None else target
     asked = metric_of(metric)
     features = _features(model, schema, goal, unit, asked.beside)
     chosen = asked.bound(model, schema, goal)

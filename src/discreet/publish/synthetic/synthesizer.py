@@ -160,8 +160,8 @@ class Synthesizer:
         plan = self.plan(data)
         unit, recipe = data.unit, plan.recipe
         rows = data.rows if unit.length_is_public else None
-        names = (*plan.facts.features, *(() if self.target is None else (self.target,)))
-        note = f"a synthetic table of {name_several(names)}"
+        goal = () if self.target is None else (self.target,)
+        note = f"a synthetic table of {name_several((*plan.facts.features, *goal))}"
         with data.prepaid(plan.event, plan.measure, note=note) as door:
             fitted: Fitted
             if recipe.stages:
