@@ -130,7 +130,7 @@ def most(name, rows, measure, neighbours, public):
     sums = np.array([[1.0], [mean], [mean**2 + variance]]) * rows
     scatter = measure_scatter(sums, np.array([mean]), noise, public is not None, True, 1)
     unclear = scatter.found[0] < 5 * scatter.deviation[0]  # so little of it that it isn't known
-    is_noisy = noise > 1.5 * scatter.deviation[0]  # as at ε = 1 or less
+    is_noisy = noise > 2 * scatter.deviation[0]  # as at ε = 1 or less; at 2 under replace-one
     return 0.97 if is_noisy or not unclear else 0.99
 
 
@@ -181,7 +181,7 @@ def test_proportions_are_covered(chance, unit, runs):
         found = find_intervals(MeanEstimate("b"), measure, totals, neighbours, public)
         share = coverage(found, chance)
         assert share >= 0.94 - fails_by_chance(runs), (rows, measure)
-        if is_large(rows, measure) and rows * chance >= 25:  # few ones are too discrete for less
+        if is_large(rows, measure) and rows * chance >= 50:  # few ones are too discrete for less
             assert share <= 0.97 + fails_by_chance(runs), (rows, measure)
 
 

@@ -138,8 +138,9 @@ class Description(Shown):
     def _find_date(self, name: str, title: str, value: float) -> str | None:
         """The day that a figure of a column of dates stands for; a deviation is a number of days."""
         column = self._schema[name] if name else None
-        is_day = isinstance(column, Date) and title != "deviation"
-        return column.to_date(value).isoformat() if is_day else None
+        if not isinstance(column, Date) or title == "deviation":
+            return None
+        return column.to_date(value).isoformat()
 
     def _render(self, name: str, title: str, figure: Figure) -> str:
         day = self._find_date(name, title, figure.value)

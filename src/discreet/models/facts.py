@@ -111,7 +111,7 @@ class Facts:
 
     def declare_rows(self) -> tuple[Base, ...]:
         """The declarations of the features and of the target, for a model that reads rows one by one."""
-        if self.target not in self.schema.base:
+        if self.target is None or self.target not in self.schema.base:
             raise ValueError(
                 f"target: {self.target!r} is a derived column, which this model can't learn: write it into "
                 "the table, or use naive Bayes, a tree, a forest or boosting."

@@ -26,9 +26,13 @@ def find_shares(sums: Floats) -> Floats:
     return np.asarray(np.clip(np.where(count > 0, first / np.maximum(count, 1.0), 0.5), 0.0, 1.0))
 
 
-def _continuity(noise: float) -> float:
-    """A continuity correction of half a row, less where noise of this variance blurs whole numbers anyway."""
-    return 0.5 / (1 + 4 * noise)
+def _continuity(noise: float, count_is_public: bool = False) -> float:
+    """A continuity correction of half a row, less where noise of this variance blurs whole numbers anyway.
+
+    With a public count, T moves by halves of a row however large the noise is: half of that stays.
+    """
+    blurred = 1 / (1 + 4 * noise)
+    return 0.25 + 0.25 * blurred if count_is_public else 0.5 * blurred
 
 
 def mean_interval(
@@ -70,7 +74,7 @@ def mean_interval(
     variance = Quadratic(*(a + b for a, b in zip(blur, drawn, strict=True)))
     spread = np.maximum(variance.at(share), 1e-300)
     critical = critical_value(level, zero + 1e9, 3 * fourth / spread**2)
-    return solve(first, count, variance, critical, _continuity(noise))
+    return solve(first, count, variance, critical, _continuity(noise, count_is_public))
 
 
 def share_interval(

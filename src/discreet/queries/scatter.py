@@ -136,7 +136,7 @@ class Allowance:
         seen = (self._found - self._slope * statistic) / self._unit
         clear = np.maximum(seen, 0.0)
         ramp = SLOPE * np.maximum(seen - self._threshold, 0.0)
-        reserve = self._reserve / (1 + (clear / 4) ** 2)
+        reserve = self._reserve / (1 + (clear / 3) ** 2)
         return np.asarray(self._unit * np.minimum(ramp, clear + reserve))
 
 
