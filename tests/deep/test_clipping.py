@@ -35,6 +35,43 @@ def test_the_tape_gives_each_person_their_own_gradient(name):
     assert any(each.abs().max() > 1e-3 for each in slow.values())
 
 
+IMAGES = {
+    "a few columns": (lambda: nn.Conv2d(1, 3, 3, padding=1), (1, 6, 5)),
+    "many channels": (lambda: nn.Conv2d(12, 3, (2, 3), stride=(2, 1)), (12, 6, 5)),
+    "spread": (lambda: nn.Conv2d(12, 3, 3, stride=2, dilation=2, padding=2), (12, 7, 8)),
+    "larger steps than kernel": (lambda: nn.Conv2d(12, 3, 2, stride=3), (12, 8, 9)),
+    "no neighbours": (lambda: nn.Conv2d(40, 3, 1), (40, 4, 3)),
+    "pooled": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 12, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(12, 4, 2), nn.Flatten()
+        ),
+        (1, 9, 8),
+    ),
+    "volumes": (lambda: nn.Conv3d(12, 3, (2, 3, 2), stride=(1, 2, 1)), (12, 4, 5, 3)),
+    "signals": (lambda: nn.Conv1d(12, 3, 3, stride=2, padding=1), (12, 8)),
+}
+
+
+@pytest.mark.parametrize("path", ["tape", "channels-last"])
+@pytest.mark.parametrize("name", [*IMAGES, "conv2d", "conv2d, circular", "group norm"])
+def test_images_in_both_layouts_give_each_person_their_own_gradient(name, path):
+    made = {
+        key: (maker, lambda s=shape: torch.randn(ROWS, *s))
+        for key, (maker, shape) in IMAGES.items()
+    }
+    model, inputs, targets = build({**NETWORKS, **made}[name])
+    if path == "channels-last" and inputs.dim() != 4:
+        with pytest.raises(Unknown, match="image"):
+            per_person_gradients(model, squared, inputs, targets, path=path)
+        return
+    found = per_person_gradients(model, squared, inputs, targets, path=path)
+    assert_equal(found, per_person_gradients(model, squared, inputs, targets, path="single"))
+    clipped = clip_gradients(model, squared, inputs, targets, 0.5, path=path, rows=2)
+    assert_equal(
+        clipped, clip_gradients(model, squared, inputs, targets, 0.5, path="single", rows=2)
+    )
+
+
 @pytest.mark.parametrize("name", [*UNKNOWN, "linear", "conv2d", "attention", "tied"])
 def test_vmap_gives_each_person_their_own_gradient(name):
     model, inputs, targets = build({**NETWORKS, **UNKNOWN}[name])

@@ -37,6 +37,7 @@ NETWORKS = {
     "ghost": (Sequences(40), (2, 3)),
     "direct": (Sequences(2), (9, 3)),
     "convolution": (nn.Conv1d(3, 2, 2), (3, 4)),
+    "image": (nn.Conv2d(12, 2, 2), (12, 4, 3)),
 }
 
 
@@ -78,6 +79,15 @@ def test_no_path_tells_more_than_its_event(name, path, arithmetic):
     found = attacked(name, path, arithmetic)
     assert not found.is_violated
     assert found.floor > 0.6 * found.claimed
+
+
+def test_channels_last_tell_no_more_than_their_event():
+    found = attacked("image", "channels-last", "exact")
+    assert not found.is_violated
+    assert found.floor > 0.6 * found.claimed
+    assert attacked("image", "channels-last", "exact", factor=2.0).is_violated
+    length = np.linalg.norm(total("image", "channels-last", "exact", True).astype(float))
+    assert 0.999 * RADIUS < length <= RADIUS
 
 
 def test_a_chain_tells_no_more_than_its_event():

@@ -20,7 +20,27 @@ def path_of(model, inputs):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_known_layers_go_by_the_tape_and_chains_have_a_plan_of_their_own(name):
     build, inputs = NETWORKS[name]
-    assert path_of(build(), inputs()) == ("chain" if name == "linear" else "tape")
+    images = "channels-last" if inputs().dim() == 4 else "tape"
+    assert path_of(build(), inputs()) == ("chain" if name == "linear" else images)
+
+
+class Viewing(nn.Module):
+    """What a layer gives is viewed as one row of numbers, which only the usual layout allows."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Conv2d(2, 3, 3)
+
+    def forward(self, x):
+        return self.inner(x).view(len(x), -1)
+
+
+def test_a_network_that_needs_the_usual_layout_of_images_gets_it():
+    assert path_of(Viewing(), torch.randn(2, 2, 5, 5)) == "tape"
+    assert (
+        path_of(nn.Sequential(nn.Conv2d(2, 3, 3), nn.Flatten()), torch.randn(2, 2, 5, 5))
+        == "channels-last"
+    )
 
 
 @pytest.mark.parametrize("name", UNKNOWN)

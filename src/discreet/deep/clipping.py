@@ -1,9 +1,10 @@
 """Every person's clipped gradient, summed, in one backward pass.
 
-Four ways lead to the same gradients: the *chain* (`discreet.deep.chain`) for linear layers one after the
+Several ways lead to the same gradients: the *chain* (`discreet.deep.chain`) for linear layers one after the
 other, the *tape* (`discreet.deep.tape`) for layers that it knows, `vmap` for all other networks that treat
-rows one by one, and one person at a time, which is slow and obvious. The probe (`discreet.deep.probe`) finds
-out on random public inputs which of them a network allows.
+rows one by one, and one person at a time, which is slow and obvious. *Channels-last* is the tape with images
+whose channels are stored side by side, as convolutions and poolings work on them fastest. The probe
+(`discreet.deep.probe`) finds out on random public inputs which of them a network allows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from discreet.deep.tape import Slot, Tape, Unknown
 __all__ = ["Differentiator", "Path", "clip_gradients", "isolate", "per_person_gradients"]
 
 #: How gradients are found.
-Path = Literal["chain", "tape", "vmap", "single"]
+Path = Literal["chain", "channels-last", "tape", "vmap", "single"]
 Loss = Callable[[Any, Any], Any]
 Part = tuple[Slot, Contribution]
 
@@ -39,7 +40,7 @@ class Differentiator:
         Its parameters with ``requires_grad`` are trained.
     loss : callable
         From outputs and targets to one loss for each row.
-    path : {"chain", "tape", "vmap", "single"}
+    path : {"chain", "channels-last", "tape", "vmap", "single"}
 
     Privacy
     -------
@@ -71,6 +72,7 @@ class Differentiator:
         """
         paths = {
             "chain": self._by_chain,
+            "channels-last": self._by_channels,
             "tape": self._by_tape,
             "vmap": self._by_vmap,
             "single": self._one_by_one,
@@ -79,8 +81,14 @@ class Differentiator:
 
     def losses(self, inputs: Any, targets: Tensor, rows: int) -> Tensor:
         """One loss for each row, or an error that says what is wrong with the loss."""
-        given = tuple(each.clone() for each in as_tuple(inputs))
+        given = tuple(map(self._copy, as_tuple(inputs)))
         return check_losses(self.loss(self.model(*given), targets.clone()), rows)
+
+    def _copy(self, rows: Tensor) -> Tensor:
+        """Rows that the network may write to, in the layout that the path asks for."""
+        if self.path == "channels-last" and _are_images(rows):
+            return rows.clone(memory_format=torch.channels_last)
+        return rows.clone()
 
     def columns(self, inputs: Any, targets: Tensor, weights: Tensor) -> list[tuple[Tensor, Tensor]]:
         """The inputs and output gradients of a chain's layers, rows as columns.
@@ -117,6 +125,13 @@ class Differentiator:
                 name = names[id(parameter)]
                 found[name] = [(_whole(name, parameter), part)]
         return found
+
+    def _by_channels(
+        self, inputs: Any, targets: Tensor, weights: Tensor, persons: int
+    ) -> dict[str, list[Part]]:
+        if not any(map(_are_images, as_tuple(inputs))):
+            raise Unknown("no input is an image with channels")
+        return self._by_tape(inputs, targets, weights, persons)
 
     def _by_tape(
         self, inputs: Any, targets: Tensor, weights: Tensor, persons: int
@@ -200,6 +215,10 @@ def isolate(model: Any) -> Any:
             "torch.jit made of it."
         )
     return alone
+
+
+def _are_images(rows: Tensor) -> bool:
+    return bool(rows.dim() == 4 and rows.is_floating_point())
 
 
 def _whole(name: str, parameter: Tensor) -> Slot:
@@ -288,7 +307,7 @@ def clip_gradients(
     max_grad_norm : float
     rule : {"flat", "per-layer", "automatic"}
         Clip the whole gradient, each parameter's to an equal share, or scale it to length 1 nearly.
-    path : {"tape", "vmap", "single"}
+    path : {"channels-last", "tape", "vmap", "single"}
     rows : int
         How many rows, one after the other, each person has: their gradients add up before they are clipped.
 

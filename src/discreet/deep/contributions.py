@@ -13,7 +13,7 @@ from typing import Any, final
 
 import torch
 
-from discreet.deep.grid import Coded, CodedDense, CodedOuter, CodedRows
+from discreet.deep.grid import Coded, CodedDense, CodedOuter, CodedRows, Order
 
 __all__ = ["Contribution", "Dense", "Outer", "Rows", "add"]
 
@@ -44,21 +44,29 @@ class Contribution(ABC):
 @final
 @dataclass(frozen=True)
 class Dense(Contribution):
-    """Full gradients, of shape (persons, size)."""
+    """Full gradients, of shape (persons, size); with an `order` other than the parameter's."""
 
     gradients: Tensor
+    order: Order | None = None
 
     def materialise(self) -> Tensor:
-        return self.gradients
+        return self._ordered(self.gradients)
+
+    def _ordered(self, gradients: Tensor) -> Tensor:
+        """The same numbers in the order of the parameter."""
+        if self.order is None:
+            return gradients
+        axes = [0, *(1 + axis for axis in self.order.axes)]
+        return gradients.reshape(-1, *self.order.shape).permute(axes).flatten(1)
 
     def squared_norms(self) -> Tensor:
         return self.gradients.square().sum(dim=1)
 
     def weighted_sum(self, weights: Tensor) -> Tensor:
-        return weights @ self.gradients
+        return self._ordered((weights @ self.gradients)[None])[0]
 
     def coded(self) -> Coded:
-        return CodedDense(_array(self.gradients))
+        return CodedDense(_array(self.gradients), self.order)
 
 
 @final

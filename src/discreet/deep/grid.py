@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Literal, final
 
@@ -25,8 +26,12 @@ __all__ = [
     "CodedDense",
     "CodedOuter",
     "CodedRows",
+    "Order",
+    "Products",
     "Rule",
+    "Whole",
     "clip_factors",
+    "code_clipped",
     "sum_clipped",
     "sum_columns",
 ]
@@ -57,6 +62,45 @@ TINY = 1e-280
 INPUT_RADIUS = 2.0**18
 
 
+@final
+@dataclass(frozen=True)
+class Order:
+    """In which order numbers of a parameter stand: an array of a `shape` whose `axes` are to be permuted."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Products:
+    """Whole numbers, a row for each person, whose products outputs·inputsᵀ add up to a sum."""
+
+    outputs: Floats
+    inputs: Floats
+
+    @property
+    def size(self) -> int:
+        """How many numbers are held here."""
+        return self.outputs.size + self.inputs.size
+
+    def total(self) -> Floats:
+        """The sum over persons: exact for up to `MAX_BLOCK` of them, in any order of summation."""
+        return np.asarray(self.outputs.T @ self.inputs).ravel()
+
+    @staticmethod
+    def join(several: Sequence[Products]) -> Products:
+        """The products of the persons of several blocks."""
+        if len(several) == 1:
+            return several[0]
+        outputs, inputs = zip(*((each.outputs, each.inputs) for each in several), strict=True)
+        return Products(np.concatenate(outputs), np.concatenate(inputs))
+
+
+#: What a block adds to a parameter, in whole numbers below 2^53: their sum, or the products that make it.
+Whole = Floats | Products
+
+
 class Coded(ABC):
     """The gradients of one parameter, one for each person of a block, ready for the integer grid."""
 
@@ -68,8 +112,8 @@ class Coded(ABC):
         """The squared norm of each person's gradient; not finite where a number in it is not."""
 
     @abstractmethod
-    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
-        """The sum over counted persons of the gradient times their scale, truncated to integers.
+    def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Whole:
+        """What counted persons add: the gradient times their scale, truncated to integers.
 
         The numbers are whole, and exact: below 2^53 in magnitude.
         """
@@ -78,9 +122,10 @@ class Coded(ABC):
 @final
 @dataclass(frozen=True)
 class CodedDense(Coded):
-    """Gradients of shape (persons, size)."""
+    """Gradients of shape (persons, size), in the parameter's order or in one that is said."""
 
     gradients: npt.NDArray[Any]
+    order: Order | None = None
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -93,14 +138,17 @@ class CodedDense(Coded):
             found[part] = np.einsum("ij,ij->i", wide, wide)
         return found
 
-    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+    def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Whole:
         total = np.zeros(self.size)
         for part in _chunks(len(self.gradients), self.size):
-            kept = counted[part]
-            rows = self.gradients[part][kept].astype(np.float64)
-            rows *= scales[part][kept][:, None]
-            total += np.trunc(rows, out=rows).sum(axis=0)
-        return total
+            kept, rows, factors = counted[part], self.gradients[part], scales[part]
+            if not kept.all():
+                rows, factors = rows[kept], factors[kept]
+            integers = np.multiply(rows, factors[:, None], dtype=np.float64)
+            total += np.trunc(integers, out=integers).sum(axis=0)
+        if self.order is None:
+            return total
+        return total.reshape(self.order.shape).transpose(self.order.axes).ravel()
 
 
 @final
@@ -115,21 +163,30 @@ class CodedOuter(Coded):
     def size(self) -> int:  # type: ignore[override]
         return int(self.inputs.shape[1] * self.outputs.shape[1])
 
-    def squared_norms(self) -> Floats:
-        inputs, outputs = self.inputs.astype(np.float64), self.outputs.astype(np.float64)
-        return np.asarray((inputs**2).sum(axis=1) * (outputs**2).sum(axis=1))
+    @cached_property
+    def _wide(self) -> tuple[Floats, Floats]:
+        return self.inputs.astype(np.float64), self.outputs.astype(np.float64)
 
-    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
-        inputs = self.inputs[counted].astype(np.float64)
-        outputs = self.outputs[counted].astype(np.float64)
-        squares = (inputs**2).sum(axis=1)
+    @cached_property
+    def _squares(self) -> tuple[Floats, Floats]:
+        """The squared norms of the two factors."""
+        inputs, outputs = self._wide
+        return np.einsum("ij,ij->i", inputs, inputs), np.einsum("ij,ij->i", outputs, outputs)
+
+    def squared_norms(self) -> Floats:
+        lengths, heights = self._squares
+        return np.asarray(lengths * heights)
+
+    def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Products:
+        lengths, heights = (each[counted] for each in self._squares)
         # squares that underflow are not precise: such a person adds nothing
-        vivid = np.minimum(squares, (outputs**2).sum(axis=1)) > TINY
+        vivid = np.minimum(lengths, heights) > TINY
         # truncating each factor shortens it, so the product is no longer than scale times gradient
-        spread = INPUT_RADIUS / np.sqrt(np.maximum(squares, TINY))
-        inputs *= spread[:, None]
-        outputs *= np.where(vivid, scales[counted] / spread, 0.0)[:, None]
-        return np.asarray(np.trunc(outputs).T @ np.trunc(inputs)).ravel()
+        spreads = INPUT_RADIUS / np.sqrt(np.maximum(lengths, TINY))
+        inputs, outputs = (each if counted.all() else each[counted] for each in self._wide)
+        inputs = inputs * spreads[:, None]
+        outputs = outputs * np.where(vivid, scales[counted] / spreads, 0.0)[:, None]
+        return Products(np.trunc(outputs, out=outputs), np.trunc(inputs, out=inputs))
 
 
 @final
@@ -149,7 +206,7 @@ class CodedRows(Coded):
         wide = self.gradients.astype(np.float64)
         return np.asarray((wide**2).sum(axis=(1, 2)))
 
-    def sum_integers(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Floats:
+    def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Whole:
         total = np.zeros((self.rows, self.gradients.shape[2]))
         scaled = self.gradients[counted].astype(np.float64) * scales[counted][:, None, None]
         np.add.at(
@@ -198,7 +255,20 @@ def clip_factors(squares: Floats, bound: float, rule: Rule) -> tuple[Floats, npt
 def sum_clipped(
     parts: Sequence[Sequence[Coded]], bound: float, rule: Rule, present: npt.NDArray[np.bool_]
 ) -> list[list[Integers]]:
-    """The integer sum of clipped gradients of a block, times RADIUS/`bound`.
+    """The integer sum of clipped gradients of a block, times RADIUS/`bound`; as `code_clipped`, added up."""
+    return [
+        [
+            (each.total() if isinstance(each, Products) else each).astype(np.int64)
+            for each in several
+        ]
+        for several in code_clipped(parts, bound, rule, present)
+    ]
+
+
+def code_clipped(
+    parts: Sequence[Sequence[Coded]], bound: float, rule: Rule, present: npt.NDArray[np.bool_]
+) -> list[list[Whole]]:
+    """The clipped gradients of a block, times RADIUS/`bound`, in whole numbers that are still to be added up.
 
     Parameters
     ----------
@@ -224,7 +294,7 @@ def sum_clipped(
         counted &= present
         scales = factors * RADIUS
         return [
-            [part.sum_integers(scale, counted).astype(np.int64) for part in each]
+            [part.code(scale, counted) for part in each]
             for each, scale in zip(parts, scales, strict=True)
         ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,6 +13,7 @@ import torch.nn.functional as F
 
 from discreet.deep import attention, recurrent
 from discreet.deep.contributions import Contribution, Dense, Outer, Rows, Tensor
+from discreet.deep.grid import Order
 
 if TYPE_CHECKING:
     from discreet.deep.tape import Tape
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "RECURRENT", "linear_gradients"]
 
 Differentiate = Callable[[Tensor, int], Sequence[Contribution]]
+
+#: A kernel with so few numbers for each output is unfolded along all dimensions.
+FEW_COLUMNS = 32
+#: So many numbers of unfolded inputs are held at a time, so that they stay in the cache.
+WINDOW = 2**19
 
 
 def _by_person(values: Tensor, persons: int) -> Tensor:
@@ -83,8 +90,8 @@ def _convolve(dimensions: int) -> Any:
         def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
             found: list[Contribution] = []
             if weighted is not None:
-                full = _convolution_gradients(x, gradient, kernel, steps, spread, groups)
-                found.append(Dense(_by_person(full, persons)))
+                full, order = _convolution_gradients(x, gradient, kernel, steps, spread, groups)
+                found.append(Dense(_by_person(full, persons), order))
             if shifted is not None:
                 found.append(Dense(_by_person(gradient.flatten(2).sum(dim=2), persons)))
             return found
@@ -118,19 +125,102 @@ def _convolution_gradients(
     steps: tuple[int, ...],
     spread: tuple[int, ...],
     groups: int,
+) -> tuple[Tensor, Order | None]:
+    """Each row's gradient of the kernel, and how its numbers are ordered."""
+    x, gradient = _alike(x, gradient)
+    if groups > 1:
+        return _grouped_gradients(x, gradient, kernel, steps, spread, groups), None
+    return _unfolded_gradients(x, gradient, kernel, steps, spread)
+
+
+def _unfolded_gradients(
+    x: Tensor,
+    gradient: Tensor,
+    kernel: tuple[int, ...],
+    steps: tuple[int, ...],
+    spread: tuple[int, ...],
+) -> tuple[Tensor, Order]:
+    """The same by few and large products of matrices, for some rows at a time.
+
+    Numbers stay in the order in which the products give them: outputs last.
+    """
+    rows, dimensions, outputs, extent = len(x), len(kernel), gradient.shape[1], gradient.shape[2:]
+    x, after = x.movedim(1, -1), gradient.movedim(1, -1).flatten(1, -2)
+    shape = (*kernel, x.shape[-1], outputs)
+    few = math.prod(shape[:-1]) <= FEW_COLUMNS
+    unfold = _unfold_all if few else _unfold_last
+    together = math.prod(kernel) if few else kernel[-1]
+    found = x.new_empty(rows, math.prod(kernel) // together, together * x.shape[-1], outputs)
+    step = max(1, WINDOW // max(1, together * x[:1].numel()))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        for place, before in enumerate(unfold(x[part], kernel, steps, spread, extent)):
+            torch.bmm(before, after[part], out=found[part, place])
+    return found.flatten(1), Order(shape, (dimensions + 1, dimensions, *range(dimensions)))
+
+
+def _unfold_all(
+    x: Tensor,
+    kernel: Sequence[int],
+    steps: Sequence[int],
+    spread: Sequence[int],
+    extent: Sequence[int],
+) -> Iterator[Tensor]:
+    """One array of shape (rows, kernel times channels, places): what each number of the kernel meets."""
+    row, *strides, channel = x.stride()
+    met = x.as_strided(
+        (len(x), *kernel, x.shape[-1], *extent),
+        (row, *map(mul, strides, spread), channel, *map(mul, strides, steps)),
+    )
+    yield met.reshape(len(x), -1, math.prod(extent))
+
+
+def _unfold_last(
+    x: Tensor,
+    kernel: Sequence[int],
+    steps: Sequence[int],
+    spread: Sequence[int],
+    extent: Sequence[int],
+) -> Iterator[Tensor]:
+    """The same along the last dimension alone, one array for each place of the kernel in the others.
+
+    Those are cut out of one copy; with steps of 1 they aren't copied again.
+    """
+    *strides, last, channel = x.stride()
+    wide = x.as_strided(
+        (*x.shape[:-2], extent[-1], kernel[-1], x.shape[-1]),
+        (*strides, last * steps[-1], last * spread[-1], channel),
+    ).flatten(-2)
+    for place in itertools.product(*map(range, kernel[:-1])):
+        met = wide[(slice(None), *_window(place, spread[:-1], steps[:-1], extent[:-1]))]
+        yield met.reshape(len(x), -1, met.shape[-1]).transpose(1, 2)
+
+
+def _window(
+    place: tuple[int, ...], spread: Sequence[int], steps: Sequence[int], extent: Sequence[int]
+) -> tuple[slice, ...]:
+    """Where the inputs are that a place of the kernel meets."""
+    return tuple(
+        slice(p * d, p * d + s * (n - 1) + 1, s)
+        for p, d, s, n in zip(place, spread, steps, extent, strict=True)
+    )
+
+
+def _grouped_gradients(
+    x: Tensor,
+    gradient: Tensor,
+    kernel: tuple[int, ...],
+    steps: tuple[int, ...],
+    spread: tuple[int, ...],
+    groups: int,
 ) -> Tensor:
     """Each row's gradient of the kernel: one product of matrices for each of its places."""
-    x, gradient = _alike(x, gradient)
     rows, outputs, inputs = len(x), gradient.shape[1], x.shape[1]
     after = gradient.reshape(rows * groups, outputs // groups, -1)
     extent = gradient.shape[2:]
     found = x.new_empty(rows * groups, outputs // groups, inputs // groups, *kernel)
     for place in itertools.product(*map(range, kernel)):
-        window = tuple(
-            slice(p * d, p * d + s * (n - 1) + 1, s)
-            for p, d, s, n in zip(place, spread, steps, extent, strict=True)
-        )
-        before = x[(slice(None), slice(None), *window)]
+        before = x[(slice(None), slice(None), *_window(place, spread, steps, extent))]
         before = before.reshape(rows * groups, inputs // groups, -1)
         found[(..., *place)] = torch.bmm(after, before.transpose(1, 2))
     return found.reshape(rows, -1)

@@ -123,7 +123,7 @@ def check_floats(model: Any, bound: float) -> None:
 def find_path(
     model: Any, loss: Loss, rows: Rows, block: int, augment: Callable[..., Any] | None = None
 ) -> Path:
-    """Choose how to differentiate a network: a chain, the tape, or vmap; raise if rows are mixed, or kept.
+    """Choose how to differentiate a network: the first path that fits; raise if rows are mixed, or kept.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def find_path(
     )
 
 
-_PATHS: tuple[Path, ...] = ("chain", "tape", "vmap")
+_PATHS: tuple[Path, ...] = ("chain", "channels-last", "tape", "vmap")
 
 
 def _check_reached(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: Tensor) -> None:

@@ -12,14 +12,17 @@ import torch
 
 from discreet.deep.clipping import Differentiator, Part, as_tuple, sum_in_floats, width_of
 from discreet.deep.contributions import Tensor
-from discreet.deep.grid import RADIUS, Rule, sum_clipped, sum_columns
+from discreet.deep.grid import RADIUS, Rule, code_clipped, sum_columns
 from discreet.deep.tensors import Block
+from discreet.deep.totals import IntegerTotal, Placed
 
 __all__ = ["Arithmetic", "BatchSum"]
 
 Integers = npt.NDArray[np.int64]
 #: How a batch is added up: proved, or faster.
 Arithmetic = Literal["exact", "fast"]
+#: What a block, or one person of it, adds.
+Found = Integers | list[Placed]
 #: What turns rows into augmented rows, each by itself.
 Augment = Callable[..., Any]
 
@@ -54,34 +57,33 @@ class BatchSum:
     def total(self, blocks: Iterable[Block]) -> Integers:
         """The sum over blocks; zeros for no block."""
         parameters = self.engine.parameters
-        total = None
+        total = IntegerTotal(sum(each.numel() for each in parameters.values()))
         for block in blocks:
-            found = self._block(block, parameters)
-            total = found if total is None else total + found
-        return self._zeros(parameters) if total is None else total
+            for found in self._block(block, parameters):
+                if isinstance(found, np.ndarray):
+                    total.add_integers(found)
+                else:
+                    total.add(found, len(block.present))
+        return total.total()
 
-    @staticmethod
-    def _zeros(parameters: dict[str, Tensor]) -> Integers:
-        return np.zeros(sum(each.numel() for each in parameters.values()), np.int64)
-
-    def _block(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
+    def _block(self, block: Block, parameters: dict[str, Tensor]) -> list[Found]:
         try:
-            return self._sum(block, parameters)
+            return [self._sum(block, parameters)]
         except KeyboardInterrupt:
             raise
         except BaseException:
             # a value that the network refuses, such as a class out of range: each person by themselves
-            alone = self._zeros(parameters)
+            alone: list[Found] = []
             for place in np.flatnonzero(block.present):
                 try:
-                    alone += self._sum(block.keep(int(place)), parameters)
+                    alone.append(self._sum(block.keep(int(place)), parameters))
                 except KeyboardInterrupt:
                     raise
                 except BaseException:  # an error is a fact about this person: it adds nothing
                     continue
             return alone
 
-    def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Integers:
+    def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Found:
         inputs = block.inputs if self.augment is None else self._augmented(block.inputs)
         kind = next(iter(parameters.values())).dtype
         weights = torch.from_numpy(block.weights).to(kind)
@@ -123,13 +125,13 @@ class BatchSum:
 
     def _in_integers(
         self, found: dict[str, list[Part]], block: Block, parameters: dict[str, Tensor]
-    ) -> Integers:
+    ) -> list[Placed]:
         coded = [[part.coded() for _, part in found[name]] for name in parameters]
-        sums = sum_clipped(coded, self.bound, self.rule, block.present)
-        total, at = self._zeros(parameters), 0
-        for (name, parameter), parts in zip(parameters.items(), sums, strict=True):
+        wholes = code_clipped(coded, self.bound, self.rule, block.present)
+        placed, at = [], 0
+        for (name, parameter), parts in zip(parameters.items(), wholes, strict=True):
             width = width_of(parameter)
-            for (slot, _), integers in zip(found[name], parts, strict=True):
-                total[at + slot.start * width : at + slot.stop * width] += integers
+            for (slot, _), whole in zip(found[name], parts, strict=True):
+                placed.append(Placed(at + slot.start * width, at + slot.stop * width, whole))
             at += parameter.numel()
-        return total
+        return placed

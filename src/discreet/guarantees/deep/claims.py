@@ -27,6 +27,7 @@ CODE = (
     "discreet.deep.tables",
     "discreet.deep.tape",
     "discreet.deep.tensors",
+    "discreet.deep.totals",
 )
 RESTS_ON = FITTED
 
@@ -47,9 +48,12 @@ CLAIMS = (
             "discreet.deep.grid.sum_clipped",
             "discreet.deep.grid.sum_columns",
             "discreet.deep.grid.clip_factors",
-            "discreet.deep.grid.CodedDense.sum_integers",
-            "discreet.deep.grid.CodedOuter.sum_integers",
-            "discreet.deep.grid.CodedRows.sum_integers",
+            "discreet.deep.grid.code_clipped",
+            "discreet.deep.grid.CodedDense.code",
+            "discreet.deep.grid.CodedOuter.code",
+            "discreet.deep.grid.CodedRows.code",
+            "discreet.deep.totals.IntegerTotal.add",
+            "discreet.deep.totals.IntegerTotal.total",
             "discreet.deep.plans.PoissonSampler.draw",
             "discreet.deep.plans.TrainingPlan.event",
             "discreet.deep.plans.TrainingPlan.draw_noise",
