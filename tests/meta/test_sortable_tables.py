@@ -75,7 +75,7 @@ def test_numbers_words_and_gaps_are_put_in_order(site, chromium):  # noqa: F811
     for heading, up, down in (
         ("name", "abcde", "edcba"),
         ("size", "edabc", "cbade"),
-        ("share", "bdeac", "edbac"),
+        ("share", "bdeca", "edbca"),  # empty cells keep the order they had
     ):
         button = page.get_by_role("button", name=heading)
         button.click()

@@ -264,11 +264,11 @@ def best_of_runs() -> Iterator[Part]:
         here = np.array([1 - 1e-4 * up - 0.4 / up, 1e-4 * up, 0.4 / up])
         p, q = (best_distribution(run, float(Fraction(shape)), 1e-3) for run in (here, there))
         yield exact(p, q, claim, title=f"its distribution, shape {shape}, γ = 1/1000")
-    runner: BestOf[None] = BestOf(events.RandomizedResponse("1/2"), 1, "1/2")
+    runner: BestOf[None] = BestOf(events.RandomizedResponse("1/2"), 1, "1/5")
     claim = accounting.cost(runner.event, PureDP)
     lie = 1 / (1 + Fraction(math.exp(0.5)))
     pair = lie, 1 - lie
-    yield Case("randomised response, drawn", _best(runner), pair, claim, 5_000, reason=RARE)
+    yield Case("randomised response, drawn", _best(runner), pair, claim, 4_000, reason=RARE)
 
 
 def _best(runner: BestOf[None]) -> Callable[..., list[float]]:
