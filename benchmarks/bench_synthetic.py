@@ -39,7 +39,7 @@ PAIRS, SECONDS, KDD_SECONDS, KDD_MEMORY = 0.03, 120, 600, 4.0
 PEERS, PEER_EPSILONS, PEER_SECONDS = ("mst", "aim"), (1.0,), 360
 ROWS: int | None = None
 TABLES_RUN: tuple[str, ...] = ("adult", "kdd")
-QUICK = {"REPEATS": 1, "EPSILONS": (1.0,), "ROWS": 2000, "TABLES_RUN": ("adult",)}
+QUICK = {"REPEATS": 1, "EPSILONS": (1.0,), "ROWS": 2000, "TABLES_RUN": ("adult",), "PEERS": ()}
 
 
 def schema_of(name: str) -> Any:
