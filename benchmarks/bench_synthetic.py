@@ -9,9 +9,9 @@ table is within reach. The data sets are read from ``DISCREET_DATA`` (by default
 repository); without them a made-up table shows that all runs. The exit status is the number of bars missed.
 
 With ``DISCREET_PEERS=FOLDER`` set, MST and AIM of smartnoise-synth get the same cells, and their rows the
-same boosting, one fit each. Their environment: ``python -m venv FOLDER/smartnoise-synth``, and in it
-``pip install smartnoise-synth==1.0.8 mbi==1.1.0 torch``. A fit of theirs is ended after `PEER_SECONDS` by the
-clock.
+same boosting, one fit each, drawn in two ways (see ``smartnoise.py``). Their environment:
+``python -m venv FOLDER/smartnoise-synth``, and in it ``pip install smartnoise-synth==1.0.8 mbi==1.1.0 torch``.
+A fit of theirs is ended after `PEER_SECONDS` by the clock.
 """
 
 from __future__ import annotations
@@ -180,11 +180,14 @@ def theirs(python: Path, method: str, epsilon: float) -> str:
             return f"not done after {PEER_SECONDS} s"
         if done.returncode:
             return f"fails: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
-        found = np.load(sink)
-    made = layout.decode(found["codes"], np.random.default_rng(0))
-    right, area = scored(made, split.test, schema, label)
-    pairs, spent = pairs_error(made, split.train, schema), float(found["seconds"])
-    return f"accuracy {right:.4f}, AUC {area:.4f}, pairs' error {pairs:.4f}, {spent:.0f} s of processor"
+        found = dict(np.load(sink))
+    told = []
+    for way, words in (("round", "drawn as it does"), ("sample", "drawn one by one")):
+        made = layout.decode(found[way], np.random.default_rng(0))
+        right, area = scored(made, split.test, schema, label)
+        pairs = pairs_error(made, split.train, schema)
+        told.append(f"accuracy {right:.4f}, AUC {area:.4f}, pairs' error {pairs:.4f} {words}")
+    return f"{'; '.join(told)}; {found['seconds']:.0f} s of processor"
 
 
 def peers() -> None:
