@@ -9,9 +9,9 @@ table is within reach. The data sets are read from ``DISCREET_DATA`` (by default
 repository); without them a made-up table shows that all runs. The exit status is the number of bars missed.
 
 With ``DISCREET_PEERS=FOLDER`` set, MST and AIM of smartnoise-synth get the same cells, and their rows the
-same boosting, one fit each, drawn in two ways (see ``smartnoise.py``). Their environment:
-``python -m venv FOLDER/smartnoise-synth``, and in it ``pip install smartnoise-synth==1.0.8 mbi==1.1.0 torch``.
-A fit of theirs is ended after `PEER_SECONDS` by the clock.
+same boosting, one fit each, drawn in two ways (see ``smartnoise.py``). Their environment: ``python -m venv
+FOLDER/smartnoise-synth``, and in it ``pip install smartnoise-synth==1.0.8 mbi==1.1.0 torch``. A fit of
+theirs is ended after `PEER_SECONDS` by the clock.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Rows of smartnoise-synth's MST or AIM, run by the interpreter of its own environment: cells in, cells out.
 
-``python smartnoise.py GIVEN.npz MADE.npz METHOD EPSILON DELTA ROWS``: GIVEN has ``codes`` (a row of cells for
-each row of a table) and ``sizes`` (how many cells each column has, which is public). MADE gets the seconds of
-the processor and rows of one fit, drawn in two ways: ``round`` as the library does, and ``sample`` one by one.
-(The rounding of mbi 1.1.0 puts the rows below a parent in the same order for each of its children: columns that
-are independent in the model come out as functions of one another.) Its synthesizers get the cells as they are,
-and their own defaults. It imports nothing of this project, since that environment has nothing of it.
+``python smartnoise.py GIVEN.npz MADE.npz METHOD EPSILON DELTA ROWS``: GIVEN has ``codes`` (a row of cells
+for each row of a table) and ``sizes`` (how many cells each column has, which is public). MADE gets the
+seconds of the processor and rows of one fit, drawn in two ways: ``round`` as the library does, and
+``sample`` one by one. (The rounding of mbi 1.1.0 puts the rows below a parent in the same order for each of
+its children: columns that are independent in the model come out as functions of one another.) Its
+synthesizers get the cells as they are, and their own defaults. It imports nothing of this project, since
+that environment has nothing of it.
 """
 
 from __future__ import annotations
