@@ -186,7 +186,8 @@ def test_a_ledger_is_named_by_its_place_or_as_other_commands_name_it(clinic, act
         ("real", "If nobody knows them, write real()"),
         ("categorical()", "categorical needs its values"),
         ("date", "date needs its first and last day"),
-        ("icu, er", "can't be read; write it as in integer(0, 120)."),
+        ("icu, er", "can't be read; write it as in categorical('icu', 'er')."),
+        ("integer(0,", "can't be read; write it as in integer(0, 120)."),
         (
             "number",
             "is none of real, integer, categorical, date, text; write it as in integer(0, 120).",
