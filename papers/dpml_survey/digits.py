@@ -151,6 +151,6 @@ def mnist_teachers(study: Study) -> str:
     ]
     head = ["PATE, ε charged", "ε of these very rows", "quoted", "test accuracy", "made of"]
     return (
-        f"{markdown([*head, 'repetitions'], [row])}\n\nPATE answered {found['answers']} of 2000 questions, "
-        f"{100 * found['right answers'].mean:.1f} % of them rightly."
+        f"{markdown([*head, 'repetitions'], [row])}\n\nPATE answered {found['answers']} of 2000 questions; "
+        f"a share of {found['right answers']} of them was right."
     )

@@ -110,11 +110,12 @@ def table_of(study: Study, learner: str) -> str:
         f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
         for size, found in plain.items()
     )
+    times = counts(found[learner] for found in plain.values())
     single = any(each.count == 1 for each in seen)
     note = "; those with one have no standard error" if single else ""
     return (
         f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions{note}. "
-        f"On true rows, {told}."
+        f"On true rows ({times} repetitions), {told}."
     )
 
 
