@@ -269,8 +269,9 @@ class ObjectivePerturbation(Perturbation):
         )
         ridge = min(task.size * variance / (BALANCE * flat), Fraction(rows, 16))
         if task.loss.of_residuals:
-            ridge = max(ridge, DEVIATIONS * square_root_above(Fraction(variance)))
-        return shorten(min(ridge, task.most_regulariser / 2))
+            hidden = DEVIATIONS * square_root_above(Fraction(variance))
+            ridge = max(ridge, min(hidden, task.most_regulariser / 2))
+        return shorten(ridge)
 
     def _regulariser(self) -> Fraction:
         return objective_regulariser(self.task, 1 - FINAL_SHARE)
