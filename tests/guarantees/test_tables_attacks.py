@@ -81,7 +81,9 @@ def persons_who_are_forgotten(patch: Any) -> None:
 
 
 def moves_for_the_price_of_staying(patch: Any) -> None:
-    patch.setattr(growing, "Repeat", lambda event, count: event)
+    patch.setattr(
+        growing.GrowingRows, "event", lambda rows, schema, unit: rows._release.event_of_row()
+    )
     patch.setattr(growing, "_double", lambda measure: measure)
 
 
