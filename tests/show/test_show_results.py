@@ -84,7 +84,7 @@ def test_answers_in_a_table_are_those_of_their_releases() -> None:
 def test_a_description_is_shown_at_its_own_level_or_at_another() -> None:
     description = open_data().describe(MEASURE, level=0.5)
     narrow, wide = description.to_table(), description.to_table(0.99)
-    assert narrow.rows[0] == ("", "rows", *description.rows)
+    assert narrow.rows[0] == ("", "rows", *description.rows, None)  # no date: a number of rows
     assert description.to_frame(backend="polars")["lower"][0] == description.rows.lower
     assert all(a[3] >= b[3] and a[4] <= b[4] for a, b in zip(narrow.rows, wide.rows, strict=True))
     assert any(a[3] > b[3] for a, b in zip(narrow.rows, wide.rows, strict=True))
