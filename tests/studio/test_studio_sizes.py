@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from pathlib import Path
@@ -104,6 +105,25 @@ def test_a_page_of_many_columns_does_not_wait_for_its_plan(tmp_path):
     assert "0.7" in browser.see("/release/describe")
 
 
+def test_a_charge_for_many_columns_is_shown_without_waiting_for_its_plan(tmp_path):
+    write_wide(tmp_path, 40)
+    browser = open_wide(tmp_path)
+    browser.press("/release/check/price", epsilon="0.1")
+    page = browser.see("/release/check")
+    place = re.search(rf'data-load="{browser.studio.base}(/release/check/charge[^"]*)"', page)
+    assert place is not None
+    assert 'name="token"' not in page
+    assert "Another table was opened" in browser.see("/release/check/charge?desk=other")
+    assert "data-load" in browser.see("/release/check")  # not planned for another table either
+    assert "This will be charged" in browser.see(place[1])
+    again = browser.see("/release/check")  # planned by now
+    assert "data-load" not in again
+    browser.press("/ask/add", kind="count")
+    assert "data-load" in browser.see("/release/questions")
+    assert 'name="token"' in browser.see("/release/questions?wait=1")  # without scripts
+    browser.release("questions")
+
+
 def test_a_hundred_columns_are_declared_on_one_page(tmp_path):
     write_wide(tmp_path, 100)
     (tmp_path / "wide.toml").unlink()
@@ -138,6 +158,8 @@ def test_a_thousand_groups_and_a_hundred_columns_in_the_browser(chromium, tmp_pa
         person.click("button", "Yes, it holds names")
         person.page.locator("fieldset.fact").nth(99).wait_for()
         assert person.page.locator("fieldset.fact").count() == 100
+        person.click("button", "See the price and check")  # its plan comes behind the page
+        person.page.get_by_role("button", name="Charge").wait_for()
         person.open("/ask")
         person.choose("What", "mean")
         person.choose("Column", "c000")

@@ -44,10 +44,13 @@ for (const form of document.querySelectorAll("form[data-live]")) {
 
 // A plan for which the page didn't wait.
 for (const target of document.querySelectorAll("[data-load]")) {
+  const tell = () => { target.querySelector("p").textContent = "It can't be worked out now: open this page again."; };
   fetch(target.dataset.load).then(async (answer) => {
     const html = await answer.text();
-    if (answer.ok && target.dataset.load) show(target, html);
-  }, () => {});
+    if (!target.dataset.load) return;
+    if (answer.ok) show(target, html);
+    else tell();
+  }).catch(tell);
 }
 
 // Forms that explain what they say before they are sent.
@@ -109,13 +112,13 @@ for (const part of document.querySelectorAll("[data-poll]")) {
 }
 
 // One click is enough; the server charges once in any case.
-for (const form of document.querySelectorAll("form[data-once]")) {
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) { event.preventDefault(); return; }
-    form.dataset.sent = "1";
-    form.querySelector("button").setAttribute("aria-disabled", "true");
-  });
-}
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-once]")) return;
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "1";
+  form.querySelector("button").setAttribute("aria-disabled", "true");
+});
 
 // Uploads, piece by piece, without a copy in memory.
 for (const form of document.querySelectorAll("form[data-upload]")) {
