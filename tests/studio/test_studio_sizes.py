@@ -14,7 +14,7 @@ from chromium import Person, serve
 from clinic_studio import Browser, run_at_once
 
 import discreet as dp
-from discreet.studio import drafts
+from discreet.studio import drafts, results
 from discreet.studio.drafts import KINDS
 from discreet.studio.jobs import Jobs
 from discreet.studio.studio import Studio
@@ -59,14 +59,17 @@ def test_pages_answer_at_once_with_a_long_ledger_and_many_columns(tmp_path, caps
     browser.post("/ask/model", name="logistic-regression", target="c002", epsilon="1", part=True)
     browser.post("/ask/table", name="synthetic", epsilon="1", part=True)
     browser.post("/ask/select", text="SELECT AVG(c000) FROM wide", epsilon="1", part=True)
+    browser.see("/release/describe?wait=1")
+    result = browser.release("describe")
+    browser.press("/release/describe/again")
     known = [f"/release/{kind}" for kind in KINDS]
     pages = ["/start", "/facts", "/protect", "/protect/meaning?epsilon=1"]
     pages += ["/ask", "/ask/select", "/ask/describe", "/ask/model", "/ask/table"]
-    pages += ["/release", *known, "/ledger", "/ledger?before=5000"]
+    pages += ["/release", *known, result, "/ledger", "/ledger?before=5000"]
     pages += ["/trust", "/trust/claim/discrete-laplace", "/trust/page/guides/sql", "/words"]
     medians = {}
     for page in pages:
-        kinds = [False, True] if page.startswith("/ask") or page in known else [False]
+        kinds = [False, True] if page.startswith("/ask") or page in (*known, result) else [False]
         for is_new in kinds:
             taken, busy = time_page(browser, page, is_new=is_new)
             title = page + is_new * ", never planned"
@@ -89,6 +92,7 @@ def time_page(browser: Browser, page: str, *, is_new: bool) -> tuple[list[float]
     for _ in range(10):
         if is_new:
             drafts._known.clear()
+            results._drawn.clear()
         start, busy = time.perf_counter(), time.process_time()
         browser.see(page)
         taken.append(time.perf_counter() - start)
@@ -127,6 +131,23 @@ def test_a_charge_for_many_columns_is_shown_without_waiting_for_its_plan(tmp_pat
     assert "data-load" in browser.see("/release/questions")
     assert 'name="token"' in browser.see("/release/questions?wait=1")  # without scripts
     browser.release("questions")
+
+
+def test_a_result_of_many_answers_is_shown_without_waiting_for_them(tmp_path):
+    write_wide(tmp_path, 80)
+    browser = open_wide(tmp_path)
+    browser.see("/release/describe?wait=1")
+    place = browser.release("describe")
+    page = browser.see(place)
+    assert f'data-load="{browser.studio.base}{place}/answers"' in page
+    assert "To keep and to hand over" not in page
+    assert "The same elsewhere" in page
+    part = browser.see(f"{place}/answers")
+    assert "To keep and to hand over" in part
+    again = browser.see(place)  # drawn by now
+    assert "data-load" not in again
+    assert "To keep and to hand over" in again
+    assert browser.get(f"{place[:-1]}x/answers").status_code == 404
 
 
 def test_a_hundred_columns_are_declared_on_one_page(tmp_path):
