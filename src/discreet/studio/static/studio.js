@@ -72,26 +72,35 @@ for (const form of document.querySelectorAll("form[data-look]")) {
   form.addEventListener("input", update);
 }
 
+// Whether somebody chose from a list before this script came.
+const isChosen = (select) => select.value !== "" && !select.selectedOptions[0].defaultSelected;
+
 // The fields of a column follow what it is.
 for (const select of document.querySelectorAll("[data-kind-of]")) {
   const row = select.closest(select.dataset.kindOf);
-  select.addEventListener("change", () => { row.dataset.kind = select.value; });
+  const follow = () => { row.dataset.kind = select.value; };
+  select.addEventListener("change", follow);
+  if (isChosen(select)) follow();
 }
 
 // Whoever names the column of people means people.
 for (const field of document.querySelectorAll("[data-checks]")) {
-  field.addEventListener("input", () => {
+  const follow = () => {
     if (field.value) document.getElementById(field.dataset.checks).checked = true;
-  });
+  };
+  field.addEventListener("input", follow);
+  if (isChosen(field)) follow();
 }
 
 // A question about no column becomes one about the column that was chosen.
 for (const column of document.querySelectorAll("select[data-suggests]")) {
   const kind = document.getElementById(column.dataset.suggests);
-  column.addEventListener("input", () => {
+  const follow = () => {
     const group = column.selectedOptions[0].closest("optgroup");
     if (group && ["count", "people"].includes(kind.value)) kind.value = group.dataset.suggests;
-  });
+  };
+  column.addEventListener("input", follow);
+  if (isChosen(column)) follow();
 }
 
 // Releases and audits that go on.
