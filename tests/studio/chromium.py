@@ -22,6 +22,10 @@ from discreet.studio.application import build_app
 from discreet.studio.serving import open_socket
 from discreet.studio.studio import Studio
 
+#: WCAG 2.2, levels A and AA.
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+}
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",

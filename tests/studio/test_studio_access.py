@@ -6,17 +6,13 @@ from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import Person, serve
+from chromium import RULES, Person, serve
 from clinic_studio import open_clinic
 
 from discreet.studio.studio import Studio
 
 pytestmark = pytest.mark.long
 
-#: WCAG 2.2, levels A and AA.
-RULES = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-}
 LOOKS = [
     ("light", 1200),
     ("dark", 1200),

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from chromium import Person, serve
 from clinic_studio import open_ledger, write_visits
+from playwright.sync_api import expect
 
 import discreet as dp
 from discreet.studio.studio import Studio
@@ -33,7 +34,7 @@ def declare(person: Person) -> None:
 def protect(person: Person, epsilon: str) -> None:
     """Protect patients with up to three rows each."""
     person.choose("Column that tells people apart", "patient")
-    assert person.page.get_by_label("A person may have several rows").is_checked()
+    expect(person.page.get_by_label("A person may have several rows")).to_be_checked()
     person.type("Rows that count per person", "3")
     person.type("Budget ε for everything", epsilon)
     person.click("button", "Set the budget")
@@ -42,7 +43,7 @@ def protect(person: Person, epsilon: str) -> None:
 def ask_for_mean(person: Person) -> None:
     """Ask for the mean cost by ward."""
     person.choose("Column", "cost")
-    assert person.page.get_by_label("What", exact=True).input_value() == "mean"
+    expect(person.page.get_by_label("What", exact=True)).to_have_value("mean")
     person.choose("For each", "ward")
     person.click("button", "Add the question")
 
@@ -317,3 +318,14 @@ def test_an_audit_is_watched(ready):
     ready.choose("Effort", "0.1")
     ready.click("button", "Run the audit")
     ready.page.wait_for_selector("#audit td >> text=violated", timeout=240_000)
+
+
+def test_what_is_chosen_before_the_script_comes_counts(ready):
+    held: list[Any] = []
+    ready.page.route("**/static/studio.js", lambda route: held.append(route))
+    ready.page.goto(f"{ready.home}/ask", wait_until="commit")
+    ready.choose("Column", "cost")
+    kind = ready.page.get_by_label("What", exact=True)
+    assert kind.input_value() == "count"
+    held[0].continue_()
+    expect(kind).to_have_value("mean")

@@ -43,8 +43,6 @@ from discreet.studio.visits import (
 
 __all__ = ["ROUTES"]
 
-#: The most columns for which a page waits until all is planned.
-MAX_AT_ONCE = 30
 #: The most made-up rows of a rehearsal.
 MAX_ROWS = 5000
 
@@ -229,7 +227,7 @@ def _plan_of(desk: Desk, kind: str, form: Form, *, waits: bool = True) -> dict[s
     """What an order would cost; a page of many columns doesn't wait, and its script asks for it."""
     try:
         order = build_order(desk, kind, form)
-        if not waits and not order.is_planned and len(desk.schema()) > MAX_AT_ONCE:
+        if order.is_late and not waits:
             return {**_NO_PLAN, "is_late": True}
         book = desk.book()
         return {

@@ -25,6 +25,9 @@ from discreet.studio.desk import Desk
 from discreet.studio.doors import ReleasePayer, guess_rows, open_empty
 from discreet.unit import REPLACE_ONE
 
+#: The most columns for which a page waits until all is planned.
+MAX_AT_ONCE = 30
+
 __all__ = ["CheckOrder", "DescribeOrder", "Order", "Outcome", "QuestionsOrder", "SelectOrder"]
 
 
@@ -73,8 +76,14 @@ class Order(ABC):
 
     @property
     def is_planned(self) -> bool:
-        """Whether the plan was worked out: with hundreds of columns that can take seconds."""
+        """Whether the plan was worked out."""
         return self._section is not None
+
+    @final
+    @property
+    def is_late(self) -> bool:
+        """Whether a page had better open without the plan: with hundreds of columns it can take seconds."""
+        return not self.is_planned and len(self.desk.schema()) > MAX_AT_ONCE
 
     @abstractmethod
     def _describe_plan(self) -> Section:
@@ -170,6 +179,10 @@ class QuestionsOrder(Order):
 
     def describe(self) -> str:
         return "; ".join(one.name for one in self.questions.asked)
+
+    @property
+    def is_planned(self) -> bool:
+        return "answers_plan" in vars(self)  # the page Ask needs no more of it
 
     def _describe_plan(self) -> Section:
         return describe_plan(self.answers_plan, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.report.guarantee import name_measure
@@ -41,19 +42,32 @@ def show_all(studio: Studio, desk: Desk, visit: Visit) -> Answer:
 @need_desk
 def show(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """The confirmation: what will be asked, and what it will cost."""
-    return _page(studio, desk, visit.places["kind"])
+    return _page(studio, desk, visit.places["kind"], waits="wait" in visit.query)
 
 
-def _page(studio: Studio, desk: Desk, kind: str) -> Page:
+@need_desk
+def show_charge(studio: Studio, desk: Desk, visit: Visit) -> Answer:
+    """The part of the confirmation that wasn't waited for."""
+    if visit.query.text("desk") != desk.id:  # the page is about a table that is no longer open
+        words = "Another table was opened in the meantime, perhaps in another tab. Open this page again."
+        return Page("charge.html", {"problem": words})
+    return replace(_page(studio, desk, visit.places["kind"]), template="charge.html")
+
+
+def _page(studio: Studio, desk: Desk, kind: str, *, waits: bool = True) -> Page:
+    """The confirmation; with many columns it doesn't wait for the plan, and its script asks for it."""
     if kind not in KINDS:
         raise NotFound
     shown: dict[str, Any] = {"title": "Release", "here": "Release", "kind": kind, "problem": ""}
+    shown["is_late"] = False
     blank = {"asked": "", "price": "", "left": "", "token": "", "python": "", "command": ""}
     try:
         order = find_order(desk, kind)
         book = desk.book()
         if book is None:
             raise FieldErrors({"": "There is no budget yet: set it on the page Protect."})
+        if order.is_late and not waits:
+            return Page("release.html", {**shown, "is_late": True})
         token = desk.find_token(kind, order.seal)
         job = studio.jobs.find(desk, token)
         left: Any = book.remaining()
@@ -138,6 +152,7 @@ ROUTES: list[Route] = [
     ("GET", "/release/report.html", download_all),
     ("POST", "/release/check/price", ask_check),
     ("GET", "/release/{kind}", show),
+    ("GET", "/release/{kind}/charge", show_charge),
     ("POST", "/release/{kind}", release),
     ("POST", "/release/{kind}/again", renew),
 ]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from discreet.cli.documents import read_results
 from discreet.models.privacy import FitPrivacy
@@ -23,6 +27,11 @@ __all__ = ["ROUTES", "build_whole_report", "list_sections"]
 
 #: How many rows of a published table are shown.
 MAX_PREVIEW = 10
+#: The largest document in bytes for which a page waits until its answers are drawn, and how many are kept.
+MAX_AT_ONCE, MAX_DRAWN = 300_000, 8
+#: Answers as pages show them, with the titles of their charts; what was released doesn't change.
+_drawn: dict[tuple[Path, int, int], tuple[Markup, list[str]]] = {}
+_lock = threading.Lock()
 
 
 def read_items(document: str) -> list[Any]:
@@ -70,12 +79,26 @@ def _find(studio: Studio, desk: Desk, visit: Visit) -> Job:
 @need_desk
 def show(studio: Studio, desk: Desk, visit: Visit) -> Answer:
     """A release: how far it is, what came of it."""
+    return _page(desk, _find(studio, desk, visit), waits="wait" in visit.query)
+
+
+@need_desk
+def show_answers(studio: Studio, desk: Desk, visit: Visit) -> Answer:
+    """The part of a result that wasn't waited for."""
     job = _find(studio, desk, visit)
+    if job.state != "done":
+        raise NotFound
+    return replace(_page(desk, job, waits=True), template="answers.html")
+
+
+def _page(desk: Desk, job: Job, *, waits: bool) -> Page:
+    """A release; a page of many answers opens without them, and its script asks for them."""
     shown: dict[str, Any] = {
         "title": "Result" if job.state == "done" else "Release",
         "here": "Release",
         "job": job,
         "share": job.share(),
+        "is_late": False,
         "sections": "",
         "charts": [],
         "has_png": find_spec("matplotlib") is not None,
@@ -83,11 +106,35 @@ def show(studio: Studio, desk: Desk, visit: Visit) -> Answer:
         "made": [name.partition(".")[2] for name in job.files[1:]],
     }
     if job.state == "done":
-        sections = list_sections(_read_text(desk, job))
-        shown["sections"] = show_sections(sections, "result", 2)
-        shown["charts"] = [chart.title for chart in _charts(sections)]
+        key = _key(desk, job)
+        if not waits and key not in _drawn and key[-1] > MAX_AT_ONCE:
+            return Page("result.html", {**shown, "is_late": True})
+        shown["sections"], shown["charts"] = _draw(key)
         shown["preview"] = _preview(desk, job)
     return Page("result.html", shown)
+
+
+def _key(desk: Desk, job: Job) -> tuple[Path, int, int]:
+    """A result's document, as it is now."""
+    path = desk.releases / f"{job.token}.json"
+    state = path.stat()
+    return path, state.st_mtime_ns, state.st_size
+
+
+def _draw(key: tuple[Path, int, int]) -> tuple[Markup, list[str]]:
+    """The answers of a document and the titles of their charts, drawn once."""
+    with _lock:
+        found = _drawn.get(key)
+    if found is None:
+        sections = list_sections(key[0].read_text(encoding="utf-8"))
+        titles = [chart.title for chart in _charts(sections)]
+        found = (show_sections(sections, "result", 2), titles)
+    with _lock:
+        _drawn.pop(key, None)
+        _drawn[key] = found
+        while len(_drawn) > MAX_DRAWN:
+            del _drawn[next(iter(_drawn))]
+    return found
 
 
 def _charts(sections: list[Section]) -> tuple[Chart, ...]:
@@ -176,5 +223,6 @@ def _list_tables(text: str) -> list[Table]:
 ROUTES: list[Route] = [
     ("GET", "/result/{token}", show),
     ("GET", "/result/{token}/state", tell_state),
+    ("GET", "/result/{token}/answers", show_answers),
     ("GET", "/result/{token}/{file}", download),
 ]

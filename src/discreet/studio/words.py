@@ -73,6 +73,13 @@ WORDS: dict[str, tuple[str, str]] = {
         "How far the noise will typically move an answer: its standard deviation. About two in three answers "
         "are closer, and 19 in 20 are within twice of it. It follows from public facts alone.",
     ),
+    "how": (
+        "How: kind and scale of the noise",
+        "What a statistician needs to check the price. DiscreteLaplace and DiscreteGaussian are the noise of "
+        "these shapes on whole numbers; the sensitivity is how far one person can move the number before "
+        "noise, and the scale how far the noise does. Both are counted in the smallest steps of a column, so "
+        "they can look large: their ratio is what costs ε. Compose holds several of them together.",
+    ),
     "interval": (
         "Noise interval",
         "Where the answer without noise lies with the stated probability. It speaks of the noise alone, not "

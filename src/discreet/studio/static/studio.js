@@ -44,10 +44,13 @@ for (const form of document.querySelectorAll("form[data-live]")) {
 
 // A plan for which the page didn't wait.
 for (const target of document.querySelectorAll("[data-load]")) {
+  const tell = () => { target.querySelector("p").textContent = "It can't be worked out now: open this page again."; };
   fetch(target.dataset.load).then(async (answer) => {
     const html = await answer.text();
-    if (answer.ok && target.dataset.load) show(target, html);
-  }, () => {});
+    if (!target.dataset.load) return;
+    if (answer.ok) show(target, html);
+    else tell();
+  }).catch(tell);
 }
 
 // Forms that explain what they say before they are sent.
@@ -69,26 +72,35 @@ for (const form of document.querySelectorAll("form[data-look]")) {
   form.addEventListener("input", update);
 }
 
+// Whether somebody chose from a list before this script came.
+const isChosen = (select) => select.value !== "" && !select.selectedOptions[0].defaultSelected;
+
 // The fields of a column follow what it is.
 for (const select of document.querySelectorAll("[data-kind-of]")) {
   const row = select.closest(select.dataset.kindOf);
-  select.addEventListener("change", () => { row.dataset.kind = select.value; });
+  const follow = () => { row.dataset.kind = select.value; };
+  select.addEventListener("change", follow);
+  if (isChosen(select)) follow();
 }
 
 // Whoever names the column of people means people.
 for (const field of document.querySelectorAll("[data-checks]")) {
-  field.addEventListener("input", () => {
+  const follow = () => {
     if (field.value) document.getElementById(field.dataset.checks).checked = true;
-  });
+  };
+  field.addEventListener("input", follow);
+  if (isChosen(field)) follow();
 }
 
 // A question about no column becomes one about the column that was chosen.
 for (const column of document.querySelectorAll("select[data-suggests]")) {
   const kind = document.getElementById(column.dataset.suggests);
-  column.addEventListener("input", () => {
+  const follow = () => {
     const group = column.selectedOptions[0].closest("optgroup");
     if (group && ["count", "people"].includes(kind.value)) kind.value = group.dataset.suggests;
-  });
+  };
+  column.addEventListener("input", follow);
+  if (isChosen(column)) follow();
 }
 
 // Releases and audits that go on.
@@ -109,13 +121,13 @@ for (const part of document.querySelectorAll("[data-poll]")) {
 }
 
 // One click is enough; the server charges once in any case.
-for (const form of document.querySelectorAll("form[data-once]")) {
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) { event.preventDefault(); return; }
-    form.dataset.sent = "1";
-    form.querySelector("button").setAttribute("aria-disabled", "true");
-  });
-}
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-once]")) return;
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "1";
+  form.querySelector("button").setAttribute("aria-disabled", "true");
+});
 
 // Uploads, piece by piece, without a copy in memory.
 for (const form of document.querySelectorAll("form[data-upload]")) {
