@@ -163,8 +163,8 @@ def check_by_hand(table: tables.Table, found: dict[str, Any]) -> None:
     assert np.ravel(found[repr(query)]).tolist() == [parts[at] for at in query.labels(SCHEMA)]
 
 
-@pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
 @pytest.mark.filterwarnings("ignore:fetch_arrow:DeprecationWarning")  # Ibis's own
 def test_every_kind_of_column_has_the_same_integers_on_every_engine(
     tmp_path: Path, postgres_server: Any
