@@ -13,9 +13,8 @@ pytest.importorskip("sphinx")
 pytest.importorskip("playwright")
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(ROOT / "tests" / "studio"))
 
-from chromium import chromium  # noqa: E402, F401
+from browsers import chromium  # noqa: E402, F401
 
 pytestmark = pytest.mark.long
 

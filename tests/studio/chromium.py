@@ -1,78 +1,20 @@
-"""A real browser for the studio's tests: Debian's Chromium, driven by Playwright; all it says is noted."""
+"""A studio that is served, and somebody who goes through it in a real browser; all it says is noted."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
-import shutil
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import pytest
-import uvicorn
-
 from discreet.studio.application import build_app
-from discreet.studio.serving import open_socket
+from discreet.studio.serving import make_server, open_socket
 from discreet.studio.studio import Studio
+from discreet.studio.tidying import keep_tidy
 
-#: WCAG 2.2, levels A and AA.
-RULES = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-}
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-]
 KEY = "key"
-
-
-def _install() -> None:
-    """As root, try once per machine to install Chromium."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return
-    mark = Path(tempfile.gettempdir()) / "discreet-chromium-install"
-    with mark.open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # workers that run side by side
-        lock.seek(0)
-        if lock.read() or shutil.which("chromium"):
-            return
-        lock.write("tried\n")
-        for words in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
-            subprocess.run(
-                ["apt-get", *words],
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=900,
-                check=False,
-            )
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A browser; tests open pages of their own in it."""
-    from playwright.sync_api import sync_playwright
-
-    if shutil.which("chromium") is None:
-        _install()
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("Chromium is not installed; install the package chromium to run this test")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @contextmanager
@@ -80,17 +22,15 @@ def serve(studio: Studio) -> Iterator[str]:
     """A studio on a port of its own; its address."""
     here = open_socket(0)
     port = here.getsockname()[1]
-    config = uvicorn.Config(
-        build_app(studio, port, KEY), access_log=False, log_config=None, lifespan="off"
-    )
-    server = uvicorn.Server(config)
+    server = make_server(build_app(studio, port, KEY))
     thread = threading.Thread(target=lambda: server.run(sockets=[here]), daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(20)
+    with keep_tidy():
+        yield f"http://127.0.0.1:{port}"
+        server.should_exit = True
+        thread.join(20)
 
 
 class Person:

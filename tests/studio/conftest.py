@@ -1,4 +1,5 @@
 """Fixtures of all tests of the studio."""
 
-from chromium import chromium  # noqa: F401
 from clinic_studio import clinic  # noqa: F401
+
+from browsers import chromium  # noqa: F401

@@ -6,19 +6,13 @@ from itertools import pairwise
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import RULES, Person, serve
+from chromium import Person, serve
 from clinic_studio import open_clinic
 
+from browsers import LOOKS, RULES
 from discreet.studio.studio import Studio
 
 pytestmark = pytest.mark.long
-
-LOOKS = [
-    ("light", 1200),
-    ("dark", 1200),
-    ("light", 390),
-    ("dark", 390),
-]
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import statistics
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import RULES, Person, serve
+from chromium import KEY, Person, serve
 from clinic_studio import Browser, run_at_once
 
 import discreet as dp
+from browsers import RULES
 from discreet.studio import drafts, results
 from discreet.studio.drafts import KINDS
 from discreet.studio.jobs import Jobs
@@ -40,6 +43,22 @@ def write_wide(folder: Path, columns: int, groups: int = 3) -> None:
     dp.Ledger(f"sqlite:///{folder / 'wide.db'}", limit=dp.PureDP(100_000))
 
 
+class Wire:
+    """Sends requests to a studio that is served, over one connection, as browsers do."""
+
+    def __init__(self, home: str, base: str) -> None:
+        self.client = httpx.Client(base_url=home, headers={"origin": home}, timeout=60)
+        self._base = base
+        assert self.client.get(f"/enter?token={KEY}").status_code == 200
+
+    def send(self, method: str, place: str, **more: Any) -> httpx.Response:
+        """One request, and its answer."""
+        headers = {
+            name: value for name, value in more.pop("headers", {}).items() if name != "origin"
+        }
+        return self.client.request(method, self._base + place, headers=headers, **more)
+
+
 def open_wide(folder: Path, jobs: Jobs | None = None) -> Browser:
     browser = Browser(Studio(folder, "wide.csv", jobs=jobs or Jobs(run_at_once))).enter()
     browser.press("/facts/header")
@@ -55,6 +74,15 @@ def test_pages_answer_at_once_with_a_long_ledger_and_many_columns(tmp_path, caps
         ledger.charge(event, dp.PureDP("0.001"), note="Count()")
     assert ledger.head[1] == 10_001
     browser = open_wide(tmp_path)
+    with serve(browser.studio) as home:
+        browser.client = Wire(home, browser.studio.base)
+        with closing(browser.client.client):
+            slowest = time_pages(browser, capsys)
+    assert {page: taken for page, taken in slowest.items() if taken >= MAX_PAGE} == {}
+
+
+def time_pages(browser: Browser, capsys: Any) -> dict[str, float]:
+    """The processor's seconds for the most costly visit of each page; what the clock says is printed."""
     browser.press("/ask/add", kind="mean", column="c000", by="c002")
     browser.press("/ask/add", kind="count")
     browser.post("/ask/model", name="logistic-regression", target="c002", epsilon="1", part=True)
@@ -68,24 +96,25 @@ def test_pages_answer_at_once_with_a_long_ledger_and_many_columns(tmp_path, caps
     pages += ["/ask", "/ask/select", "/ask/describe", "/ask/model", "/ask/table"]
     pages += ["/release", *known, result, "/ledger", "/ledger?before=5000"]
     pages += ["/trust", "/trust/claim/discrete-laplace", "/trust/page/guides/sql", "/words"]
-    medians = {}
+    slowest = {}
     for page in pages:
         kinds = [False, True] if page.startswith("/ask") or page in (*known, result) else [False]
         for is_new in kinds:
-            taken, busy = time_page(browser, page, is_new=is_new)
+            taken, worked = time_page(browser, page, is_new=is_new)
             title = page + is_new * ", never planned"
-            medians[title] = statistics.median(taken)
+            slowest[title] = max(worked)
+            middle, worst = 1000 * statistics.median(taken), 1000 * max(taken)
             with capsys.disabled():
                 print(  # noqa: T201
-                    f"\n{title:36} {1000 * medians[title]:5.0f} ms, at worst {1000 * max(taken):5.0f}; "
-                    f"processor {1000 * busy:5.0f}",
+                    f"\n{title:36} {middle:5.0f} ms, at worst {worst:5.0f}; "
+                    f"processor {1000 * statistics.median(worked):5.0f}, at worst {1000 * max(worked):5.0f}",
                     end="",
                 )
-    assert {page: taken for page, taken in medians.items() if taken >= MAX_PAGE} == {}
+    return slowest
 
 
-def time_page(browser: Browser, page: str, *, is_new: bool) -> tuple[list[float], float]:
-    """Seconds of ten visits, and the median of what the processor worked: others may run beside."""
+def time_page(browser: Browser, page: str, *, is_new: bool) -> tuple[list[float], list[float]]:
+    """Seconds of ten visits, by the clock and by the processor: others may run beside."""
     for kind in KINDS:
         browser.see(f"/release/{kind}?wait=1")
     browser.see(page)  # imports, and what is computed once
@@ -98,7 +127,7 @@ def time_page(browser: Browser, page: str, *, is_new: bool) -> tuple[list[float]
         browser.see(page)
         taken.append(time.perf_counter() - start)
         worked.append(time.process_time() - busy)
-    return taken, statistics.median(worked)
+    return taken, worked
 
 
 def test_a_page_of_many_columns_does_not_wait_for_its_plan(tmp_path):

@@ -27,6 +27,7 @@ from discreet.studio.pages import Handler, list_steps
 from discreet.studio.rendering import load_static, render
 from discreet.studio.security import Guard
 from discreet.studio.studio import DEFAULT_UPLOAD, Studio
+from discreet.studio.tidying import Tidied
 from discreet.studio.visits import (
     Download,
     FieldErrors,
@@ -54,7 +55,7 @@ def build_app(studio: Studio, port: int, token: str, *, max_upload: int = DEFAUL
     routes.append(Route("/upload", _receive(studio), methods=["PUT"]))
     routes.append(Route("/static/{name}", _send_static, methods=["GET"]))
     # a bare router: an application of Starlette's would answer errors itself, and hand them to the log
-    inner = Router(routes, default=_tell_missing(studio))
+    inner = Tidied(Router(routes, default=_tell_missing(studio)))
     return Guard(inner, port, token, max_upload, studio.base)
 
 

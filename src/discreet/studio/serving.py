@@ -15,10 +15,11 @@ import uvicorn
 
 from discreet.progress import SWITCH
 from discreet.studio.application import build_app
-from discreet.studio.security import ENTRANCE
+from discreet.studio.security import ENTRANCE, Guard
 from discreet.studio.studio import DEFAULT_UPLOAD, Studio
+from discreet.studio.tidying import keep_tidy
 
-__all__ = ["open_socket", "serve"]
+__all__ = ["make_server", "open_socket", "serve"]
 
 LOOPBACK = "127.0.0.1"
 _GO = (
@@ -28,10 +29,12 @@ _GO = (
 
 
 def open_socket(port: int) -> socket.socket:
-    """A socket on the loopback address; port 0 takes any that is free."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """A socket that listens on the loopback address; port 0 takes any that is free."""
+    # named as TCP, for asyncio then sends without delay: a page would wait 40 ms for an acknowledgement
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     found.bind((LOOPBACK, port))
+    found.listen()  # whoever is told the address before the server runs waits, and isn't refused
     return found
 
 
@@ -70,15 +73,18 @@ def serve(
     address = f"http://{LOOPBACK}:{number}{ENTRANCE}?token={token}"
     app = build_app(Studio(root, source, schema, ledger), number, token, max_upload=max_upload)
     tell(address)
-    # nothing is logged: addresses could name files, and errors could hold cells
-    config = uvicorn.Config(
-        app, access_log=False, log_config=None, server_header=False, lifespan="off"
-    )
     with tempfile.TemporaryDirectory(prefix="discreet-studio-") as folder:
         if shows:
             _show(address, Path(folder))
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[here])
+        with suppress(KeyboardInterrupt), keep_tidy():
+            make_server(app).run(sockets=[here])
+
+
+def make_server(app: Guard) -> uvicorn.Server:
+    """A server that writes no log: addresses could name files, and errors could hold cells."""
+    return uvicorn.Server(
+        uvicorn.Config(app, access_log=False, log_config=None, server_header=False, lifespan="off")
+    )
 
 
 def _show(address: str, folder: Path) -> None:
