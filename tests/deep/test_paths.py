@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -109,3 +110,60 @@ def test_a_norm_that_is_half_forgotten_is_caught(name):
 def test_a_clipped_person_is_as_long_as_the_radius_and_no_longer(name, path):
     length = np.linalg.norm(total(name, path, "exact", True).astype(float))
     assert 0.999 * RADIUS < length <= RADIUS
+
+
+BATCHES = {
+    "chain": (lambda: nn.Sequential(nn.Linear(8, 4), nn.Tanh(), nn.Linear(4, 3)), (8,)),
+    "tape": (lambda: nn.Sequential(nn.Linear(8, 4), nn.LayerNorm(4), nn.Linear(4, 3)), (8,)),
+    "channels-last": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 16, 8, 2, padding=3), nn.Tanh(), nn.Flatten(), nn.Linear(256, 3)
+        ),
+        (1, 8, 8),
+    ),
+}
+
+
+def odd_persons(shape, classes, count):
+    """Rows of many kinds: missing, infinite and huge numbers, zeros, and classes that don't exist."""
+    torch.manual_seed(5)
+    x, y = torch.randn(count, *shape), torch.randint(0, classes, (count,))
+    for place, value in enumerate((float("nan"), float("inf"), 3e38, -1e20, 0.0, -0.0, 1e-42)):
+        x[2 * place + 1] = value
+    y[4], y[count - 2] = classes, -7
+    return x, y
+
+
+def batch_of(x, y, size):
+    """Blocks of so many places, the last of which is filled with zeros."""
+    for start in range(0, len(y), size):
+        part = slice(start, start + size)
+        present = np.arange(size) < len(y[part])
+        places = torch.zeros(size, *x.shape[1:]), torch.zeros(size, dtype=y.dtype)
+        for place, values in zip(places, (x[part], y[part]), strict=True):
+            place[: len(values)] = values
+        yield Block((places[0],), places[1], present.astype(float), present)
+
+
+@pytest.mark.parametrize("path", BATCHES)
+def test_who_leaves_a_batch_takes_their_own_integers_along_and_no_others(path):
+    build, shape = BATCHES[path]
+    size = 16
+    torch.manual_seed(6)
+    cross_entropy = nn.CrossEntropyLoss(reduction="none")
+    summed = BatchSum(Differentiator(build(), cross_entropy, path), 0.5, "flat", "exact")
+    x, y = odd_persons(shape, 3, 2 * size + 1)
+
+    def total(kept):
+        return summed.total(batch_of(x[kept], y[kept], size))
+
+    everybody = torch.arange(len(y))
+    whole = total(everybody)
+    longest = 0
+    for person in (0, 1, 4, 5, size - 1, size, 2 * size):
+        alone = total(everybody[person : person + 1])
+        assert np.array_equal(whole - total(everybody[everybody != person]), alone)
+        length = math.isqrt(sum(int(v) ** 2 for v in alone))
+        assert length < RADIUS
+        longest = max(longest, length)
+    assert longest > 0.99 * RADIUS

@@ -137,3 +137,22 @@ def test_a_persons_bits_do_not_depend_on_the_others_of_a_block(name):
 def test_a_person_whose_bits_depend_on_others_is_noticed():
     rows = random_rows([((4,), torch.float32)], ((), torch.float32), nn.Linear(4, 3))
     assert not blocks_are_independent(Centred(), squared, "tape", rows, 8, 1)
+
+
+class Uneven(nn.Module):
+    """What stands at one place is rounded differently, as kernels do by where a row begins in memory."""
+
+    def __init__(self, place):
+        super().__init__()
+        self.place, self.inner = place, nn.Linear(4, 3)
+
+    def forward(self, x):
+        factors = torch.ones(len(x), 1)
+        factors[self.place] += 2.0**-20
+        return self.inner(x * factors)
+
+
+@pytest.mark.parametrize("place", [0, 1, 3, 6, 7])
+def test_a_person_whose_bits_depend_on_the_place_is_noticed(place):
+    rows = random_rows([((4,), torch.float32)], ((), torch.float32), nn.Linear(4, 3))
+    assert not blocks_are_independent(Uneven(place), squared, "tape", rows, 8, 1)

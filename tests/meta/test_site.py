@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -72,3 +73,17 @@ def test_signs_in_docstrings_stay_what_they_are():
         "[1] a source",
         r"in ``classes_``, not classes\_, nor `a_` \| b",
     ]
+
+
+def test_the_reference_can_be_read_without_pytorch():
+    # the site is built where PyTorch isn't installed: nothing may be asked of its functions on import
+    program = (
+        "import importlib, pkgutil, scipy.stats, sklearn.linear_model\n"
+        "from sphinx.ext.autodoc.mock import mock\n"
+        "with mock(['torch']):\n"
+        "    import discreet.deep\n"
+        "    for found in pkgutil.walk_packages(discreet.deep.__path__, 'discreet.deep.'):\n"
+        "        if 'flower' not in found.name:\n"
+        "            importlib.import_module(found.name)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -98,10 +97,4 @@ def _bytes_of(model: Any, loss: Loss, path: Path, rows: Rows, each: int, persons
 
 def _size_of(part: Contribution) -> int:
     """The bytes of what a layer gives, and of what is made of it on the grid."""
-    return sum(2 * int(array.nbytes) for array in _arrays(part.coded()))
-
-
-def _arrays(coded: Any) -> Iterator[Any]:
-    for name in ("gradients", "inputs", "outputs", "indices"):
-        if hasattr(coded, name):
-            yield getattr(coded, name)
+    return sum(2 * int(array.nbytes) for array in part.coded().arrays())

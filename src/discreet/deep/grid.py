@@ -108,6 +108,10 @@ class Coded(ABC):
     size: int
 
     @abstractmethod
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All that is known of persons, who are in the first dimension."""
+
+    @abstractmethod
     def squared_norms(self) -> Floats:
         """The squared norm of each person's gradient; not finite where a number in it is not."""
 
@@ -127,6 +131,9 @@ class CodedDense(Coded):
     gradients: npt.NDArray[Any]
     order: Order | None = None
 
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.gradients,)
+
     @property
     def size(self) -> int:  # type: ignore[override]
         return int(self.gradients.shape[1])
@@ -134,8 +141,7 @@ class CodedDense(Coded):
     def squared_norms(self) -> Floats:
         found = np.empty(len(self.gradients))
         for part in _chunks(len(self.gradients), self.size):
-            wide = self.gradients[part].astype(np.float64)
-            found[part] = np.einsum("ij,ij->i", wide, wide)
+            found[part] = _add_up(np.square(self.gradients[part], dtype=np.float64))
         return found
 
     def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Whole:
@@ -159,6 +165,9 @@ class CodedOuter(Coded):
     inputs: npt.NDArray[Any]
     outputs: npt.NDArray[Any]
 
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.inputs, self.outputs
+
     @property
     def size(self) -> int:  # type: ignore[override]
         return int(self.inputs.shape[1] * self.outputs.shape[1])
@@ -171,7 +180,7 @@ class CodedOuter(Coded):
     def _squares(self) -> tuple[Floats, Floats]:
         """The squared norms of the two factors."""
         inputs, outputs = self._wide
-        return np.einsum("ij,ij->i", inputs, inputs), np.einsum("ij,ij->i", outputs, outputs)
+        return _add_up(np.square(inputs)), _add_up(np.square(outputs))
 
     def squared_norms(self) -> Floats:
         lengths, heights = self._squares
@@ -198,13 +207,16 @@ class CodedRows(Coded):
     gradients: npt.NDArray[Any]
     rows: int
 
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.indices, self.gradients
+
     @property
     def size(self) -> int:  # type: ignore[override]
         return self.rows * int(self.gradients.shape[2])
 
     def squared_norms(self) -> Floats:
-        wide = self.gradients.astype(np.float64)
-        return np.asarray((wide**2).sum(axis=(1, 2)))
+        squares = np.square(self.gradients, dtype=np.float64)
+        return _add_up(squares.reshape(len(squares), -1))
 
     def code(self, scales: Floats, counted: npt.NDArray[np.bool_]) -> Whole:
         total = np.zeros((self.rows, self.gradients.shape[2]))
@@ -356,6 +368,22 @@ def _sum_squares(columns: Floats, ends: Sequence[int]) -> Floats:
     if len(columns) < MANY_ROWS * (len(ends) - 1):
         return np.asarray(np.add.reduceat(squares, ends[:-1], axis=0))
     return np.array([squares[a:b].sum(axis=0) for a, b in pairwise(ends)])
+
+
+def _add_up(rows: Floats) -> Floats:
+    """The sum of each row; rows are overwritten.
+
+    Halves are added to each other number by number, so that a row's sum has the same bits wherever it stands
+    and however many others there are. A sum along rows may take another way for one that is alone.
+    """
+    width = rows.shape[1]
+    if not width:
+        return np.zeros(len(rows))
+    while width > 1:
+        half = width // 2
+        rows[:, :half] += rows[:, width - half : width]
+        width -= half
+    return rows[:, 0].copy()
 
 
 def _chunks(persons: int, size: int) -> list[slice]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +27,14 @@ Differentiate = Callable[[Tensor, int], Sequence[Contribution]]
 FEW_COLUMNS = 32
 #: So many numbers of unfolded inputs are held at a time, so that they stay in the cache.
 WINDOW = 2**19
+
+
+class Kernel(NamedTuple):
+    """The shape of a convolution's kernel, its steps over the input, and how far its numbers are apart."""
+
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    spread: tuple[int, ...]
 
 
 def _by_person(values: Tensor, persons: int) -> Tensor:
@@ -84,13 +93,13 @@ def _convolve(dimensions: int) -> Any:
         if not slots or not batched:
             return output
         steps, spread = _tuple(stride, dimensions), _tuple(dilation, dimensions)
-        kernel = tuple(weight.shape[2:])
-        x = F.pad(input.detach(), _margins(padding, kernel, spread))
+        kernel = Kernel(tuple(weight.shape[2:]), steps, spread)
+        x = F.pad(input.detach(), _margins(padding, kernel))
 
         def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
             found: list[Contribution] = []
             if weighted is not None:
-                full, order = _convolution_gradients(x, gradient, kernel, steps, spread, groups)
+                full, order = _convolution_gradients(x, gradient, kernel, groups)
                 found.append(Dense(_by_person(full, persons), order))
             if shifted is not None:
                 found.append(Dense(_by_person(gradient.flatten(2).sum(dim=2), persons)))
@@ -106,121 +115,92 @@ def _tuple(value: Any, dimensions: int) -> tuple[int, ...]:
     return values * dimensions if len(values) == 1 else values
 
 
-def _margins(padding: Any, kernel: tuple[int, ...], spread: tuple[int, ...]) -> list[int]:
+def _margins(padding: Any, kernel: Kernel) -> list[int]:
     """What `F.pad` must add around the input, the last dimension first."""
     if padding == "valid":
-        sides = [(0, 0)] * len(kernel)
+        sides = [(0, 0)] * len(kernel.shape)
     elif padding == "same":
-        totals = [s * (k - 1) for k, s in zip(kernel, spread, strict=True)]
+        totals = [s * (k - 1) for k, s in zip(kernel.shape, kernel.spread, strict=True)]
         sides = [(total // 2, total - total // 2) for total in totals]
     else:
-        sides = [(each, each) for each in _tuple(padding, len(kernel))]
+        sides = [(each, each) for each in _tuple(padding, len(kernel.shape))]
     return [side for pair in reversed(sides) for side in pair]
 
 
 def _convolution_gradients(
-    x: Tensor,
-    gradient: Tensor,
-    kernel: tuple[int, ...],
-    steps: tuple[int, ...],
-    spread: tuple[int, ...],
-    groups: int,
+    x: Tensor, gradient: Tensor, kernel: Kernel, groups: int
 ) -> tuple[Tensor, Order | None]:
     """Each row's gradient of the kernel, and how its numbers are ordered."""
     x, gradient = _alike(x, gradient)
     if groups > 1:
-        return _grouped_gradients(x, gradient, kernel, steps, spread, groups), None
-    return _unfolded_gradients(x, gradient, kernel, steps, spread)
+        return _grouped_gradients(x, gradient, kernel, groups), None
+    return _unfolded_gradients(x, gradient, kernel)
 
 
-def _unfolded_gradients(
-    x: Tensor,
-    gradient: Tensor,
-    kernel: tuple[int, ...],
-    steps: tuple[int, ...],
-    spread: tuple[int, ...],
-) -> tuple[Tensor, Order]:
+def _unfolded_gradients(x: Tensor, gradient: Tensor, kernel: Kernel) -> tuple[Tensor, Order]:
     """The same by few and large products of matrices, for some rows at a time.
 
     Numbers stay in the order in which the products give them: outputs last.
     """
-    rows, dimensions, outputs, extent = len(x), len(kernel), gradient.shape[1], gradient.shape[2:]
+    rows, outputs, extent = len(x), gradient.shape[1], gradient.shape[2:]
+    dimensions, numbers = len(kernel.shape), math.prod(kernel.shape)
     x, after = x.movedim(1, -1), gradient.movedim(1, -1).flatten(1, -2)
-    shape = (*kernel, x.shape[-1], outputs)
+    shape = (*kernel.shape, x.shape[-1], outputs)
     few = math.prod(shape[:-1]) <= FEW_COLUMNS
     unfold = _unfold_all if few else _unfold_last
-    together = math.prod(kernel) if few else kernel[-1]
-    found = x.new_empty(rows, math.prod(kernel) // together, together * x.shape[-1], outputs)
+    together = numbers if few else kernel.shape[-1]
+    found = x.new_empty(rows, numbers // together, together * x.shape[-1], outputs)
     step = max(1, WINDOW // max(1, together * x[:1].numel()))
     for start in range(0, rows, step):
         part = slice(start, start + step)
-        for place, before in enumerate(unfold(x[part], kernel, steps, spread, extent)):
-            torch.bmm(before, after[part], out=found[part, place])
+        for place, before in enumerate(unfold(x[part], kernel, extent)):
+            # not by out=: into an array with gaps each small product is done by itself, in all threads
+            found[part, place] = torch.bmm(before, after[part])
     return found.flatten(1), Order(shape, (dimensions + 1, dimensions, *range(dimensions)))
 
 
-def _unfold_all(
-    x: Tensor,
-    kernel: Sequence[int],
-    steps: Sequence[int],
-    spread: Sequence[int],
-    extent: Sequence[int],
-) -> Iterator[Tensor]:
+def _unfold_all(x: Tensor, kernel: Kernel, extent: Sequence[int]) -> Iterator[Tensor]:
     """One array of shape (rows, kernel times channels, places): what each number of the kernel meets."""
     row, *strides, channel = x.stride()
     met = x.as_strided(
-        (len(x), *kernel, x.shape[-1], *extent),
-        (row, *map(mul, strides, spread), channel, *map(mul, strides, steps)),
+        (len(x), *kernel.shape, x.shape[-1], *extent),
+        (row, *map(mul, strides, kernel.spread), channel, *map(mul, strides, kernel.steps)),
     )
     yield met.reshape(len(x), -1, math.prod(extent))
 
 
-def _unfold_last(
-    x: Tensor,
-    kernel: Sequence[int],
-    steps: Sequence[int],
-    spread: Sequence[int],
-    extent: Sequence[int],
-) -> Iterator[Tensor]:
+def _unfold_last(x: Tensor, kernel: Kernel, extent: Sequence[int]) -> Iterator[Tensor]:
     """The same along the last dimension alone, one array for each place of the kernel in the others.
 
     Those are cut out of one copy; with steps of 1 they aren't copied again.
     """
     *strides, last, channel = x.stride()
     wide = x.as_strided(
-        (*x.shape[:-2], extent[-1], kernel[-1], x.shape[-1]),
-        (*strides, last * steps[-1], last * spread[-1], channel),
+        (*x.shape[:-2], extent[-1], kernel.shape[-1], x.shape[-1]),
+        (*strides, last * kernel.steps[-1], last * kernel.spread[-1], channel),
     ).flatten(-2)
-    for place in itertools.product(*map(range, kernel[:-1])):
-        met = wide[(slice(None), *_window(place, spread[:-1], steps[:-1], extent[:-1]))]
+    others = Kernel(kernel.shape[:-1], kernel.steps[:-1], kernel.spread[:-1])
+    for place in itertools.product(*map(range, others.shape)):
+        met = wide[(slice(None), *_window(place, others, extent[:-1]))]
         yield met.reshape(len(x), -1, met.shape[-1]).transpose(1, 2)
 
 
-def _window(
-    place: tuple[int, ...], spread: Sequence[int], steps: Sequence[int], extent: Sequence[int]
-) -> tuple[slice, ...]:
+def _window(place: tuple[int, ...], kernel: Kernel, extent: Sequence[int]) -> tuple[slice, ...]:
     """Where the inputs are that a place of the kernel meets."""
     return tuple(
         slice(p * d, p * d + s * (n - 1) + 1, s)
-        for p, d, s, n in zip(place, spread, steps, extent, strict=True)
+        for p, d, s, n in zip(place, kernel.spread, kernel.steps, extent, strict=True)
     )
 
 
-def _grouped_gradients(
-    x: Tensor,
-    gradient: Tensor,
-    kernel: tuple[int, ...],
-    steps: tuple[int, ...],
-    spread: tuple[int, ...],
-    groups: int,
-) -> Tensor:
+def _grouped_gradients(x: Tensor, gradient: Tensor, kernel: Kernel, groups: int) -> Tensor:
     """Each row's gradient of the kernel: one product of matrices for each of its places."""
     rows, outputs, inputs = len(x), gradient.shape[1], x.shape[1]
     after = gradient.reshape(rows * groups, outputs // groups, -1)
     extent = gradient.shape[2:]
-    found = x.new_empty(rows * groups, outputs // groups, inputs // groups, *kernel)
-    for place in itertools.product(*map(range, kernel)):
-        before = x[(slice(None), slice(None), *_window(place, spread, steps, extent))]
+    found = x.new_empty(rows * groups, outputs // groups, inputs // groups, *kernel.shape)
+    for place in itertools.product(*map(range, kernel.shape)):
+        before = x[(slice(None), slice(None), *_window(place, kernel, extent))]
         before = before.reshape(rows * groups, inputs // groups, -1)
         found[(..., *place)] = torch.bmm(after, before.transpose(1, 2))
     return found.reshape(rows, -1)
@@ -260,70 +240,41 @@ def _embed(
     return tape.note([slot], input, output, differentiate)
 
 
-def _normalise_layer(
-    tape: Tape,
-    func: Any,
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor = None,
-    bias: Tensor = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    output = func(input, normalized_shape, weight, bias, eps)
-
-    def standardise() -> Tensor:
-        return F.layer_norm(input.detach(), normalized_shape, None, None, eps)
-
-    def gather(values: Tensor, persons: int) -> Tensor:
-        return values.reshape(persons, -1, math.prod(normalized_shape)).sum(dim=1)
-
-    return _note_affine(tape, input, output, weight, bias, standardise, gather)
+def _by_layer(values: Tensor, persons: int, normalized_shape: Sequence[int]) -> Tensor:
+    return values.reshape(persons, -1, math.prod(normalized_shape)).sum(dim=1)
 
 
-def _normalise_group(
-    tape: Tape,
-    func: Any,
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor = None,
-    bias: Tensor = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    output = func(input, num_groups, weight, bias, eps)
-
-    def standardise() -> Tensor:
-        return F.group_norm(input.detach(), num_groups, None, None, eps)
-
-    def gather(values: Tensor, persons: int) -> Tensor:
-        rows = values.reshape(*values.shape[:2], -1).sum(dim=2)
-        return _by_person(rows, persons)
-
-    return _note_affine(tape, input, output, weight, bias, standardise, gather)
+def _by_channel(values: Tensor, persons: int, num_groups: int) -> Tensor:
+    return _by_person(values.reshape(*values.shape[:2], -1).sum(dim=2), persons)
 
 
-def _note_affine(
-    tape: Tape,
-    input: Tensor,
-    output: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    standardise: Callable[[], Tensor],
-    gather: Callable[[Tensor, int], Tensor],
-) -> Tensor:
-    """Note a layer that multiplies standardised inputs by a weight and adds a bias, place by place."""
-    weighted = None if weight is None else tape.slot(weight)
-    shifted = None if bias is None else tape.slot(bias)
+def _normalise(function: Any, gather: Callable[[Tensor, int, Any], Tensor]) -> Any:
+    """The handler for a layer that multiplies standardised inputs by a weight and adds a bias.
 
-    def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
-        found: list[Contribution] = []
-        if weighted is not None:
-            found.append(Dense(gather(gradient * standardise(), persons)))
-        if shifted is not None:
-            found.append(Dense(gather(gradient, persons)))
-        return found
+    `gather` adds up what a person's places have for each number of the weight.
+    """
 
-    slots = [slot for slot in (weighted, shifted) if slot is not None]
-    return tape.note(slots, input, output, differentiate)
+    def handler(tape: Tape, func: Any, *args: Any, **named: Any) -> Tensor:
+        given = inspect.signature(function).bind(*args, **named)
+        given.apply_defaults()
+        input, groups, weight, bias, eps = given.args
+        output = func(*given.args)
+        weighted = None if weight is None else tape.slot(weight)
+        shifted = None if bias is None else tape.slot(bias)
+
+        def differentiate(gradient: Tensor, persons: int) -> Sequence[Contribution]:
+            found: list[Contribution] = []
+            if weighted is not None:
+                standard = function(input.detach(), groups, None, None, eps)
+                found.append(Dense(gather(gradient * standard, persons, groups)))
+            if shifted is not None:
+                found.append(Dense(gather(gradient, persons, groups)))
+            return found
+
+        slots = [slot for slot in (weighted, shifted) if slot is not None]
+        return tape.note(slots, input, output, differentiate)
+
+    return handler
 
 
 #: What is done in place of a function of torch while the tape runs.
@@ -333,8 +284,8 @@ HANDLERS: dict[Any, Any] = {
     torch.conv2d: _convolve(2),
     torch.conv3d: _convolve(3),
     F.embedding: _embed,
-    F.layer_norm: _normalise_layer,
-    F.group_norm: _normalise_group,
+    F.layer_norm: _normalise(F.layer_norm, _by_layer),
+    F.group_norm: _normalise(F.group_norm, _by_channel),
     F.multi_head_attention_forward: attention.attend,
 }
 

@@ -69,7 +69,8 @@ def run_steps(
 
     def release(total: Integers) -> Integers:
         if together is None:
-            return np.asarray(total + noise.next(len(total)))
+            total += noise.next(len(total))
+            return total
         return together.release(total, noise.next(len(total)) if together.is_first else None)
 
     with secret, bar, _NoiseAhead(plan) as noise:
@@ -101,7 +102,7 @@ class GradientStep:
 
     def apply(self, noised: Integers) -> None:
         """Make one step."""
-        scaled = torch.from_numpy(noised * self._scale)
+        scaled = torch.from_numpy(noised).double().mul_(self._scale)
         if self._kind is not None:
             scaled = scaled.to(self._kind)
         for parameter, part in zip(self._trained, scaled.split(self._sizes), strict=True):

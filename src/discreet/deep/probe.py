@@ -343,7 +343,8 @@ def blocks_are_independent(
     """Whether a person's gradients are the same bits whoever else is in the block, and at each place.
 
     It is the premise on which the sensitivity of exact sums rests, tested on random public inputs, with
-    weights that are moved at random, and with others who are missing, not finite or huge.
+    weights that are moved at random, and with others who are missing, not finite or huge. What is compared
+    is what the integer grid is given. A block of copies of one person shows all places.
     """
     probe = copy.deepcopy(model).train()
     with rewind(find_generators(probe, loss)), without_dropout(probe):
@@ -351,11 +352,11 @@ def blocks_are_independent(
         engine = Differentiator(probe, loss, path)
         ones = torch.ones(persons * rows_each, dtype=next(probe.parameters()).dtype)
 
-        def bits(given: tuple[Tensor, ...], place: int) -> list[Any]:
+        def bits(given: tuple[Tensor, ...]) -> list[Any]:
             parts = engine.parts(given[:-1], given[-1], ones, persons)
             with torch.no_grad():
-                each = [part for found in parts.values() for _, part in found]
-                return [part.materialise()[place].double().numpy() for part in each]
+                coded = [part.coded() for found in parts.values() for _, part in found]
+            return [array for each in coded for array in (*each.arrays(), each.squared_norms())]
 
         def beside(others: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             mixed = tuple(each.clone() for each in others)
@@ -363,18 +364,22 @@ def blocks_are_independent(
                 each[:rows_each] = mine[:rows_each]
             return mixed
 
+        def place(found: list[Any], at: int) -> list[Any]:
+            return [each[at : at + 1] for each in found]
+
         inputs, targets = rows(len(ones))
         given = (*inputs, targets)
-        mine = bits(given, 0)
+        mine = place(bits(given), 0)
         second, aims = rows(len(ones))
         last = persons - 1
-        found = [bits(beside((*second, aims)), 0)]
-        found.append(bits(tuple(each.roll(last * rows_each, 0) for each in given), last))
-        found.append(bits(beside(tuple(torch.zeros_like(each) for each in given)), 0))
-        found += [_try(bits, beside(extreme), 0) for extreme in _extremes(given)]
+        crowd = tuple(torch.cat([each[:rows_each]] * persons) for each in given)
+        found = [place(bits(beside((*second, aims))), 0), bits(crowd)]
+        found.append(place(bits(tuple(each.roll(last * rows_each, 0) for each in given)), last))
+        found.append(place(bits(beside(tuple(torch.zeros_like(each) for each in given))), 0))
+        extremes = [_try(bits, beside(extreme)) for extreme in _extremes(given)]
+        found += [place(each, 0) for each in extremes if each is not None]
     return all(
-        np.array_equal(a, b, equal_nan=True)
+        np.array_equal(np.broadcast_to(a, b.shape), b, equal_nan=True)
         for each in found
-        if each is not None
         for a, b in zip(mine, each, strict=True)
     )

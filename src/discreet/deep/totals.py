@@ -20,6 +20,8 @@ from discreet.deep.grid import MAX_BLOCK, Products, Whole
 __all__ = ["IntegerTotal", "Placed"]
 
 Integers = npt.NDArray[np.int64]
+#: So many times the numbers of a sum are kept in factors before they are multiplied.
+MAX_WAITING = 3
 
 
 @final
@@ -77,10 +79,10 @@ class IntegerTotal:
         return np.zeros(self._size, np.int64) if self._integers is None else self._integers
 
     def _put_off(self, where: tuple[int, int], products: Products) -> None:
-        """Keep factors for later, but never more numbers than their sum has."""
+        """Keep factors for later, but no more than some times the numbers of their sum."""
         waiting = self._waiting.setdefault(where, [])
         waiting.append(products)
-        if sum(each.size for each in waiting) >= where[1] - where[0]:
+        if sum(each.size for each in waiting) >= MAX_WAITING * (where[1] - where[0]):
             self._multiply(where)
 
     def _multiply(self, where: tuple[int, int]) -> None:
