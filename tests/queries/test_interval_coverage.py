@@ -38,6 +38,15 @@ POPULATIONS = {
 }
 #: The skewed column is clipped at 1, which one value in 22 000 exceeds: that lowers its mean by 5e-6.
 CI_RUNS, ALL_RUNS = 1500, 10_000
+#: How often a mean with n·ε >= 50 is covered at most.
+BAR = 0.97
+#: The exceptions: no interval from these sums covers skewed and hidden spread as promised and even columns no
+#: more than that (test_interval_limits.py; docs/proofs/answers.md, section 5). What was measured is the bar.
+FEW_ROWS = {3: 0.9998, 10: 0.99, 20: 0.98}
+#: At ε = 100, where the scatter is less than five deviations of its own noise.
+HIDDEN_SCATTER = 0.978
+#: Proportions with less than three and with less than ten rows' variance np(1 - p): coverage jumps.
+FEW_ONES, SOME_ONES = (3, 1.0), (10, 0.976)
 SIMULATED = pytest.mark.parametrize(
     "runs", [CI_RUNS, pytest.param(ALL_RUNS, marks=pytest.mark.slow)]
 )
@@ -117,11 +126,13 @@ def coverage(found, truth):
     return float(np.mean((found.lower <= truth) & (truth <= found.upper)))
 
 
-def most(name, rows, measure, neighbours, public):
-    """How often a mean with n·ε >= 50 may be covered; docs/proofs/answers.md says why not less."""
+def find_bar(name, rows, measure, neighbours, public):
+    """How often a mean with n·ε >= 50 may be covered: 0.97, but where that is proved to be impossible."""
+    if name == "all at a bound":
+        return BAR
+    if rows in FEW_ROWS:
+        return FEW_ROWS[rows]
     population, mean = POPULATIONS[name]
-    if name == "all at a bound" or rows <= 20:
-        return 1.0  # missed on one side only; no critical value serves skewed and normal columns
     query = MeanEstimate("x")
     noise = query._noise(
         add_noise(query, measure, np.zeros((1, 3), int), neighbours, public)[1], SCHEMA
@@ -129,9 +140,9 @@ def most(name, rows, measure, neighbours, public):
     variance = population(np.random.default_rng(0), 10_000).var()
     sums = np.array([[1.0], [mean], [mean**2 + variance]]) * rows
     scatter = measure_scatter(sums, np.array([mean]), noise, public is not None, True, 1)
-    unclear = scatter.found[0] < 5 * scatter.deviation[0]  # so little of it that it isn't known
-    is_noisy = noise > 2 * scatter.deviation[0]  # as at ε = 1 or less; at 2 under replace-one
-    return 0.97 if is_noisy or not unclear else 0.99
+    is_hidden = scatter.found[0] < 5 * scatter.deviation[0]
+    on_statistic = noise / 2 if public else noise * (1.25 - 3 * mean * (1 - mean))
+    return HIDDEN_SCATTER if is_hidden and on_statistic < scatter.deviation[0] / 20 else BAR
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -150,7 +161,7 @@ def test_means_are_covered_and_no_more_than_needed(name, unit, runs):
     shown = [f"{name}, {unit}, {runs} samples: at least {least:.4f} {where}; n·ε >= 50:"]
     for (rows, measure, _), share in seen.items():
         if is_large(rows, measure):
-            bar = most(name, rows, measure, neighbours, rows if is_public else None)
+            bar = find_bar(name, rows, measure, neighbours, rows if is_public else None)
             shown.append(f"{rows} rows, {measure!r} {share:.4f} <= {bar}")
             assert share <= bar + fails_by_chance(runs), (rows, measure, share)
     print("\n  ".join(shown))  # noqa: T201 - pytest -s
@@ -172,17 +183,22 @@ def test_means_are_covered_at_other_levels(name, level, runs):
 @SIMULATED
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("chance", [0.5, 0.1, 0.02])
-def test_proportions_are_covered(chance, unit, runs):
-    draw, (neighbours, is_public) = np.random.default_rng(7), UNITS[unit]
+def test_proportions_are_covered_and_no_more_than_needed(chance, unit, runs):
+    draw, (neighbours, is_public), most = np.random.default_rng(7), UNITS[unit], {}
+    samples = runs if runs < ALL_RUNS else 4 * runs  # cheap, and many cases are close to the bar
     for rows, measure in sizes(runs):
-        ones = draw.binomial(rows, chance, runs)
+        ones = draw.binomial(rows, chance, samples)
         totals = np.stack([rows - ones, 0 * ones, ones], axis=1)
         public = rows if is_public else None
         found = find_intervals(MeanEstimate("b"), measure, totals, neighbours, public)
         share = coverage(found, chance)
         assert share >= 0.94 - fails_by_chance(runs), (rows, measure)
-        if is_large(rows, measure) and rows * chance >= 50:  # few ones are too discrete for less
-            assert share <= 0.97 + fails_by_chance(runs), (rows, measure)
+        if is_large(rows, measure):
+            variance = rows * chance * (1 - chance)
+            bar = next((bar for limit, bar in (FEW_ONES, SOME_ONES) if variance < limit), BAR)
+            most[bar] = max(most.get(bar, (0.0,)), (share, rows, repr(measure)))
+            assert share <= bar + fails_by_chance(runs), (rows, measure)
+    print(f"{chance}, {unit}, {samples} samples, most by bar: {most}")  # noqa: T201 - pytest -s
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -301,6 +317,8 @@ def test_differences_of_means_are_covered(measure, second, runs):
             assert hits / runs <= 0.97 + fails_by_chance(runs)
 
 
+#: How many samples are groups of one release.
+SAMPLES = 250
 QUANTILES = {
     "integers": (
         dp.Integer(0, 99),
@@ -321,30 +339,39 @@ QUANTILES = {
 )
 @pytest.mark.parametrize("measure", [dp.PureDP(2), dp.ZCDP("1/2")], ids=repr)
 def test_quantiles_are_covered_in_values(kind, q, measure, runs):
-    """Through the engine and the draws themselves: groups of unlike size, n unknown."""
+    """Through the engine and the draws themselves: each group of a release is a sample, n unknown.
+
+    Every second group has 400 rows, the others have 10.
+    """
     column, values, truths = QUANTILES[kind]
-    schema = dp.Schema(age=column, g=dp.Categorical("a", "b"))
+    truth, pairs = truths[q], min(runs, SAMPLES)
+    schema = dp.Schema(age=column, g=dp.Categorical(*range(2 * pairs)))
     draw, query = np.random.default_rng(14), dp.Estimate(dp.Quantile("age", q, by="g"))
     prepared = query.prepare(measure, schema, dp.Unit(), None)
-    hits, groups = np.zeros(2), np.repeat(["a", "b"], [400, 10])
-    truth = truths[q]
-    for _ in range(runs):
-        rows = {"age": values(draw, 410), "g": groups}
+    groups = np.repeat(np.arange(2 * pairs), [400, 10] * pairs)
+    hits = np.zeros(2)
+    for _ in range(runs // pairs):
+        rows = {"age": values(draw, len(groups)), "g": groups}
         found = prepared.answer(open_engine(rows, schema, dp.Unit())).sampling.interval(0.95)
-        hits += (found.lower <= truth[1]) & (found.upper >= truth[0])
+        is_hit = (found.lower <= truth[1]) & (found.upper >= truth[0])
+        hits += is_hit.reshape(-1, 2).sum(axis=0)
+    print(kind, q, repr(measure), runs, hits / runs)  # noqa: T201 - pytest -s
     assert min(hits) / runs >= 0.94 - fails_by_chance(runs)
 
 
 @pytest.mark.parametrize("runs", [150, pytest.param(ALL_RUNS, marks=pytest.mark.slow)])
 def test_quantiles_of_persons_are_covered_in_values(runs):
-    """Three equal rows of each person say no more about a population than one."""
-    schema, unit = dp.Schema(age=dp.Integer(0, 99)), dp.Unit(id_column="who", max_rows=3)
-    prepared = dp.Estimate(dp.Median("age")).prepare(dp.PureDP(3), schema, unit, None)
-    draw, hits, who = np.random.default_rng(17), 0, np.repeat(np.arange(150), 3)
-    for _ in range(runs):
-        rows = {"age": np.repeat(draw.integers(0, 100, 150), 3), "who": who}
+    """Three equal rows of each person say no more about a population than one; a group is a sample."""
+    many, unit = min(runs, SAMPLES), dp.Unit(id_column="who", max_rows=3)
+    schema = dp.Schema(age=dp.Integer(0, 99), g=dp.Categorical(*range(many)))
+    prepared = dp.Estimate(dp.Median("age", by="g")).prepare(dp.PureDP(3), schema, unit, None)
+    draw, hits, who = np.random.default_rng(17), 0, np.repeat(np.arange(150 * many), 3)
+    for _ in range(runs // many):
+        age = np.repeat(draw.integers(0, 100, 150 * many), 3)
+        rows = {"age": age, "who": who, "g": who // 150}
         found = prepared.answer(open_engine(rows, schema, unit)).sampling.interval(0.95)
-        hits += found.lower <= 50 and found.upper >= 49
+        hits += np.sum((found.lower <= 50) & (found.upper >= 49))
+    print("persons", runs, hits / runs)  # noqa: T201 - pytest -s
     assert hits / runs >= 0.94 - fails_by_chance(runs)
 
 
