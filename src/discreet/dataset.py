@@ -157,14 +157,14 @@ class PrivateDataset(Asking, Checkable, AsksSql):
             A public guess of the number of rows, where the error depends on it.
         """
         if isinstance(asked, Step):
-            return Plan(asked, asked.event(self.schema, self.unit), None, None, None)
+            event = asked.event(self.schema, self.unit)
+            return Plan(asked, event, None, None, None, NOT_DATA * self.is_made_up)
         prepared = self._prepare(asked, budget)
         guess = self.rows if rows is None else as_integer(rows, "rows")
-        stderr = None
-        if guess is not None or not prepared.error_needs_rows:
-            stderr = prepared.expected_error(1 if guess is None else guess)
-        limit = asked.tell_limit(asked.narrow(self.unit))
-        return Plan.from_prepared(asked, prepared, stderr, self.schema, limit)
+        known = guess is not None or not prepared.error_needs_rows
+        stderr = prepared.expected_error(1 if guess is None else guess) if known else None
+        told = [asked.tell_limit(asked.narrow(self.unit)), NOT_DATA * self.is_made_up]
+        return Plan.from_prepared(asked, prepared, stderr, self.schema, told)
 
     @expect_budget
     @former_keyword("how", "budget")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -309,11 +309,11 @@ class Plan(Shown):
 
     @classmethod
     def from_prepared(
-        cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema, limit: str
+        cls, asked: Any, prepared: Prepared, stderr: Any, schema: Schema, told: Iterable[str]
     ) -> Plan:
-        """The plan of a query that is ready to be answered; `limit` tells of rows that don't count."""
+        """The plan of a query that is ready to be answered; `told` is what else its note must say."""
         event, measure = prepared.event, prepared.measure
-        note = "; ".join(filter(None, (prepared.note, limit)))
+        note = "; ".join(filter(None, (prepared.note, *told)))
         # where noise decides the groups, as for keys, nobody knows them yet
         labels = asked.labels(schema) if asked.by or isinstance(asked, Joint) else None
         return cls(asked, event, measure, stderr, prepared.expected_error, note, labels)

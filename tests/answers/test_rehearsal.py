@@ -51,6 +51,21 @@ def test_a_rehearsal_is_free_and_marked_everywhere():
     assert all(MARK not in str(each) for each in (real, real.release(dp.Count(), dp.PureDP(1))))
 
 
+def test_plans_of_a_rehearsal_are_marked_too():
+    def list_plans(where):
+        asked = {"n": dp.Count(), "age": dp.Mean("age")}
+        return [
+            where.plan(dp.Count(), dp.PureDP(1)),
+            where.plan_all(asked, dp.PureDP(1)),
+            where.plan_sql("SELECT town, COUNT(*) FROM t GROUP BY town", dp.PureDP(1)),
+        ]
+
+    for plan in list_plans(data().rehearse()):
+        assert MARK in str(plan)
+        assert MARK in plan._repr_html_()
+    assert not any(MARK in str(plan) for plan in list_plans(data()))
+
+
 def test_inside_a_prepaid_plan_it_is_still_marked():
     again = data().rehearse()
     event = again.plan(dp.Count(), dp.PureDP(1)).event

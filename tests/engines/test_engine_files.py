@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import traceback
 from collections.abc import Callable
@@ -236,6 +237,23 @@ def test_frames_whose_names_are_a_row_do_not_show_it(tmp_path: Path) -> None:
         assert not any(secret in message for secret in SECRETS)
         assert "no column 'age'" in message
         assert "4" in message
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+def test_a_number_with_a_plus_sign_is_that_number(name: str, tmp_path: Path) -> None:
+    ones, others = ["+1", "1", " +1 ", "01", "1.", "+1e0"], ["++1", "+", "0x1", "1,5", "+-1"]
+    lines = [f'{cell},{cell if cell in ones else 1},"{cell}"' for cell in ones]
+    lines += [f'"{cell}",0,"{cell}"' for cell in others]
+    text = "\n".join(["x,kind,who", *lines]).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    schema = dp.Schema(x=dp.Integer(-9, 9, fill=0), kind=dp.Categorical(0, 1))
+    data = dp.PrivateDataset(path, schema, unit=dp.PUBLIC)
+    assert exact_totals(data, dp.Sum("x")).ravel().tolist() == [len(ones)]
+    assert exact_totals(data, dp.Count(by="kind")).ravel().tolist() == [len(others), len(ones)]
+    persons = dp.Unit(dp.PUBLIC, id_column="who", max_rows=1)
+    each = dp.PrivateDataset(path, schema, unit=persons)  # ids are text: all are different
+    assert exact_totals(each, dp.Count()).ravel().tolist() == [len(ones) + len(others)]
 
 
 def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:

@@ -315,3 +315,15 @@ def test_missing_columns_are_named(source: Any) -> None:
 def test_bad_sources(source: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError, OSError), match=message):
         dp.PrivateDataset(source, dp.Schema(x=dp.Real(0, 1)), unit=dp.PUBLIC)
+
+
+def test_a_refusal_calls_categories_of_pandas_by_their_name() -> None:
+    table = pd.DataFrame(
+        {"day": pd.Categorical(["2024-01-01"]), "other": pd.Series(["x"], dtype=object)}
+    )
+    for name, kind in (("day", "Categorical"), ("other", "Object")):
+        schema = dp.Schema({name: dp.Date("2024-01-01", "2024-12-31")})
+        with pytest.raises(
+            ColumnMismatch, match=f"its type in the table is {kind}: give it a type"
+        ):
+            dp.PrivateDataset(table, schema, unit=dp.PUBLIC)

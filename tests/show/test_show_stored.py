@@ -65,3 +65,14 @@ def test_a_release_without_an_interval_for_the_population_has_none_when_it_comes
     for release in (releases["bars"], dp.Release.from_json(releases["bars"].to_json())):
         with pytest.raises(ValueError, match="didn't buy"):
             release.interval()
+
+
+def test_a_ledger_comes_back_from_json_as_its_statement(data, releases):
+    ledger = data.ledger
+    back = dp.Ledger.from_json(ledger.to_json())
+    assert isinstance(back, dp.ledger.Statement)
+    assert back.entries == ledger.statement().entries
+    assert back.to_table() == ledger.to_table()
+    assert not hasattr(back, "charge")  # a text doesn't know what was charged since
+    with pytest.raises(ValueError, match="statement"):
+        dp.Ledger.from_json(releases["bars"].to_json())

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Self, cast
 
 from discreet import events
 from discreet.answers.description import Description, list_questions
 from discreet.answers.rehearsal import DEFAULT_ROWS, MadeUpRows, make_up_rows
 from discreet.answers.several import Answers, AnswersPlan, plan_questions
-from discreet.ledger import Book, Ledger
+from discreet.ledger import NOT_DATA, Book, Ledger
 from discreet.measures import Measure
 from discreet.queries import Budget, Query
 from discreet.rational import Number, as_integer
@@ -49,6 +50,11 @@ class Asking(ABC):
     def ledger(self) -> Book | None:
         """Where answers are charged; None for public rows."""
 
+    @property
+    @abstractmethod
+    def is_made_up(self) -> bool:
+        """Whether the rows were made up for a rehearsal."""
+
     @abstractmethod
     def release(self, query: Query, budget: Budget) -> Release:
         """The noised answer to a query, charged before a row is read."""
@@ -77,7 +83,7 @@ class Asking(ABC):
 
         Takes what `release_all` takes. Printed, it is a table with a bar for each question.
         """
-        return plan_questions(
+        plan = plan_questions(
             questions,
             measure,
             self.schema,
@@ -87,6 +93,7 @@ class Asking(ABC):
             rows=self.rows,
             guessed_rows=rows,
         )
+        return replace(plan, note=NOT_DATA) if self.is_made_up else plan
 
     def release_all(
         self,

@@ -75,6 +75,8 @@ class AnswersPlan(Shown):
     event, measure : what would run, and what would be charged for all of it, once
     route : str
         How the parts add up: "pure", "gaussian", "concentrated", or "public".
+    note : str
+        What must be said beside it, such as that of a rehearsal; empty where nothing must.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class AnswersPlan(Shown):
     event: events.Event
     measure: Measure
     route: str
+    note: str = ""
 
     def to_table(self, level: float = 0.95) -> Table:
         """The share of each question, and the least and the largest expected error of its numbers."""
@@ -104,7 +107,8 @@ class AnswersPlan(Shown):
 
     def _head(self) -> str:
         count = len(self.questions)
-        return f"{count} questions, one charge of {self.measure!r}: {SUMS[self.route]}"
+        head = f"{count} questions, one charge of {self.measure!r}: {SUMS[self.route]}"
+        return head + f"  [{self.note}]" * bool(self.note)
 
     def __str__(self) -> str:
         largest = max((question.share for question in self.questions), default=0.0) or 1.0

@@ -48,6 +48,7 @@ from discreet.engines.natives import (
     Traits,
     adapt,
     add_bytes,
+    given_type,
     kind_of,
     names_of,
     read_native,
@@ -104,7 +105,8 @@ class Frames(JointFrames):
     def check(self, schema: Schema, unit: Unit) -> None:
         check_names(list(self._types), schema, unit)
         for name in schema.base:
-            check_kind(name, self._kind(name), self._types[name], schema)
+            dtype = given_type(self._objects.get(name), self._types[name])
+            check_kind(name, self._kind(name), dtype, schema)
         if unit.id_column is not None:
             kind = self._kind(unit.id_column)
             check_id_kind(unit.id_column, kind, self._types[unit.id_column])

@@ -164,6 +164,11 @@ def split_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
     return frame, objects
 
 
+def given_type(objects: Any, dtype: Any) -> Any:
+    """A column's type by the name that its table has for it: pandas' categories are read as objects."""
+    return nw.Categorical() if str(getattr(objects, "dtype", "")) == "category" else dtype
+
+
 def kind_of(dtype: Any, has_objects: bool) -> str:
     """The kind of a column by its type: number, boolean, text, date, zoned, object or other."""
     if dtype.is_numeric():

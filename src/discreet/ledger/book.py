@@ -311,6 +311,19 @@ class Book(Payer, Shown):
         """The statement as JSON; `Statement.from_json` reads it."""
         return self.statement().to_json()
 
+    @staticmethod
+    def from_json(text: str) -> Statement:
+        """Read what `to_json` wrote: the entries as a statement, to be shown and compared.
+
+        A text is no ledger: it doesn't know what was charged since, so nothing can be charged to it. To go
+        on with a ledger, open its file or database; to keep a copy, use `backup`.
+
+        Privacy
+        -------
+        It says what the text says: only the ledger itself, with `verify`, tells whether it is true.
+        """
+        return Statement.from_json(text)
+
     def plot(self, *, ax: Any = None) -> Any:
         """Draw how charges filled the limit, entry by entry."""
         return self.statement().plot(ax=ax)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.events import Event
+from discreet.ledger import NOT_DATA
 from discreet.measures import Measure
 from discreet.release import Plan, Release
 from discreet.show import Shown, Table
@@ -123,6 +124,8 @@ class SqlPlan(Shown):
             error = None if plan.stderr is None else float(np.mean(plan.stderr))
             rows.append((repr(plan.asked), repr(plan.measure), error))
         note = f"in all {self.measure!r}, one charge"
+        if any(NOT_DATA in plan.note for plan in self.plans):
+            note += f"; {NOT_DATA}"
         return Table(("query", "share", "stderr"), rows, note=note)
 
     def __repr__(self) -> str:
