@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -114,10 +115,14 @@ class Released:
     def __init__(self, query: Query, budget: Any, schema: dp.Schema, unit: Unit) -> None:
         self.query, self.budget, self.schema, self.unit = query, budget, schema, unit
 
-    def open(self, rows: Table) -> dp.PrivateDataset:
+    @cached_property
+    def ledger(self) -> Ledger:
         limit = dp.ZCDP(10**9) if self.is_concentrated else dp.ApproxDP(10**9, "0.999999")
+        return Ledger(limit=limit, unit=self.unit)
+
+    def open(self, rows: Table) -> dp.PrivateDataset:
         kept = {name: cells for name, cells in rows.items() if name != "who" or self.unit.id_column}
-        return dp.PrivateDataset(kept, self.schema, ledger=Ledger(limit=limit, unit=self.unit))
+        return dp.PrivateDataset(kept, self.schema, ledger=self.ledger)
 
     @property
     def is_concentrated(self) -> bool:

@@ -7,7 +7,7 @@ halved, chances have their odds squared, weights of selections are squared. Each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -25,43 +25,45 @@ from discreet.publish import rows as perturbed_rows
 from discreet.rational import rational
 
 
-def half_scale(honest: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda scale, size=None: honest(rational(scale, "scale") / 2, size)
+def scaled(share: Fraction, honest: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda scale, size=None: honest(rational(scale, "scale") * share, size)
 
 
-def squared_odds(honest: Callable[..., Any]) -> Callable[..., Any]:
+def longer_odds(share: Fraction, honest: Callable[..., Any]) -> Callable[..., Any]:
     def bernoulli(p: Any, size: Any = None) -> Any:
-        chance = rational(p, "p")
-        return honest(chance**2 / (chance**2 + (1 - chance) ** 2), size)
+        chance, power = rational(p, "p"), int(1 / share)
+        return honest(chance**power / (chance**power + (1 - chance) ** power), size)
 
     return bernoulli
 
 
-def twice_the_exponent(honest: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda gamma, *rest: honest(2 * rational(gamma, "gamma"), *rest)
+def larger_exponent(share: Fraction, honest: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda gamma, *rest: honest(rational(gamma, "gamma") / share, *rest)
 
 
-def twice_the_rate(honest: Callable[..., Any]) -> Callable[..., Any]:
+def larger_rate(share: Fraction, honest: Callable[..., Any]) -> Callable[..., Any]:
     return lambda scores, rate, *rest, **named: honest(
-        scores, 2 * rational(rate, "rate"), *rest, **named
+        scores, rational(rate, "rate") / share, *rest, **named
     )
 
 
 #: Each function of `discreet.noise` that is drawn from for privacy, and how it is weakened.
 WEAKENED = {
-    "discrete_laplace": half_scale,
-    "geometric": half_scale,
-    "rounded_gaussian": half_scale,
-    "discrete_gaussian": half_scale,
-    "bernoulli": squared_odds,
-    "bernoulli_exp": twice_the_exponent,
-    "select": twice_the_rate,
+    "discrete_laplace": scaled,
+    "geometric": scaled,
+    "rounded_gaussian": scaled,
+    "discrete_gaussian": scaled,
+    "bernoulli": longer_odds,
+    "bernoulli_exp": larger_exponent,
+    "select": larger_rate,
 }
 
 
-def respond_with_fewer_lies(codes: Any, k: int, lie: Fraction, coin: Callable[..., Any]) -> Any:
-    """Each other value e^-2ε times as likely as the true one, in place of e^-ε."""
-    odds = (lie / (k - 1) / (1 - lie)) ** 2 * (k - 1)
+def respond_with_fewer_lies(
+    codes: Any, k: int, lie: Fraction, coin: Callable[..., Any], power: int
+) -> Any:
+    """Each other value e^-2ε times as likely as the true one, for half the noise, in place of e^-ε."""
+    odds = (lie / (k - 1) / (1 - lie)) ** power * (k - 1)
     lies = coin(odds / (1 + odds), codes.shape)
     shift = noise.uniform_below(k - 1, int(np.count_nonzero(lies))) + 1
     told = codes.copy()
@@ -73,20 +75,30 @@ def respond_with_fewer_lies(codes: Any, k: int, lie: Fraction, coin: Callable[..
 EVEN = {"permutation", "random_bytes", "random_words", "uniform_below", "entropy"}
 
 
-@contextmanager
-def half_the_noise() -> Iterator[None]:
+def half_the_noise() -> AbstractContextManager[None]:
     """Draw half of the noise inside the block."""
+    return part_of_the_noise(Fraction(1, 2))
+
+
+@contextmanager
+def part_of_the_noise(share: Fraction) -> Iterator[None]:
+    """Draw this share of the noise inside the block, one over a whole number, which multiplies losses."""
+    assert share.numerator == 1
+    power = share.denominator
     with pytest.MonkeyPatch.context() as patch:
         coin = noise.bernoulli
         # how often something runs is drawn by coins as well: with other odds it would run far more often
         patch.setattr(best_of, "noise", SimpleNamespace(bernoulli=coin))
         for name, weaken in WEAKENED.items():
-            patch.setattr(noise, name, weaken(getattr(noise, name)))
+            patch.setattr(noise, name, weaken(share, getattr(noise, name)))
         for module in (response, hashing, perturbed_rows):
-            patch.setattr(module, "respond", partial(respond_with_fewer_lies, coin=coin))
+            fewer_lies = partial(respond_with_fewer_lies, coin=coin, power=power)
+            patch.setattr(module, "respond", fewer_lies)
         honest = bingham.bingham
-        patch.setattr(bingham, "bingham", lambda matrix, *count: honest(2 * matrix, *count))
+        patch.setattr(bingham, "bingham", lambda matrix, *count: honest(power * matrix, *count))
         for module in (erm_norm_gamma, perturbed_rows):
             drawn = module.norm_gamma
-            patch.setattr(module, "norm_gamma", lambda *a, drawn=drawn: np.asarray(drawn(*a)) / 2)
+            patch.setattr(
+                module, "norm_gamma", lambda *a, drawn=drawn: np.asarray(drawn(*a)) / power
+            )
         yield

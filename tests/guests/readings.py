@@ -64,6 +64,9 @@ def align(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 def joint_codes(*parts: Floats, most: int = 60) -> list[npt.NDArray[np.int64]] | None:
     """For outputs with few different values: which of them each one is; None if there are more."""
+    few = np.concatenate([part[: 2 * most] for part in parts])
+    if len(np.unique(few, axis=0)) > most:
+        return None
     values, codes = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
     if len(values) > most:
         return None

@@ -26,6 +26,8 @@ MAX_COLUMNS, FARTHEST = 40, 8.0
 ATOM = 0.04
 #: Boosted trees need this many runs on each side.
 MIN_FOR_TREES = 700
+#: More runs than this on each side teach a classifier nothing more; they choose its threshold.
+MAX_TO_LEARN = 6000
 
 
 class Features:
@@ -115,12 +117,19 @@ class Attack:
         return Counted(hits[0], hits[1], len(first))
 
 
-def choose(first: Floats, second: Floats, delta: float, risk: float, runs: int) -> Attack | None:
-    """Learn from one half of these runs, and choose on the other what `runs` runs should show."""
-    half = len(first) // 2
+class Student:
+    """Learns from one half of these runs, at most `MAX_TO_LEARN`, and chooses thresholds on the others."""
+
+    def __init__(self, first: Floats, second: Floats) -> None:
+        half = min(len(first) // 2, MAX_TO_LEARN)
+        self.scores = learn(first[:half], second[:half])
+        self.rest = [(score(first[half:]), score(second[half:])) for score in self.scores]
+
+
+def choose(student: Student, delta: float, risk: float, runs: int) -> Attack | None:
+    """What `runs` runs should show most of."""
     best: Attack | None = None
-    for score in learn(first[:half], second[:half]):
-        a, b = score(first[half:]), score(second[half:])
+    for score, (a, b) in zip(student.scores, student.rest, strict=True):
         for swapped in (False, True):
             here, there = (-b, -a) if swapped else (a, b)
             at, hits, others = _thresholds(here, there)
@@ -139,11 +148,9 @@ def _thresholds(here: Floats, there: Floats) -> tuple[Floats, npt.NDArray[Any], 
     return at, counts[0].astype(np.float64), counts[1].astype(np.float64)
 
 
-def find_floor(
-    train: tuple[Floats, Floats], test: tuple[Floats, Floats], delta: float, risk: float
-) -> float:
-    """The certified lower bound on ε at δ."""
-    attack = choose(*train, delta, risk, len(test[0]))
+def find_floor(student: Student, test: tuple[Floats, Floats], delta: float, risk: float) -> float:
+    """The certified lower bound on ε at δ, of what was learned from other runs."""
+    attack = choose(student, delta, risk, len(test[0]))
     if attack is None:
         return 0.0
     counted = attack.count(*test)

@@ -19,6 +19,8 @@ from sniper import Features, distances
 
 #: Numbers looked at, quantiles tried for each, and half-lines in a box, at most.
 MAX_COLUMNS, QUANTILES, MAX_SIDES = 24, 24, 12
+#: Runs on each side that events are searched in, at most; all runs to learn from tell what they reject.
+MAX_TO_SEARCH = 20_000
 #: The ε, as shares of the claimed one, at which events are searched for.
 EPSILONS = (0.5, 0.8, 1.0, 1.5)
 
@@ -98,7 +100,7 @@ def sides(first: Floats, second: Floats) -> Iterator[Side]:
 def evidence(hits: Floats, others: Floats, runs: int, epsilon: float, delta: float) -> Floats:
     """How many standard errors e^-ε·(p - δ) is above q: what the test will find, nearly."""
     shrink = math.exp(-epsilon)
-    p, q = hits / runs, (others + 0.5) / runs
+    p, q = hits / runs, (others + 0.5) / (runs + 1)
     noise = np.sqrt((p * shrink * (1 - p * shrink) + q * (1 - q) + 1e-12) / runs)
     return (shrink * (p - delta) - q) / noise
 
@@ -168,7 +170,8 @@ def find_floor(
     for swap in (False, True):
         here, there = train[::-1] if swap else train
         for share in EPSILONS:
-            found = search(here, there, share * epsilon, delta)
+            few = here[:MAX_TO_SEARCH], there[:MAX_TO_SEARCH]
+            found = search(*few, share * epsilon, delta)
             # the best of many is a lucky one: judged more strictly than the test will
             value = 0.0 if found is None else _rejected(found[0], here, there, delta, risk / 100)
             if found is not None and (best is None or value > most):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import sniper
 import statdp
-from half_noise import half_the_noise
+from half_noise import part_of_the_noise
 from readings import Floats, align, as_rows, joint_codes
 
 from discreet import testing
@@ -41,6 +42,8 @@ class Subject:
         Runs on each side for each pair, where there are several.
     of : object
         What is attacked.
+    share : Fraction
+        How much of the noise its control has; less than half only where a bound isn't tight.
     """
 
     title: str
@@ -50,6 +53,7 @@ class Subject:
     runs: int = 1000
     pilot: int = 60
     of: Any = None
+    share: Fraction = Fraction(1, 2)
 
     def __str__(self) -> str:
         return self.title
@@ -109,11 +113,12 @@ def visit(subject: Subject, pair: tuple[Data, Data]) -> list[Finding]:
         joined = align(np.concatenate(train), np.concatenate(test))
         train, test = (tuple(np.split(side, 2)) for side in joined)  # type: ignore[assignment]
     risk = RISK / len(subject.claims)
+    student = sniper.Student(*train)
     return [
         Finding(guest, floor, epsilon, delta)
         for epsilon, delta in subject.claims
         for guest, floor in (
-            ("sniper", sniper.find_floor(train, test, delta, risk)),
+            ("sniper", sniper.find_floor(student, test, delta, risk)),
             ("statdp", statdp.find_floor(train, test, epsilon, delta, risk)),
         )
     ]
@@ -121,7 +126,7 @@ def visit(subject: Subject, pair: tuple[Data, Data]) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Visit:
-    """What guests found, and what they found of a copy with half the noise."""
+    """What guests found, and what they found of a copy with less noise."""
 
     honest: list[Finding]
     control: list[Finding]
@@ -137,7 +142,7 @@ class Visit:
         return [guest for guest in GUESTS if guest not in seeing]
 
     def __str__(self) -> str:
-        return f"{'; '.join(map(str, self.honest))} | half: {'; '.join(map(str, self.control))}"
+        return f"{'; '.join(map(str, self.honest))} | control: {'; '.join(map(str, self.control))}"
 
 
 def check(subject: Subject, blind: Collection[tuple[str, str]] = ()) -> Visit:
@@ -169,14 +174,14 @@ def visit_until_seen(subject: Subject) -> Visit:
 
 def search_pair(subject: Subject, seed: int = 15) -> tuple[Data, Data]:
     """The worst neighbours, searched where there is less noise to hide them."""
-    with testing.fixed_noise(seed), half_the_noise():
+    with testing.fixed_noise(seed), part_of_the_noise(subject.share):
         return worst_pair(subject)
 
 
 def visit_with_control(subject: Subject, seed: int = 15) -> Visit:
-    """The same visit twice: to the toolkit, and to a copy with half the noise."""
+    """The same visit twice: to the toolkit, and to a copy with half the noise, or the subject's share."""
     pair = search_pair(subject, seed)
-    with testing.fixed_noise(seed), half_the_noise():
+    with testing.fixed_noise(seed), part_of_the_noise(subject.share):
         control = visit(subject, pair)
     with testing.fixed_noise(seed + 1):
         honest = visit(subject, pair)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import sniper
 import statdp
-from half_noise import EVEN, WEAKENED, half_the_noise
+from half_noise import EVEN, WEAKENED, half_the_noise, part_of_the_noise
 from outcomes import Counted, interval_floor, lower_probability, p_value, upper_probability
 from scipy.stats import binom
 
@@ -67,11 +68,29 @@ def test_a_guest_finds_what_several_numbers_tell_together_and_no_more(guest):
             (rows(random, shift, 3000), rows(random, 0.0, 3000)) for _ in ("to learn", "to test")
         )
         if guest == "sniper":
-            floor = sniper.find_floor(train, test, 0.0, 1e-3)
+            floor = sniper.find_floor(sniper.Student(*train), test, 0.0, 1e-3)
         else:
             floor = statdp.find_floor(train, test, 1.0, 0.0, 1e-3)
         assert floor <= 3 * shift
         assert floor >= 1.6 * shift  # a single number tells no more than its own share, 0.5
+
+
+@pytest.mark.parametrize("share", ["1/3", "1/8"])
+def test_a_weaker_control_has_its_share_of_the_noise(share):
+    share = Fraction(share)
+    with fixed_noise(3):
+        honest = np.std(noise.discrete_laplace(40, 4000))
+        with part_of_the_noise(share):
+            less = np.std(noise.discrete_laplace(40, 4000))
+            lies = noise.bernoulli("2/5", 4000).mean()
+    odds = (2 / 3) ** float(1 / share)
+    assert less / honest == pytest.approx(float(share), rel=0.1)
+    assert lies == pytest.approx(odds / (1 + odds), abs=0.02)
+
+
+def test_evidence_is_a_number_even_where_everything_hits():
+    found = statdp.evidence(np.array([0.0, 9.0]), np.array([9.0, 9.0]), 9, 1.0, 0.0)
+    assert np.isfinite(found).all()
 
 
 def test_the_control_halves_every_noise_there_is():
