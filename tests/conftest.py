@@ -13,6 +13,7 @@ import profiles  # noqa: F401
 from durations import long_tests, processor_seconds, record_seconds
 from postgres import postgres_server, spare_postgres_server  # noqa: F401
 from repeatable import draw_from
+from shares import find_commit, is_chosen
 
 #: Tests of `discreet.deep` that need no torch.
 LIGHT = {
@@ -33,12 +34,30 @@ if find_spec("flwr") is None:  # `make test-federated` installs it
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long-share",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run one in N of the tests that take long, chosen by the commit",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What was seen to take long is long, and what needs Spark: it takes ten seconds to start."""
     taking_long = long_tests()
+    parts, commit = config.getoption("--long-share"), find_commit()
+    left_out = []
     for item in items:
         if item.nodeid in taking_long or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("long")
+        if item.get_closest_marker("long") and not is_chosen(item.nodeid, commit, parts):
+            left_out.append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        kept = set(items).difference(left_out)
+        items[:] = [item for item in items if item in kept]
 
 
 @pytest.hookimpl(tryfirst=True)

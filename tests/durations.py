@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-#: Seconds of tests, as ``pytest --durations=0 --durations-min=2`` prints them on a quiet machine.
+#: Seconds of tests, as ``pytest --durations=0 --durations-min=1`` prints them on a quiet machine.
 RECORD = Path(__file__).with_name("durations.txt")
 #: Tests that took this many seconds are marked long.
-MIN_SECONDS = 2.0
+MIN_SECONDS = 1.0
 
 
 def read_long(lines: str) -> set[str]:

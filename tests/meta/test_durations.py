@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_what_took_long_is_marked_so():
-    lines = "2.01s call     a.py::test_one[x y]\n\n1.99s call     a.py::test_two\n"
+    lines = "1.01s call     a.py::test_one[x y]\n\n0.99s call     a.py::test_two\n"
     assert read_long(lines) == {"a.py::test_one[x y]"}
 
 

@@ -17,6 +17,7 @@ from mutation_operators import OPERATORS
 from mutation_sites import Site, all_sites, find_sites
 
 from discreet.guarantees import all_claims
+from shares import find_commit
 
 ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "tests" / "mutations" / "mutation_suite.py"
@@ -136,15 +137,7 @@ def run_suite(*arguments: str) -> None:
 
 def commit() -> str:
     """What names the state of the code: the commit, or without git a hash of all sites."""
-    try:
-        said = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
-        )
-    except OSError:
-        said = subprocess.CompletedProcess([], 1, "")
-    if said.returncode == 0:
-        return said.stdout.strip()
-    return hashlib.sha256(repr(all_sites()).encode()).hexdigest()
+    return find_commit() or hashlib.sha256(repr(all_sites()).encode()).hexdigest()
 
 
 @pytest.mark.long
