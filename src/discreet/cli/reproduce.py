@@ -24,9 +24,6 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few repetitions; nothing is written.")
     ] = False,
-    short: Annotated[
-        bool, typer.Option("--short", help="Fewer images where all of them take hours.")
-    ] = False,
     report: Annotated[
         bool, typer.Option("--report", help="Print the results that are there; run nothing.")
     ] = False,
@@ -60,7 +57,7 @@ def reproduce(
             raise CommandError("--json prints results that are kept, and --quick keeps none.")
         typer.echo(show_results(folder, chosen))
         return
-    options = ["--quick"] * quick + ["--short"] * short + ["--report"] * report
+    options = ["--quick"] * quick + ["--report"] * report
     failed = []
     for name in chosen:
         if paper == "all":

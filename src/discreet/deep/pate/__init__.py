@@ -3,6 +3,7 @@
 from discreet.deep.pate.aggregation import Aggregation, ConfidentGNMax, GNMax, LNMax, Plurality
 from discreet.deep.pate.dependent import dependent_cost
 from discreet.deep.pate.estimator import PATE
+from discreet.deep.pate.student import SpreadingStudent
 
 __all__ = [
     "PATE",
@@ -11,5 +12,6 @@ __all__ = [
     "GNMax",
     "LNMax",
     "Plurality",
+    "SpreadingStudent",
     "dependent_cost",
 ]

@@ -99,7 +99,7 @@ class PATE(PrivateClassifier):
         `Scattering`). Numbers reach it in their units, categories as indicators.
     semi_supervised : bool
         Whether the student also gets the public rows without label, marked -1, as those of
-        ``sklearn.semi_supervised`` take them.
+        ``sklearn.semi_supervised`` and `SpreadingStudent` take them.
     n_jobs : int, optional
         How many processes train teachers.
 
