@@ -11,7 +11,7 @@ import numpy as np
 from mechanism_subjects import claims_of
 from overheard import Noised, are_alike, draw_again, listen, spread_of, tell
 from read_once import read_once
-from subject import Subject
+from subject import CHEAP_TRIES, Subject
 
 import discreet as dp
 from discreet import mechanisms, testing
@@ -225,7 +225,8 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
         return None
     title = f"{query!r}, {unit_name}, {noise}"
     if released.adds_noise:
-        return Subject(title, released, farthest(released), claims, RUNS[noise], of=query)
+        pair = farthest(released)
+        return Subject(title, released, pair, claims, RUNS[noise], of=query, tries=CHEAP_TRIES)
     pairs = list(pairs_for(schema, unit, FEW_CORNERS))
     return Subject(title, released, pairs, claims, RUNS[noise], 8, query)
 

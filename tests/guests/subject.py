@@ -17,8 +17,8 @@ from discreet import testing
 
 #: The chance, at most, that one guest calls one true claim false; it is far less where runs are few.
 RISK = 1e-3
-#: How often a subject is visited, with ever more runs, before a guest is called blind.
-TRIES = 3
+#: How often a subject is visited, with ever more runs, before a guest is called blind; where runs are cheap.
+TRIES, CHEAP_TRIES = 3, 4
 
 Data = Any
 
@@ -44,6 +44,8 @@ class Subject:
         What is attacked.
     share : Fraction
         How much of the noise its control has; less than half only where a bound isn't tight.
+    tries : int
+        How often it is visited at most, each time with four times the runs.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Subject:
     pilot: int = 60
     of: Any = None
     share: Fraction = Fraction(1, 2)
+    tries: int = TRIES
 
     def __str__(self) -> str:
         return self.title
@@ -158,13 +161,13 @@ def check(subject: Subject, blind: Collection[tuple[str, str]] = ()) -> Visit:
 
 
 def visit_until_seen(subject: Subject) -> Visit:
-    """Visit, with four times the runs as long as a guest is blind, `TRIES` times at most.
+    """Visit, with four times the runs as long as a guest is blind.
 
     What is found of the toolkit is kept from all of these visits: none may find a violation.
     """
     honest: list[Finding] = []
     pair = search_pair(subject)
-    for tries in range(TRIES):
+    for tries in range(subject.tries):
         found = visit_with_control(replace(subject, runs=subject.runs * 4**tries, pairs=[pair]))
         honest += found.honest
         if not found.blind:
