@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from packages import install
 
 #: WCAG 2.2, levels A and AA.
 RULES = {
@@ -28,41 +26,17 @@ ARGUMENTS = [
 LOOKS = [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)]
 
 
-def _install() -> None:
-    """As root, try once per machine to install Chromium."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return
-    mark = Path(tempfile.gettempdir()) / "discreet-chromium-install"
-    with mark.open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # workers that run side by side
-        lock.seek(0)
-        if lock.read() or shutil.which("chromium"):
-            return
-        lock.write("tried\n")
-        for words in (["update", "-qq"], ["install", "-y", "-qq", "chromium"]):
-            subprocess.run(
-                ["apt-get", *words],
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=900,
-                check=False,
-            )
-
-
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser; tests open pages of their own in it."""
     from playwright.sync_api import sync_playwright
 
-    if shutil.which("chromium") is None:
-        _install()
-    program = shutil.which("chromium")
-    if program is None:
+    if not install("chromium", lambda: shutil.which("chromium") is not None):
         pytest.skip("Chromium is not installed; install the package chromium to run this test")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
         yield browser
         browser.close()
 

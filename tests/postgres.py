@@ -7,7 +7,6 @@ Fixtures: `postgres_server` for the whole session, which tests may fill with dat
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import os
 import pwd
@@ -20,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from packages import install
 
 _PROGRAMS = ("initdb", "pg_ctl", "postgres")
 
@@ -214,32 +215,8 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _install() -> None:
-    """As root, try once per machine to install a server."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return
-    mark = Path(tempfile.gettempdir()) / "discreet-postgres-install"
-    with mark.open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # workers that run side by side
-        lock.seek(0)
-        if lock.read() or find_programs() is not None:
-            return
-        lock.write("tried\n")
-        subprocess.run(
-            ["apt-get", "install", "-y", "-qq", "postgresql"],
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=600,
-            check=False,
-        )
-
-
 def _server() -> Iterator[PostgresServer]:
-    if find_programs() is None:
-        _install()
-    if find_programs() is None:
+    if not install("postgresql", lambda: find_programs() is not None):
         pytest.skip("PostgreSQL is not installed; install the package postgresql to run this test")
     server = PostgresServer()
     yield server

@@ -48,3 +48,12 @@ def test_public_places_are_kept() -> None:
 def test_more_rows_than_memory_holds_are_refused_with_the_way_out() -> None:
     with pytest.raises(ValueError, match="give to= to write them in batches"):
         release(2**27 + 1).event(SCHEMA, dp.Unit(dp.REPLACE_ONE))
+
+
+def test_rows_that_are_blurred_together_must_say_what_two_of_them_cost() -> None:
+    class Blocks(RowRelease):
+        block = 2
+        event_of_row = blur = as_columns = lambda self: None
+
+    with pytest.raises(TypeError, match="event_of_two_rows"):
+        Blocks(SCHEMA, 8)

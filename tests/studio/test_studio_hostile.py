@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from clinic_studio import (
 import discreet as dp
 from discreet.release import Release
 from discreet.studio import application
+from discreet.studio.desk import Desk
 from discreet.studio.jobs import Jobs
 from discreet.studio.orders import QuestionsOrder
 from discreet.studio.places import Places
@@ -92,6 +94,28 @@ def test_a_form_of_one_table_never_reaches_another(tmp_path, monkeypatch):
     browser.press("/ask/add", kind="count")
     assert (tmp_path / "visits.questions.json").exists()
     assert not (tmp_path / "other.questions.json").exists()
+
+
+@pytest.mark.parametrize("place", ["/facts", "/protect", "/ask", "/release/check", "/ledger"])
+def test_a_page_bears_the_mark_of_the_table_that_it_shows(tmp_path, monkeypatch, place):
+    browser = open_clinic(tmp_path)
+    shown = browser.studio.desk
+    (tmp_path / "other.csv").write_text("a\n1\n")
+
+    def switch_in(real: Callable[..., Any]) -> Callable[..., Any]:
+        def switch(desk: Desk, **given: Any) -> Any:
+            if browser.studio.desk is shown:  # another tab, while the page is made
+                browser.studio.open("other.csv")
+            return real(desk, **given)
+
+        return switch
+
+    for name in ("facts", "book"):
+        monkeypatch.setattr(Desk, name, switch_in(getattr(Desk, name)))
+    page = browser.see(place)
+    assert browser.studio.desk.id != shown.id
+    assert f'value="{shown.id}"' in page
+    assert browser.studio.desk.id not in page  # a form with it would change the other table
 
 
 def test_a_weight_is_never_given_to_a_question_that_was_not_shown(clinic):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet import events
 from discreet.dataset import PrivateDataset
-from discreet.publish.row_release import RowRelease
+from discreet.publish.row_release import SeparateRows
 from discreet.publish.rows import RowPerturbation
 from discreet.publish.tables.sinks import open_sink
 from discreet.publish.tables.writing import release_rows
@@ -84,7 +84,7 @@ def perturb(
 
 
 @final
-class PerturbedRows(RowRelease):
+class PerturbedRows(SeparateRows):
     """Every row, perturbed, in a random order.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import Unit
 
-__all__ = ["RowRelease", "middle_codes"]
+__all__ = ["RowRelease", "SeparateRows", "middle_codes"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class RowRelease(Step):
     #: What is published, in words.
     title: str = "rows"
     #: This many rows are blurred together, from the first on.
-    block: int = 1
+    block: int
 
     def __init__(self, schema: Schema, rows: int | None) -> None:
         self.schema, self.rows = schema, rows
@@ -57,11 +57,9 @@ class RowRelease(Step):
     def event_of_row(self) -> Event:
         """What one row costs, wherever it stands."""
 
+    @abstractmethod
     def event_of_two_rows(self) -> Event:
-        """What two rows cost that change together, wherever they stand."""
-        if self.block > 1:
-            raise NotImplementedError("rows that are blurred together are not two releases.")
-        return Repeat(self.event_of_row(), 2)
+        """What two rows cost that change together, wherever they stand: in one block or in two."""
 
     @abstractmethod
     def blur(self, codes: Integers) -> Any:
@@ -120,6 +118,16 @@ class RowRelease(Step):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}{self.columns}"
+
+
+class SeparateRows(RowRelease):
+    """Rows that are blurred one by one: two of them are two releases, whose costs add up."""
+
+    block = 1
+
+    @final
+    def event_of_two_rows(self) -> Event:
+        return Repeat(self.event_of_row(), 2)
 
 
 def middle_codes(schema: Schema) -> Integers:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.queries.fieller import Floats, Quadratic, critical_value, solve
+from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value, solve
 from discreet.queries.scatter import (
     find_freedom,
     find_scatter_interval,
@@ -72,7 +72,7 @@ def mean_interval(
         return find_scatter_interval(first, count, share, blur, fourth, measured, level)
     drawn = Quadratic(zero, rows_per_person * many, -rows_per_person * many)
     variance = Quadratic(*(a + b for a, b in zip(blur, drawn, strict=True)))
-    spread = np.maximum(variance.at(share), 1e-300)
+    spread = np.maximum(variance.at(share), LEAST_VARIANCE)
     critical = critical_value(level, zero + 1e9, 3 * fourth / spread**2)
     return solve(first, count, variance, critical, _continuity(noise, count_is_public))
 
@@ -93,7 +93,7 @@ def share_interval(
         (1 + others) * noise - rows_per_person * many,
     )
     fourth = noise**2 * ((1 - share) ** 4 + others * share**4)
-    spread = np.maximum(variance.at(share), 1e-300)
+    spread = np.maximum(variance.at(share), LEAST_VARIANCE)
     kurtosis = 3 * fourth / spread**2 if is_laplace else zero
     return solve(
         counts, whole, variance, critical_value(level, zero + 1e9, kurtosis), _continuity(noise)
@@ -134,7 +134,7 @@ def sum_interval(
         freedom = find_freedom(blur + scatter, scatter, measured.persons)
         each = np.zeros_like(count)
     scatter, each = rows_per_person * scatter, rows_per_person * each
-    spread = np.maximum(blur + scatter, 1e-300)
+    spread = np.maximum(blur + scatter, LEAST_VARIANCE)
     kurtosis = 3 * fourth / spread**2 if is_laplace else np.zeros_like(count)
     critical = critical_value(level, freedom, kurtosis)
     shift = critical**2 * each / 2

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from discreet.queries.fieller import Floats, Quadratic, critical_value
+from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value
 
 __all__ = [
     "Allowance",
@@ -45,6 +45,11 @@ SURER_SHORTER, SURER_RESERVE = 1.0, 0.2
 BOTH_TAILS = 2.0
 #: How many steps find an end of an interval.
 STEPS = 18
+#: A candidate counts as at most this many deviations too far off while an end is sought: with hardly any
+#: noise the bounds are off by millions, and steps by the true number would never come back from there.
+MAX_EXCESS = 4.0
+#: The least part of what is left of a search that one step takes.
+LEAST_PART = 1 / 64
 
 
 class Tuning(NamedTuple):
@@ -146,6 +151,7 @@ def measure_scatter(
 def find_freedom(whole: Floats, scatter: Floats, persons: Floats) -> Floats:
     """Degrees of freedom of a variance whose part `scatter` is estimated from persons (Welch 1947)."""
     own = FREEDOM_START + FREEDOM_EACH * (persons - 1)
+    whole = np.maximum(whole, LEAST_VARIANCE)
     return np.asarray(own * (whole / np.maximum(scatter, 1e-9 * whole)) ** 2)
 
 
@@ -242,7 +248,7 @@ def find_scatter_interval(
     def find_spread(at: Floats) -> tuple[Floats, Floats, Floats]:
         statistic, noise = first - at * count, blur.at(at)
         drawn = allowance.find(at, statistic, noise)
-        return statistic, drawn, np.maximum(noise + drawn, 1e-300)
+        return statistic, drawn, np.maximum(noise + drawn, LEAST_VARIANCE)
 
     def find_critical(at: Floats) -> Floats:
         _, drawn, spread = find_spread(at)
@@ -260,7 +266,8 @@ def find_scatter_interval(
             deviation = np.sqrt(spread)
             away = np.maximum(count, 0.0) / deviation
             times = lean(level, away * at, away * (1 - at), statistic > 0)
-            return np.asarray(np.abs(statistic) / deviation - critical * times)
+            excess = np.abs(statistic) / deviation - critical * times
+            return np.asarray(np.minimum(excess, MAX_EXCESS))
 
         end = _find_crossing(share, far, exceed)
     low, high = np.split(np.where(count > 0, end, far), 2)
@@ -279,7 +286,8 @@ def _find_crossing(inside: Floats, outside: Floats, exceed: Callable[[Floats], F
     above = np.where(is_whole, 1.0, above)
     last = np.zeros_like(below)
     for _ in range(STEPS):
-        part = np.clip(-below / np.maximum(above - below, 1e-300), 0.0, 1.0)
+        # a step that ends inside by less than rounding shows would else be repeated for ever
+        part = np.clip(-below / np.maximum(above - below, 1e-300), LEAST_PART, 1.0)
         middle = inside + (outside - inside) * part
         value = exceed(middle)
         side = np.where(value <= 0, -1.0, 1.0)

@@ -160,7 +160,7 @@ def _list_errors(plan: AnswersPlan) -> Table:
         (one.name, format_error(one.stderr), f"{one.share:.0%}", repr(one.query))
         for one in plan.questions
     ]
-    return Table(("question", "expected error", "share", "asked"), rows)
+    return Table(("question", "expected error", "share", "asked"), rows, note=plan.note)
 
 
 def describe_check(item: CheckReport, title: str, hashes: frozenset[str] | None) -> Section:

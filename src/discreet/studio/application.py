@@ -83,12 +83,12 @@ def _answer(studio: Studio, handler: Handler, visit: Visit, method: str) -> Resp
             _check_desk(visit)
         found = handler(studio, visit)
     except NotFound:
-        return _respond(studio, _missing())
+        found = _missing()
     except FieldErrors as error:
         found = _sentence(400, "This can't be used", " ".join(error.errors.values()))
     except Exception as error:
         found = _sentence(400, "This can't be done", tell_error(error))
-    return _respond(studio, found)
+    return _respond(studio, found, visit.desk)
 
 
 def _check_desk(visit: Visit) -> None:
@@ -113,12 +113,13 @@ def _missing() -> Page:
 
 def _tell_missing(studio: Studio) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        await _respond(studio, _missing())(scope, receive, send)
+        await _respond(studio, _missing(), studio.desk)(scope, receive, send)
 
     return answer
 
 
-def _respond(studio: Studio, found: Answer) -> Response:
+def _respond(studio: Studio, found: Answer, desk: Desk | None) -> Response:
+    """The answer; a page is about the desk that was open when it was asked for, and its forms say so."""
     match found:
         case Redirect(place):
             return RedirectResponse(studio.base + place, 303)
@@ -126,7 +127,7 @@ def _respond(studio: Studio, found: Answer) -> Response:
             headers = {"content-disposition": found.disposition}
             return Response(found.body, media_type=found.kind, headers=headers)
         case Page(template, shown, status):
-            frame = {"errors": {}, "typed": {}, "base": studio.base, **_frame(studio.desk)}
+            frame = {"errors": {}, "typed": {}, "base": studio.base, **_frame(desk)}
             whole = {**frame, **shown}
             return Response(render(template, whole), status, media_type="text/html")
     return Response(json.dumps(found), media_type="application/json")
@@ -152,7 +153,7 @@ def _receive(studio: Studio) -> Callable[[Request], Any]:
         try:
             place = studio.places.new_upload(request.query_params.get("name", ""))
         except FieldErrors as error:
-            return _respond(studio, {"error": " ".join(error.errors.values())})
+            return _respond(studio, {"error": " ".join(error.errors.values())}, None)
         is_whole = False
         try:
             with open(place, "xb", opener=start.open_private) as file:
@@ -164,7 +165,7 @@ def _receive(studio: Studio) -> Callable[[Request], Any]:
                 place.unlink(missing_ok=True)
         source = str(place.relative_to(studio.places.root))
         await run_in_threadpool(studio.open, source)
-        return _respond(studio, {"place": f"{studio.base}/facts"})
+        return _respond(studio, {"place": f"{studio.base}/facts"}, None)
 
     return answer
 

@@ -52,7 +52,7 @@ def questions(model: Model, known: Facts) -> tuple[tuple[str, Joint | Additive, 
         ("first", model._first(layout, known), costs.first),
         ("a group of columns", round_, costs.rounds[-1][-1]),
     ]
-    if costs.target is not None:
+    if model._target_query is not None and costs.target is not None:
         asked.append(("target", model._target_query(costs.target, known), costs.target))
     return tuple(asked)
 

@@ -30,6 +30,7 @@ _CHANNEL = (
     _ROWS + "blur",
     _PUBLISH + "perturb.PerturbedRows",
     _PUBLISH + "row_release.RowRelease",
+    _PUBLISH + "row_release.SeparateRows",
 )
 
 CLAIMS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,13 @@ Floats = npt.NDArray[np.float64]
 DEFAULT_CELLS = 128
 
 
+class TargetQuery(Protocol):
+    """A question about the target alone, for a budget."""
+
+    def __call__(self, budget: Measure, facts: Facts) -> Additive:
+        """The question."""
+
+
 @with_parameters
 class AdditiveBoosting(PrivateEstimator):
     """Cyclic boosting of shapes by cells from noised sums of residuals.
@@ -81,7 +88,8 @@ class AdditiveBoosting(PrivateEstimator):
     interactions: Any = 0
 
     _claims = ("additive-boosting",)
-    _asks_target = False
+    #: What is asked of the target alone, before its cells; None if nothing is.
+    _target_query: ClassVar[TargetQuery | None] = None
     _lag = 0.0
     _learned = learned.attributes(
         cuts_=learned.Each(
@@ -104,10 +112,6 @@ class AdditiveBoosting(PrivateEstimator):
         self, values: dict[str, Floats], intercept: Floats, clip: float, cells: Cells, facts: Facts
     ) -> tuple[Residuals, float]:
         """The query about residuals in the cells of a column, and the size of one unit of its answer."""
-
-    def _target_query(self, budget: Measure, facts: Facts) -> Additive:
-        """What is asked of the target alone, before its cells, where `_asks_target` says so."""
-        raise NotImplementedError
 
     @abstractmethod
     def _counts(self, answer: Floats) -> Floats:
@@ -189,7 +193,7 @@ class AdditiveBoosting(PrivateEstimator):
         return split_costs(
             self._measure(),
             self._groups(layout),
-            with_target=self._asks_target,
+            with_target=self._target_query is not None,
             with_pairs=self._number_of_pairs(layout) > 0,
         )
 
@@ -197,7 +201,7 @@ class AdditiveBoosting(PrivateEstimator):
         layout = self._public_layout(facts)
         costs, groups = self._costs(layout), self._groups(layout)
         target = None
-        if costs.target is not None:
+        if self._target_query is not None and costs.target is not None:
             target = facts.ask(self._target_query(costs.target, facts), costs.target)
         first = facts.ask(self._first(layout, facts), costs.first)
         schedule = Schedule(layout, target, first, groups, costs, self._number_of_pairs(layout))

@@ -74,8 +74,6 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         target_bounds_=learned.Together(learned.Number(), learned.Number())
     )
 
-    _asks_target = True
-
     def _outputs(self, facts: Facts) -> int:
         return 1
 
@@ -95,7 +93,8 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         assert facts.target is not None
         return CentredSums(facts.target, bits=BITS, by=by)
 
-    def _target_query(self, budget: Measure, facts: Facts) -> Additive:
+    @staticmethod
+    def _target_query(budget: Measure, facts: Facts) -> Additive:
         """Mean and variance for the price of one sum; on a coarser grid where that noise can't be drawn."""
         assert facts.target is not None
         query = Moments(facts.target)

@@ -13,7 +13,7 @@ from discreet.coding import VALUE_BITS
 from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.publish.imaging.mask import LEVELS, ImageMask
-from discreet.publish.row_release import RowRelease
+from discreet.publish.row_release import SeparateRows
 from discreet.publish.tables.sinks import open_sink
 from discreet.publish.tables.writing import release_rows
 from discreet.schema import Schema
@@ -76,7 +76,7 @@ def publish_images(
 
 
 @final
-class MaskedImages(RowRelease):
+class MaskedImages(SeparateRows):
     """Every image, masked, in a random order.
 
     Parameters
