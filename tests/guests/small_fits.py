@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from subject import HALF
+
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.tree import RandomDecisionForest
 from discreet.testing import Example
 
 Row = tuple[float, ...]
 Rows = list[Row]
-
-HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ RISK = 1e-3
 #: How often a subject is visited, with ever more runs, before a guest is called blind; where runs are cheap.
 TRIES, CHEAP_TRIES = 3, 4
 
+#: How much of the noise a control has.
+HALF = Fraction(1, 2)
+
 Data = Any
 
 
@@ -55,7 +58,7 @@ class Subject:
     runs: int = 1000
     pilot: int = 60
     of: Any = None
-    share: Fraction = Fraction(1, 2)
+    share: Fraction = HALF
     tries: int = TRIES
 
     def __str__(self) -> str:

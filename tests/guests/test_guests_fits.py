@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from estimator_subjects import Fits, Side, columns_of, neighbours, subject_for
 from noting_door import FACTS, NotingDoor
-from small_fits import HALF, SMALL_FITS, Small, small_fit_of
-from subject import check
+from small_fits import SMALL_FITS, Small, small_fit_of
+from subject import HALF, check
 
 import discreet as dp
 from discreet import testing

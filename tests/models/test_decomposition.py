@@ -89,7 +89,8 @@ def test_sensitivities_of_the_two_norms() -> None:
     gauss = PCA(bounds=CLOUD_BOUNDS, epsilon=1, delta=1e-6).plan().event
     assert gauss.sensitivity_squared == 10 * 2**60
     replaced = PCA(bounds=CLOUD_BOUNDS, epsilon=1, unit=dp.REPLACE_ONE).plan(rows=100).event
-    assert replaced.sensitivity == (2 * 3 + 3 + 2 * 3) * 2**30  # the count is public
+    # the count is public; of the six other products of (1, u) four can turn, and three squares move by 1
+    assert replaced.sensitivity == (2 * 4 + 3) * 2**30
 
 
 def test_the_diagonal_is_noised_when_a_bound_is_zero() -> None:

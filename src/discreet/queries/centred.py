@@ -167,25 +167,39 @@ class CentredSums(Additive):
         return Extent(
             count + sum(sums) + sum(products),
             count**2 + sum(a * a for a in sums) + sum(b * b for b in products),
-            2 * sum(sums) + sum(self._moves(products)),
+            self._diameter(sums, products),
             self._diameter_squared(sums, products),
         )
 
-    def _moves(self, products: list[int]) -> list[int]:
-        """How far each product can move: a square by its size, another by twice its size."""
+    def _split(self, sums: list[int], products: list[int]) -> tuple[list[int], list[int]]:
+        """The sizes of coordinates that may turn to their negative, and of squares."""
         pairs = self.pairs() if products else []
-        return [b * (1 if i == j else 2) for b, (i, j) in zip(products, pairs, strict=True)]
+        sizes = list(zip(products, pairs, strict=True))
+        return [*sums, *(b for b, (i, j) in sizes if i != j)], [b for b, (i, j) in sizes if i == j]
+
+    def _turned(self, sums: list[int]) -> int:
+        """How many products of two different entries of (1, u) can turn: with j signs changed, j(m - j)."""
+        m = 1 + len(sums)
+        return m * m // 4
+
+    def _diameter(self, sums: list[int], products: list[int]) -> int:
+        crossed, squares = self._split(sums, products)
+        if self.products != "all":
+            return 2 * sum(crossed)
+        return min(2 * sum(crossed), 2 * self.size * self._turned(sums)) + sum(squares)
 
     def _diameter_squared(self, sums: list[int], products: list[int]) -> int:
-        apart = sum(4 * a * a for a in sums)
+        crossed, squares = self._split(sums, products)
+        apart = sum(4 * a * a for a in crossed)
         if self.products != "all":
             return (
                 apart  # a square is no larger than its sum: the ends of the grid are farthest apart
             )
-        apart += sum(move**2 for move in self._moves(products))
+        apart += sum(b * b for b in squares)
+        d, turned = len(sums), self._turned(sums)
         # ‖vv' - ww'‖² over i <= j, v = (1, u), |u| <= 1: half of the whole plus half of the diagonal
-        d = len(sums)
-        return min(apart, math.ceil(self.size**2 * ((1 + d) ** 2 + Fraction(d, 2))))
+        joint = min(Fraction(4 * turned + d), (1 + d) ** 2 + Fraction(d, 2))
+        return min(apart, math.ceil(self.size**2 * joint))
 
     def shift(self, schema: Schema) -> Floats:
         """What a floor takes from u on average, by column: half a step."""
