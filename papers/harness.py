@@ -1,8 +1,7 @@
 """What the reproductions share: runs that are kept as they are made, summaries, tables in a README.
 
 An experiment is a function of a setting and a seed that returns numbers. Each run is a line on disk before
-the next begins, so a run that is stopped, even by SIGKILL, goes on where it was. What a run of images takes
-much time for has a short size (``--short``), whose runs are kept apart.
+the next begins, so a run that is stopped, even by SIGKILL, goes on where it was.
 """
 # ruff: noqa: T201
 
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
-from sizes import QUICK, SHORT, choose_size, set_size
+from sizes import QUICK, choose_size, set_size
 from summaries import Numbers, Summary, markdown, summarise
 
 __all__ = ["DATA", "Experiment", "Study", "Summary", "choose_size", "markdown", "seed_of"]
@@ -262,9 +261,6 @@ class Study:
         parser.add_argument("experiments", nargs="*", help=", ".join(self.experiments))
         parser.add_argument("--quick", action="store_true", help="few repetitions, nothing written")
         parser.add_argument(
-            "--short", action="store_true", help="fewer images where all of them take hours"
-        )
-        parser.add_argument(
             "--report", action="store_true", help="print the results that are there"
         )
         parser.add_argument("--repeats", type=int, help="at most so many repetitions")
@@ -299,9 +295,6 @@ class Study:
     def _run_fully(self, names: list[str], given: argparse.Namespace) -> None:
         """Run with files; results and pictures are written if nothing is missing."""
         kept = self.folder / ".runs"
-        if given.short:
-            set_size(SHORT)
-            kept /= SHORT
         for name in names if given.again else ():
             (kept / f"{name}.jsonl").unlink(missing_ok=True)
         if given.merge:

@@ -1,13 +1,13 @@
-"""How much of everything a run takes: all of it, what an hour can do, or what shows that it works."""
+"""How much of everything a run takes: all of it, or what shows that it works."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-__all__ = ["FULL", "QUICK", "SHORT", "choose_size", "set_size", "size_of_run"]
+__all__ = ["FULL", "QUICK", "choose_size", "set_size", "size_of_run"]
 
-FULL, SHORT, QUICK = "full", "short", "quick"
+FULL, QUICK = "full", "quick"
 
 #: Set for the processes that a run starts as well.
 VARIABLE = "DISCREET_PAPERS_SIZE"
@@ -23,9 +23,6 @@ def size_of_run() -> str:
     return os.environ.get(VARIABLE, FULL)
 
 
-def choose_size(full: Any, quick: Any, *, short: Any = None) -> Any:
-    """What fits the size of this run; a short run takes the full one where it has nothing else."""
-    size = size_of_run()
-    if size == QUICK:
-        return quick
-    return short if size == SHORT and short is not None else full
+def choose_size(full: Any, quick: Any) -> Any:
+    """What fits the size of this run."""
+    return quick if size_of_run() == QUICK else full

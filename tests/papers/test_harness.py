@@ -122,30 +122,11 @@ def test_again_forgets_the_runs_of_the_named_experiments_alone(study: harness.St
     assert kept.read_text() == before
 
 
-def test_quick_and_short_runs_have_sizes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_runs_have_a_size_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(sizes.VARIABLE, raising=False)
-    assert harness.choose_size(1000, 10, short=100) == 1000
+    assert harness.choose_size(1000, 10) == 1000
     monkeypatch.setenv(sizes.VARIABLE, sizes.QUICK)
-    assert harness.choose_size(1000, 10, short=100) == 10
-    monkeypatch.setenv(sizes.VARIABLE, sizes.SHORT)
-    assert harness.choose_size(1000, 10, short=100) == 100
-    assert harness.choose_size(1000, 10) == 1000  # where nothing else is said
-
-
-def test_short_runs_are_kept_apart_from_full_ones(
-    study: harness.Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(sizes.VARIABLE, sizes.FULL)  # and restored afterwards
-
-    @study.experiment(repeats=2)
-    def images(*, seed: int) -> dict[str, float]:
-        return {"images": harness.choose_size(60_000, 5, short=2000)}
-
-    study.main(["--jobs", "1"])
-    study.main(["--jobs", "1", "--short", "images", "--merge"])
-    assert results(study)["images"][""]["images"]["mean"] == 2000
-    assert len((study.folder / ".runs" / "images.jsonl").read_text().splitlines()) == 2
-    assert "2000" in (study.folder / ".runs" / "short" / "images.jsonl").read_text()
+    assert harness.choose_size(1000, 10) == 10
 
 
 @pytest.mark.parametrize(
