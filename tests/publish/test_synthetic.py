@@ -222,7 +222,11 @@ def test_default_cuts_are_public_and_keep_zero_apart():
 def test_rare_cells_join_their_neighbours_or_one_another():
     counts = np.array([100.0, 1, 2, 90, 3])
     assert merge_cells(counts, 10, ordered=True) == (0, 1, 1, 1, 1)
-    assert merge_cells(counts, 10, ordered=False) == (0, 2, 2, 1, 2)
+    assert merge_cells(counts, 6, ordered=False) == (0, 2, 2, 1, 2)
+    # six rows together are too few: they join the most frequent value
+    assert merge_cells(counts, 10, ordered=False) == (0, 0, 0, 1, 0)
+    assert merge_cells(np.array([2.0, 80, 90]), 10, ordered=False) == (1, 0, 1)
+    assert merge_cells(np.array([1.0, 2, 3]), 10, ordered=False) == (0, 0, 0)
     assert merge_cells(np.zeros(4), 10, ordered=True) == (0, 0, 0, 0)
     many = merge_cells(np.full(64, 1000.0), 10, ordered=True)
     assert max(many) + 1 == MAX_GROUPS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import final
@@ -144,12 +144,13 @@ class _Fit:
 
     def choose_more(self, stage: Stage) -> list[Clique]:
         """Marginals that the model misses by more than their measurement would."""
-        marginals = tuple(self._recipe.round_candidates())
+        marginals = self._recipe.round_candidates()
         noise = math.sqrt(2 / math.pi) * expected_noise(stage)  # the mean size of normal noise
         left = [min(round(noise * self._cells(c)), MAX_EXPECTED) for c in marginals]
         kept = [part.columns for part in self.measured]
         rule = size_rule(self.sizes, marginals, kept, self._max_cells)
-        return self._draw(stage, marginals, left, rule)
+        drawn = self._draw(stage, tuple(marginals), left, rule)
+        return [marginals[clique] for clique in drawn]
 
     def _cells(self, clique: Clique) -> int:
         return math.prod(self.sizes[c] for c in clique)
@@ -172,20 +173,11 @@ class _Fit:
 
     def _expected(self, marginals: Sequence[Clique]) -> list[Floats]:
         """What the model expects of each marginal; pairs with one column are found together, once."""
-        pairs = cache(JunctionModel.pairs)
-        target = self._recipe.target
-        given = [] if target is None else self.model.split(target)
-        found = []
-        for clique in marginals:
-            if target in clique and len(clique) == 3:
-                a, b = (c for c in clique if c != target)
-                parts = [share * pairs(model, a)[b] for share, model in given]
-                found.append(np.stack(parts, axis=clique.index(target)))
-            elif len(clique) == 2:
-                found.append(pairs(self.model, clique[0])[clique[1]])
-            else:
-                found.append(self.model.marginal(clique))
-        return found
+        pairs = cache(self.model.pairs)
+        return [
+            pairs(clique[0])[clique[1]] if len(clique) == 2 else self.model.marginal(clique)
+            for clique in marginals
+        ]
 
 
 def expected_noise(stage: Stage) -> float:
@@ -198,12 +190,14 @@ def _find_groups(
 ) -> tuple[tuple[int, ...], ...]:
     """Which cells of each column are counted together in marginals of several columns."""
     least = MERGE * expected_noise(recipe.stages[0])
-    return tuple(
-        tuple(range(len(share)))
-        if place == recipe.target
-        else merge_cells(share * total, least, recipe.layout.is_ordered(place))
+    groups = [
+        merge_cells(share * total, least, recipe.layout.is_ordered(place))
         for place, share in enumerate(shares)
-    )
+    ]
+    target = recipe.target
+    if target is not None and max(groups[target]) == 0:  # nothing could be told about it
+        groups[target] = tuple(range(len(groups[target])))
+    return tuple(groups)
 
 
 def _find_share(measured: Sequence[Measured], column: int) -> Floats:
@@ -251,23 +245,27 @@ def tree_rule(marginals: Sequence[Clique], cells: Sequence[int], maximum: int) -
 
 def size_rule(
     sizes: Sequence[int],
-    marginals: Sequence[Clique],
+    marginals: Mapping[Clique, Clique],
     kept: Sequence[Clique],
     maximum: int,
 ) -> Rule:
-    """Marginals, each once, with which the model stays small enough; single columns when there is none."""
+    """Marginals, each once, with which the model stays small enough; single columns when there is none.
+
+    `marginals` are those to draw from, each with what is measured for it.
+    """
+    measured = list(marginals.values())
 
     def rule(chosen: tuple[int, ...]) -> Mask:
-        have = [*kept, *(marginals[place] for place in chosen)]
+        have = [*kept, *(measured[place] for place in chosen)]
         allowed = np.array(
             [
                 len(clique) > 1
                 and place not in chosen
                 and (
-                    any(set(clique) <= set(other) for other in have)
-                    or model_size(sizes, [*have, clique]) <= maximum
+                    any(set(wide) <= set(other) for other in have)
+                    or model_size(sizes, [*have, wide]) <= maximum
                 )
-                for place, clique in enumerate(marginals)
+                for place, (clique, wide) in enumerate(marginals.items())
             ]
         )
         return allowed if allowed.any() else np.array([len(c) == 1 for c in marginals])

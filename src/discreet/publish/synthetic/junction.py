@@ -145,11 +145,6 @@ class JunctionModel:
                 found[value] = shares[value] * self._condition_on(first, value).marginal(rest)
         return found
 
-    def split(self, column: int) -> list[tuple[float, JunctionModel]]:
-        """For each value of a column its share, and the model of the rows that have it."""
-        shares = self.column(column).tolist()
-        return [(share, self._condition_on(column, v)) for v, share in enumerate(shares)]
-
     def _condition_on(self, column: int, value: int) -> JunctionModel:
         """The model of the rows with this value of a column."""
         start = self._first[column]

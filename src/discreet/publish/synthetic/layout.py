@@ -170,15 +170,14 @@ def merge_cells(counts: Floats, minimum: float, ordered: bool) -> tuple[int, ...
     """Put cells with few rows together, so that each group has about `minimum` rows: its number by cell.
 
     Neighbours of an ordered column join one another, until there are at most `MAX_GROUPS`; rare values of
-    the others form one group.
+    the others form one group, or join the most frequent value if there are too few rows for that.
     """
     if ordered:
         return _merge_neighbours(counts, minimum)
     rare = counts < minimum
-    if rare.sum() < 2:
-        return tuple(range(len(counts)))
     groups = np.cumsum(~rare) - 1
-    groups[rare] = int((~rare).sum())
+    are_few = counts[rare].sum() < minimum and not rare.all()
+    groups[rare] = groups[np.argmax(counts)] if are_few else (~rare).sum()
     return tuple(int(group) for group in groups)
 
 

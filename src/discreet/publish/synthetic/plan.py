@@ -85,13 +85,17 @@ class Recipe:
         """The pairs of which a tree is made, then single columns, for when no pair is small enough."""
         return (*combinations(self.free, 2), *((place,) for place in self.free))
 
-    def round_candidates(self) -> dict[Clique, int]:
-        """The workload with its weights, each marginal with the target, too; and single columns."""
-        sizes = self.layout.sizes
-        wider = {self.extend(clique): weight for clique, weight in self.candidates.items()}
-        for clique in [c for c in wider if math.prod(sizes[p] for p in c) > MAX_CELLS]:
-            del wider[clique]
-        return {**dict.fromkeys(((place,) for place in self.free), 1), **wider, **self.candidates}
+    def round_candidates(self) -> dict[Clique, Clique]:
+        """The marginals from which rounds draw, each with the one that is measured: with the target.
+
+        Single columns and the workload; without the target where there would be too many cells to count.
+        """
+        found = {}
+        for clique in (*((place,) for place in self.free), *self.candidates):
+            wide = self.extend(clique)
+            cells = math.prod(self.layout.sizes[place] for place in wide)
+            found[clique] = wide if cells <= MAX_CELLS else clique
+        return found
 
     def extend(self, clique: Clique) -> Clique:
         """A marginal together with the target."""
@@ -212,7 +216,8 @@ def make_recipe(
         return Stage(far, facts.ask(stand_in, budgets.pop(0)), draws)
 
     stages = [stage({c: candidates.get(c, 1) for c in shape.tree_candidates()}, tree, has_choice)]
-    stages += [stage(shape.round_candidates(), PER_ROUND, True) for _ in range(count)]
+    weights = {c: candidates.get(c, 1) for c in shape.round_candidates()}
+    stages += [stage(weights, PER_ROUND, True) for _ in range(count)]
     return Recipe(layout, target, first, tuple(stages), candidates)
 
 
