@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-mnist bench-federated check check-extras accept mutants bench bench-page papers docs clean
+.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-mnist bench-federated check check-extras accept intervals mutants bench bench-page papers docs clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -108,6 +108,9 @@ check: $(READY) ## style, types, layers, code against the record of looks
 
 accept: $(READY) ## record a look at one dossier: NAME=... WHY="what was compared"
 	@$(BIN)/python tools/looks.py accept "$(NAME)" --why "$(WHY)"
+
+intervals: $(READY) ## what intervals for populations cover: 10 000 samples of every case, as a table (an hour)
+	@$(BIN)/python -m pytest tests/queries/test_interval_coverage.py -m slow -s --timeout 0 $(ARGS)
 
 mutants: $(READY) ## weaken every line that a guarantee rests on, and see that each copy is caught (up to an hour)
 	@$(BIN)/python tests/mutations/mutation_suite.py run $(ARGS)

@@ -180,7 +180,11 @@ def _write_population(release: Any, levels: Sequence[float]) -> dict[str, Any] |
         {**ends, "about": interval.about}
         for interval, ends in _iter_intervals(source, release.interval, levels)
     ]
-    return {"is_disjoint": release._sampling.is_disjoint, "intervals": found}
+    return {
+        "is_disjoint": release._sampling.is_disjoint,
+        "grain": encode_value(release._sampling.grain),
+        "intervals": found,
+    }
 
 
 def _iter_intervals(
@@ -214,7 +218,8 @@ def _read_population(body: Any) -> Sampling | None:
         for one in body["intervals"]
     ]
     stored = StoredIntervals(tuple(intervals), "interval for the population")
-    return Sampling(stored, body["is_disjoint"])
+    grain = decode_value(body["grain"], _RECORDS) if "grain" in body else 0.0
+    return Sampling(stored, body["is_disjoint"], grain)
 
 
 def _certify(release: Any) -> Mapping[str, Any]:

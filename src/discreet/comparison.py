@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from discreet.queries import Interval
 
 __all__ = ["Comparison", "compare_groups"]
+
+#: The part of a person's step that is added to each distance of a proportion before they are compared.
+CONTINUITY = 0.25
 
 
 class Comparison(NamedTuple):
@@ -46,10 +51,12 @@ def compare_groups(
     first: Any,
     second: Any,
     is_disjoint: bool,
+    grain: Any = 0.0,
 ) -> Comparison:
     """Compare two groups by their own intervals.
 
-    Independent groups: the distances of the ends from the values add up by squares (Zou & Donner 2008).
+    Independent groups: the distances of the ends from the values add up by squares (Zou & Donner 2008),
+    each with a quarter of what one person moves, since a difference of whole numbers is one, too.
     Groups that share persons, or are shares of one whole: they add up as they are, which covers whatever
     the dependence is.
     """
@@ -62,9 +69,14 @@ def compare_groups(
     if first == second:
         raise ValueError("compare: first and second must be two different groups.")
     i, j = labels.index(first), labels.index(second)
-    add = math.hypot if is_disjoint else lambda a, b: a + b
     difference = float(value[i] - value[j])
-    lower = difference - add(value[i] - found.lower[i], found.upper[j] - value[j])
-    upper = difference + add(found.upper[i] - value[i], value[j] - found.lower[j])
+    below = (value[i] - found.lower[i], found.upper[j] - value[j])
+    above = (found.upper[i] - value[i], value[j] - found.lower[j])
+    if is_disjoint:
+        step = CONTINUITY * np.broadcast_to(grain, len(labels))
+        lower = difference - math.hypot(below[0] + step[i], below[1] + step[j])
+        upper = difference + math.hypot(above[0] + step[i], above[1] + step[j])
+    else:
+        lower, upper = difference - sum(below), difference + sum(above)
     about = f"{first} less {second}; for each of them: {found.about}"
     return Comparison(difference, float(lower), float(upper), found.level, about)

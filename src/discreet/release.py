@@ -116,7 +116,9 @@ class Release(Shown):
         """
         sampling = self._find_sampling()
         found = sampling.interval(_check_level(level))
-        return compare_groups(self.labels, self.value, found, first, second, sampling.is_disjoint)
+        return compare_groups(
+            self.labels, self.value, found, first, second, sampling.is_disjoint, sampling.grain
+        )
 
     def _find_sampling(self) -> Sampling:
         if self._sampling is None:

@@ -125,6 +125,52 @@ def test_no_interval_holds_both_bounds_for_proportions_with_few_ones(rows, chanc
     assert holds_both(rows, chance) == is_possible
 
 
+def covered_by_width(width, rows, chances, shift=0.14):
+    """How often the number of ones lies within a whole number of rows around its middle."""
+    middle = rows * chances + shift * (1 - 2 * chances)
+    first, last = np.ceil(middle - width / 2 - 1e-9), np.floor(middle + width / 2 + 1e-9)
+    return binom.cdf(last, rows, chances) - binom.cdf(first - 1, rows, chances)
+
+
+@pytest.mark.parametrize(
+    ("variance", "is_possible"),
+    [
+        (3.55, False),
+        (4.55, False),
+        (4.7, True),
+        (5.0, True),
+        (6.0, True),
+        (8.0, True),
+        (12.0, True),
+    ],
+)
+def test_a_width_of_whole_rows_holds_both_bounds_for_all_proportions_of_a_variance(
+    variance, is_possible
+):
+    """The variance np(1 - p) decides on the width, as it does in the intervals; numbers of rows vary."""
+    held = set(range(4, 20))
+    for rows in (*range(13, 60), 75, 120, 240, 600):
+        if rows < 4.01 * variance:
+            continue
+        chances = (1 - np.sqrt(1 - 4 * np.linspace(0.99, 1.01, 21) * variance / rows)) / 2
+        for width in list(held):
+            covered = covered_by_width(width, rows, chances[np.isfinite(chances)])
+            if covered.min() < LEAST or covered.max() > MOST:
+                held.discard(width)
+    assert bool(held) == is_possible
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_possible"), [(16, False), (36, False), (37, True), (50, True)]
+)
+def test_no_interval_that_treats_ones_and_zeros_alike_holds_both_bounds_for_a_half(
+    rows, is_possible
+):
+    """The numbers of ones that are covered then lie symmetrically, and two enter at once."""
+    covered = [1 - 2 * binom.cdf(first - 1, rows, 0.5) for first in range(rows // 2 + 1)]
+    assert any(LEAST <= share <= MOST for share in covered) == is_possible
+
+
 def test_the_densities_are_those_of_chances():
     edges = grid(300, 300, 0.5)
     found = chances_of(np.array([0.0, 4.0]), 0.5, edges)

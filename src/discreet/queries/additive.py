@@ -92,6 +92,10 @@ class Additive(Query):
         """Intervals for the population by level, arrays over groups; None where they weren't bought."""
         return None
 
+    def grain(self, totals: Floats, schema: Schema) -> Any:
+        """By how much one person moves a proportion, by group; 0 for answers that move freely."""
+        return 0.0
+
     def in_basis(self, schema: Schema, unit: Unit) -> Additive:
         """The same question in the coordinates that need the least noise under this unit."""
         return self
@@ -269,7 +273,7 @@ class PreparedSums(Prepared):
             return found._replace(lower=self._shape(found.lower), upper=self._shape(found.upper))
 
         independent = self._query.groups_are_independent and self._unit.rows_per_person == 1
-        return Sampling(interval, independent)
+        return Sampling(interval, independent, self._query.grain(totals, self._schema))
 
     def _interval(self, totals: Floats, level: float) -> NoiseInterval:
         # all coordinates of one answer stay within t with probability `level` (union bound)

@@ -91,6 +91,8 @@ class Sampling:
         From a level to an `Interval`.
     is_disjoint : bool
         Whether different groups hold different persons, so that their errors are independent.
+    grain : float or array
+        By how much one person moves a proportion, by group; 0 for answers that move freely.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Sampling:
 
     interval: Callable[[float], Interval]
     is_disjoint: bool
+    grain: Any = 0.0
 
 
 @final

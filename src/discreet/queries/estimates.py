@@ -139,6 +139,12 @@ class MeanEstimate(_Spread):
 
         return interval
 
+    def grain(self, totals: Floats, schema: Schema) -> Any:
+        if self._steps(schema) != 1:
+            return 0.0
+        width = numeric_column(schema, self.column, "MeanEstimate").width
+        return width / np.maximum(self._unit_sums(totals, schema, None)[0], 1.0)
+
 
 @final
 class SumEstimate(_Spread):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value, solve
+from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value
+from discreet.queries.proportions import find_proportion_interval
 from discreet.queries.scatter import (
     find_freedom,
     find_scatter_interval,
@@ -24,15 +25,6 @@ def find_shares(sums: Floats) -> Floats:
     """Σu/count between 0 and 1; 1/2 where the count is not positive."""
     count, first, _ = sums
     return np.asarray(np.clip(np.where(count > 0, first / np.maximum(count, 1.0), 0.5), 0.0, 1.0))
-
-
-def _continuity(noise: float, count_is_public: bool = False) -> float:
-    """A continuity correction of half a row, less where noise of this variance blurs whole numbers anyway.
-
-    With a public count, T moves by halves of a row however large the noise is: half of that stays.
-    """
-    blurred = 1 / (1 + 4 * noise)
-    return 0.25 + 0.25 * blurred if count_is_public else 0.5 * blurred
 
 
 def mean_interval(
@@ -59,7 +51,7 @@ def mean_interval(
         Whether u is 0 or 1, so that its variance follows from the mean (Wilson 1927).
     """
     count, first, _ = sums
-    share, many, zero = find_shares(sums), np.maximum(count, 1.0), np.zeros_like(count)
+    share, zero = find_shares(sums), np.zeros_like(count)
     if count_is_public:
         blur = Quadratic(zero + noise / 2, zero, zero)
         fourth = zero + noise**2 / 8  # half the difference of two coordinates is left
@@ -70,11 +62,7 @@ def mean_interval(
     if not is_binary:
         measured = measure_scatter(sums, share, noise, count_is_public, is_laplace, rows_per_person)
         return find_scatter_interval(first, count, share, blur, fourth, measured, level)
-    drawn = Quadratic(zero, rows_per_person * many, -rows_per_person * many)
-    variance = Quadratic(*(a + b for a, b in zip(blur, drawn, strict=True)))
-    spread = np.maximum(variance.at(share), LEAST_VARIANCE)
-    critical = critical_value(level, zero + 1e9, 3 * fourth / spread**2)
-    return solve(first, count, variance, critical, _continuity(noise, count_is_public))
+    return find_proportion_interval(first, count, blur, fourth, level, rows_per_person)
 
 
 def share_interval(
@@ -85,19 +73,11 @@ def share_interval(
     A group's count is binomial given the whole, so its variance follows from the share (Wilson 1927).
     """
     whole = counts.sum(axis=-1, keepdims=True) + np.zeros_like(counts)
-    others, many, zero = counts.shape[-1] - 1, np.maximum(whole, 1.0), np.zeros_like(counts)
-    share = np.clip(counts / many, 0.0, 1.0)
-    variance = Quadratic(
-        zero + noise,
-        rows_per_person * many - 2 * noise,
-        (1 + others) * noise - rows_per_person * many,
-    )
-    fourth = noise**2 * ((1 - share) ** 4 + others * share**4)
-    spread = np.maximum(variance.at(share), LEAST_VARIANCE)
-    kurtosis = 3 * fourth / spread**2 if is_laplace else zero
-    return solve(
-        counts, whole, variance, critical_value(level, zero + 1e9, kurtosis), _continuity(noise)
-    )
+    others, zero = counts.shape[-1] - 1, np.zeros_like(counts)
+    share = np.clip(counts / np.maximum(whole, 1.0), 0.0, 1.0)
+    blur = Quadratic(zero + noise, zero - 2 * noise, zero + (1 + others) * noise)
+    fourth = noise**2 * ((1 - share) ** 4 + others * share**4) if is_laplace else zero
+    return find_proportion_interval(counts, whole, blur, fourth, level, rows_per_person)
 
 
 def sum_interval(

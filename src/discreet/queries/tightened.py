@@ -277,7 +277,7 @@ def _clamp_sampling(sampling: Sampling, told: str) -> Sampling:
         found = sampling.interval(level)
         return found._replace(about=f"{found.about}, {told}")
 
-    return Sampling(interval, sampling.is_disjoint)
+    return replace(sampling, interval=interval)
 
 
 def _is_infinite(measure: Measure) -> bool:
