@@ -115,10 +115,8 @@ class Release(Shown):
         level : float
         """
         sampling = self._find_sampling()
-        found = sampling.interval(_check_level(level))
-        return compare_groups(
-            self.labels, self.value, found, first, second, sampling.is_disjoint, sampling.grain
-        )
+        given = self.labels, self.value, sampling.interval(_check_level(level)), first, second
+        return compare_groups(*given, sampling.is_disjoint, sampling.grain)
 
     def _find_sampling(self) -> Sampling:
         if self._sampling is None:

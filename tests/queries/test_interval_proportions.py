@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
-from test_interval_coverage import (
+from interval_cases import (
     BAR,
     FEW_ONES,
     LEAST,
@@ -19,6 +18,7 @@ from test_interval_coverage import (
     find_noise_on_statistic,
     is_large,
 )
+from scipy.stats import binom
 
 import discreet as dp
 from discreet.comparison import compare_groups

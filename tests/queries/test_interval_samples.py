@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import interval_cases as simulated
 import numpy as np
 import pytest
-import test_interval_coverage as simulated
 
 import discreet as dp
 from discreet.engines import open_engine

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-__all__ = ["LEAST_VARIANCE", "Quadratic", "critical_value", "solve"]
+__all__ = ["MIN_VARIANCE", "Quadratic", "critical_value", "solve"]
 
 Floats = npt.NDArray[np.float64]
 
 #: Smaller variances are taken as this one: without noise there may be none, and its square must not vanish.
-LEAST_VARIANCE = 1e-150
+MIN_VARIANCE = 1e-150
 
 
 class Quadratic(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value
+from discreet.queries.fieller import MIN_VARIANCE, Floats, Quadratic, critical_value
 from discreet.queries.proportions import find_proportion_interval
 from discreet.queries.scatter import (
     find_freedom,
@@ -114,7 +114,7 @@ def sum_interval(
         freedom = find_freedom(blur + scatter, scatter, measured.persons)
         each = np.zeros_like(count)
     scatter, each = rows_per_person * scatter, rows_per_person * each
-    spread = np.maximum(blur + scatter, LEAST_VARIANCE)
+    spread = np.maximum(blur + scatter, MIN_VARIANCE)
     kurtosis = 3 * fourth / spread**2 if is_laplace else np.zeros_like(count)
     critical = critical_value(level, freedom, kurtosis)
     shift = critical**2 * each / 2

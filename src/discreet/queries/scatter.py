@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from discreet.queries.fieller import LEAST_VARIANCE, Floats, Quadratic, critical_value
+from discreet.queries.fieller import MIN_VARIANCE, Floats, Quadratic, critical_value
 
 __all__ = [
     "Allowance",
@@ -49,7 +49,7 @@ STEPS = 18
 #: noise the bounds are off by millions, and steps by the true number would never come back from there.
 MAX_EXCESS = 4.0
 #: The least part of what is left of a search that one step takes.
-LEAST_PART = 1 / 64
+MIN_PART = 1 / 64
 
 
 class Tuning(NamedTuple):
@@ -151,7 +151,7 @@ def measure_scatter(
 def find_freedom(whole: Floats, scatter: Floats, persons: Floats) -> Floats:
     """Degrees of freedom of a variance whose part `scatter` is estimated from persons (Welch 1947)."""
     own = FREEDOM_START + FREEDOM_EACH * (persons - 1)
-    whole = np.maximum(whole, LEAST_VARIANCE)
+    whole = np.maximum(whole, MIN_VARIANCE)
     return np.asarray(own * (whole / np.maximum(scatter, 1e-9 * whole)) ** 2)
 
 
@@ -248,7 +248,7 @@ def find_scatter_interval(
     def find_spread(at: Floats) -> tuple[Floats, Floats, Floats]:
         statistic, noise = first - at * count, blur.at(at)
         drawn = allowance.find(at, statistic, noise)
-        return statistic, drawn, np.maximum(noise + drawn, LEAST_VARIANCE)
+        return statistic, drawn, np.maximum(noise + drawn, MIN_VARIANCE)
 
     def find_critical(at: Floats) -> Floats:
         _, drawn, spread = find_spread(at)
@@ -287,7 +287,7 @@ def _find_crossing(inside: Floats, outside: Floats, exceed: Callable[[Floats], F
     last = np.zeros_like(below)
     for _ in range(STEPS):
         # a step that ends inside by less than rounding shows would else be repeated for ever
-        part = np.clip(-below / np.maximum(above - below, 1e-300), LEAST_PART, 1.0)
+        part = np.clip(-below / np.maximum(above - below, 1e-300), MIN_PART, 1.0)
         middle = inside + (outside - inside) * part
         value = exceed(middle)
         side = np.where(value <= 0, -1.0, 1.0)

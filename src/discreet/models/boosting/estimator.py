@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from discreet.models.boosting.schedule import (
     Costs,
     Groups,
     Schedule,
+    TargetQuery,
     fold,
     public_groups,
     split_costs,
@@ -56,13 +57,6 @@ Floats = npt.NDArray[np.float64]
 
 #: Public cells of a numeric column.
 DEFAULT_CELLS = 128
-
-
-class TargetQuery(Protocol):
-    """A question about the target alone, for a budget."""
-
-    def __call__(self, budget: Measure, facts: Facts) -> Additive:
-        """The question."""
 
 
 @with_parameters

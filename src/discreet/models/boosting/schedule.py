@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TypeAlias, TypeVar, final
+from typing import Protocol, TypeAlias, TypeVar, final
 
 from discreet.measures import Measure, PureDP
 from discreet.models.boosting.layout import Layout
 from discreet.models.boosting.pairs import ROUNDS, SHARES
-from discreet.models.facts import Question
+from discreet.models.facts import Facts, Question
 from discreet.models.shares import split
+from discreet.queries import Additive
 
 #: Columns are asked one by one, or in groups where all rounds together would need more scans than this.
 MAX_SCANS = 64
@@ -31,6 +32,13 @@ TARGET_SHARE = Fraction(1, 20)
 Item = TypeVar("Item")
 #: The places of columns, by round and group.
 Groups: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
+
+
+class TargetQuery(Protocol):
+    """A question about the target alone, for a budget."""
+
+    def __call__(self, budget: Measure, facts: Facts) -> Additive:
+        """The question."""
 
 
 @final
