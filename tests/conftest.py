@@ -56,8 +56,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out.append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        kept = set(items).difference(left_out)
-        items[:] = [item for item in items if item in kept]
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        # the longest test first: behind all others one process would wait for it
+        items.sort(key=lambda item: not item.nodeid.startswith("tests/mutations/"))
 
 
 @pytest.hookimpl(tryfirst=True)
