@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if DOCS / "_made" not in page.parents)
 FILE = re.compile(r"`([\w/.]+\.py)`")
+LINK = re.compile(r"\]\((?![a-z]+:)([^)\s#]*\.md)?(?:#([^)\s]+))?\)")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`")
 
 
@@ -61,3 +62,38 @@ def test_code_that_moved_is_noticed(sources: list[Path]) -> None:
         "1: gone is not in noise/laplace.py",
         "2: noise/laws.py is not there",
     ]
+
+
+def sections(text: str) -> set[str]:
+    """The names under which a page's headings can be linked to, as the site makes them."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#{1,4} (.+)$", prose, flags=re.MULTILINE)
+    plain = [re.sub(r"[`*]|\]\([^)]*\)", "", title).strip().lower() for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain} | set(
+        re.findall(r"^\(([\w-]+)\)=$", prose, flags=re.MULTILINE)
+    )
+
+
+def dead_links(page: Path, text: str) -> list[str]:
+    """Links to pages, or to headings of pages, that are not there."""
+    found = []
+    for target, section in LINK.findall(re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
+        goal = (page.parent / target).resolve() if target else page
+        if not goal.exists():
+            found.append(target)
+        elif section and section not in sections(goal.read_text("utf-8") if target else text):
+            found.append(f"{target}#{section}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert dead_links(page, page.read_text("utf-8")) == []
+
+
+def test_a_section_that_went_away_is_noticed() -> None:
+    page = DOCS / "guides" / "deep.md"
+    text = (
+        "# Here\n[a](#here) [b](#gone) [c](deep.md#stop-early) [d](deep.md#late) [e](nowhere.md)\n"
+    )
+    assert dead_links(page, text) == ["#gone", "deep.md#late", "nowhere.md"]
