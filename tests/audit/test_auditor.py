@@ -218,13 +218,19 @@ def test_low_bits_are_looked_at_unless_the_ideal_mechanism_is_meant():
     assert ideal.floor > 0.9
 
 
-def test_noise_that_comes_twice_is_noticed():
+@pytest.mark.parametrize("trials", [400, 4000])
+@pytest.mark.parametrize("neighbours", [(0.0, 1.0), [(0.0, 1.0), (1.0, 2.0)]])
+def test_noise_that_comes_twice_is_noticed(neighbours, trials):
     def seeded(value, trials):
         return value + np.random.default_rng(0).laplace(size=trials)
 
-    result = audit.audit(seeded, (0.0, 1.0), 1.0, trials=400)
+    result = audit.audit(seeded, neighbours, 1.0, trials=trials, rounding=100)
     assert result.is_violated
     assert "reused" in result.event
+    assert not audit.audit(laplace(1), neighbours, 1.0, trials=trials).is_violated
+
+
+def test_two_calls_that_have_noise_of_their_own_are_not_accused():
     assert audit.same_noise(laplace(1), 0) is None
     assert audit.same_noise(lambda value, trials: np.zeros(trials), 0) is None
 

@@ -13,7 +13,8 @@ from discreet.audit.bounds import TwoOutcomes
 from discreet.audit.floors import claimed_number, floor
 from discreet.audit.pairs import Pairs
 from discreet.audit.results import AuditResult
-from discreet.audit.reuse import after_fork, same_noise
+from discreet.audit.reuse import RUNS as REUSE_RUNS
+from discreet.audit.reuse import after_fork, find_reuse, same_noise
 from discreet.audit.samples import Sample, collect, sample_of
 from discreet.audit.search import Search
 from discreet.measures import Measure, PureDP
@@ -94,17 +95,26 @@ def audit(
     pairs = _pairs(neighbours)
     name = title or getattr(mechanism, "__name__", None) or type(mechanism).__name__
     risk = 1 - confidence
-    for probe in [same_noise] * reuse + [after_fork] * fork:
+    # two calls that the audit makes anyway, on one input and for as many runs, are looked at in their place
+    has_two = len(pairs) == 1 and trials % 2 == 0 and trials // 2 >= REUSE_RUNS
+    for probe in [same_noise] * (reuse and not has_two) + [after_fork] * fork:
         found = probe(mechanism, pairs[0][0], _REUSE_SHARE * (1 - confidence))
         if found is not None:
             return _result(name, measure, math.inf, confidence, found, "randomness", None, 0, None)
-        risk -= _REUSE_SHARE * (1 - confidence)
+    risk -= (reuse + fork) * _REUSE_SHARE * (1 - confidence)
     search = Search(mechanism, measure, trials, risk, score, rounding)
     pair, event = search.find_worst(pairs)
     spent = search.spent
     tested = trials - trials // 2
-    here, there = (sample_of(collect(mechanism, data, tested), rounding) for data in pair)
+    outputs = [collect(mechanism, data, tested) for data in pair]
     spent += 2 * tested
+    if reuse and has_two:
+        found = find_reuse(search.outputs, outputs[0], _REUSE_SHARE * (1 - confidence))
+        if found is not None:
+            return _result(
+                name, measure, math.inf, confidence, found, "randomness", None, spent, None
+            )
+    here, there = (sample_of(found, rounding) for found in outputs)
     _check_that_something_ran(here, there)
     if event is None:
         words = "nothing told the inputs apart"

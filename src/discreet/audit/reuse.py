@@ -12,10 +12,10 @@ from scipy.stats import binom
 from discreet.audit.bounds import clopper_pearson
 from discreet.audit.samples import Marks, collect, sample_of
 
-__all__ = ["after_fork", "same_noise"]
+__all__ = ["RUNS", "after_fork", "find_reuse", "same_noise"]
 
 #: Runs in each of the two calls.
-_RUNS = 400
+RUNS = 400
 
 
 def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> str | None:
@@ -32,8 +32,14 @@ def same_noise(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
     >>> audit.same_noise(seeded, 0)
     'two calls on the same input give the same outputs, one by one: the noise is reused'
     """
-    first, second = (_marks(mechanism, data) for _ in range(2))
-    if _too_alike(first, second, risk):
+    first, second = (collect(mechanism, data, RUNS) for _ in range(2))
+    return find_reuse(first, second, risk)
+
+
+def find_reuse(first: Any, second: Any, risk: float) -> str | None:
+    """As `same_noise`, from the outputs of two calls for as many runs on one input."""
+    marks = [sample_of(found[:RUNS]).marks for found in (first, second)]
+    if _too_alike(marks[0], marks[1], risk):
         return "two calls on the same input give the same outputs, one by one: the noise is reused"
     return None
 
@@ -76,7 +82,7 @@ def after_fork(mechanism: Callable[..., Any], data: Any, risk: float = 0.01) -> 
 
 
 def _marks(mechanism: Callable[..., Any], data: Any) -> Marks:
-    return sample_of(collect(mechanism, data, _RUNS)).marks
+    return sample_of(collect(mechanism, data, RUNS)).marks
 
 
 def _too_alike(first: Marks, second: Marks, risk: float) -> bool:

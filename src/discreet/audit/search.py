@@ -80,12 +80,16 @@ class Search:
     score: Callable[[Floats], Any] | None
     rounding: float | None
     spent: int = 0
+    #: What the first input of the only pair gave, if there is one pair.
+    outputs: Any = None
 
     def find_worst(self, pairs: Sequence[tuple[Any, Any]]) -> tuple[tuple[Any, Any], Event | None]:
         """The pair and the event that look worst; no event if nothing tells the inputs apart."""
         if len(pairs) == 1:
             only = _Candidate(pairs[0])
-            return only.pair, self._learn(only, self.trials // 2, _STRICT * self.risk)
+            event = self._learn(only, self.trials // 2, _STRICT * self.risk)
+            self.outputs = only.outputs[0]
+            return only.pair, event
         most = max(2, self.trials // (8 * _MIN_RUNS))
         left = [_Candidate(pair) for pair in list(pairs)[:: math.ceil(len(pairs) / most)]]
         rounds = math.ceil(math.log(len(left), _CUT))
