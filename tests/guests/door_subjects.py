@@ -55,6 +55,12 @@ LESS_NOISE = {
         "rows of a group are all of its class, so nobody turns a group's residual around",
     )
     for unit in ("replace a row", "replace a person")
+} | {
+    ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
+        Fraction(1, 32),
+        "few rows show one of three draws, since their neighbours are the bounds: three tenths of the price",
+    )
+    for unit, noise in product(UNITS, BUDGETS)
 }
 #: Few runs show most where a Gaussian's curve is at this δ.
 SEEN_DELTA = 0.4
@@ -183,10 +189,13 @@ class Released:
         return heard
 
     def shown(self, release: Any) -> Any:
-        """The answer; of keys that were found, the count of each that could be."""
+        """The answer; of keys that were found, the count of each that could be; of draws, all three."""
         if isinstance(self.query, dp.queries.KeyCounts):
             found = release.to_dict()
             return [found.get("here", 0), found.get("there", 0), len(found)]
+        if isinstance(self.query, dp.queries.QuantileEstimate):
+            drawn = release.interval(self.query.level)
+            return np.concatenate([np.atleast_1d(drawn.lower), release.value, drawn.upper])
         return release.value
 
     @property
@@ -233,14 +242,14 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
     if not claims:
         return None
     title = f"{query!r}, {unit_name}, {noise}"
+    share, _ = LESS_NOISE.get((repr(query), unit_name, noise), (HALF, ""))
     if released.adds_noise:
         pair = farthest(released)
-        share, _ = LESS_NOISE.get((repr(query), unit_name, noise), (HALF, ""))
         return Subject(
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
     pairs = list(pairs_for(schema, unit, FEW_CORNERS))
-    return Subject(title, released, pairs, claims, RUNS[noise], 8, query)
+    return Subject(title, released, pairs, claims, RUNS[noise], 8, query, share)
 
 
 ASKED = (*testing.QUERIES, *testing.DISCOVERIES, *testing.SEVERAL)
