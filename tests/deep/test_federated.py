@@ -251,7 +251,7 @@ def test_a_round_through_torch_is_attacked_and_keeps_to_its_price():
             told[at] = model.weight.item()
         return told
 
-    found = Case("a round", mechanism, (False, True), claim, 1500, {"rounding": 1e-4}).run(0.99)
+    found = Case("a round", mechanism, (False, True), claim, 4000, {"rounding": 1e-4}).run(0.99)
     assert not found.is_violated
     assert found.floor > 0.8 * found.claimed
 

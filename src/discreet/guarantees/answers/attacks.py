@@ -56,13 +56,15 @@ MEASURES: tuple[Measure, ...] = (PureDP(1), ApproxDP(1, "1/1000000"), ZCDP("1/10
 def ask_together(
     asked: dict[str, Query], measure: Measure, plan: AnswersPlan, unit: Unit
 ) -> Callable[..., Any]:
-    """The mechanism that really plans, pays, reads and answers, as one row of numbers."""
+    """The mechanism that really plans (once for all runs), pays, reads and answers, as one row of numbers."""
 
     def mechanism(rows: Any, trials: int) -> Any:
         ledger = Ledger(limit=measure.times(trials + 1), unit=unit)
         data = PrivateDataset(rows, SCHEMA, ledger=ledger)
         found = []
+        planned = data.plan_all(asked, measure)
         with data.prepaid(Repeat(plan.event, trials)) as door:
+            door.plan_all = lambda *_, **__: planned
             for _ in range(trials):
                 answers = door.release_all(asked, measure)
                 found.append(np.concatenate([flatten(one.value) for one in answers.values()]))
