@@ -74,8 +74,26 @@ def test_theil_sen_that_forgets_its_matchings_is_caught(rounds: int) -> None:
     assert found.floor > 1.6  # the attack is a good one
 
 
-def test_a_bucket_that_counts_an_added_row_once_is_caught() -> None:
-    assert regression.added_rows(2.0, 1).is_violated
+def first_and_last(buckets: Any) -> Any:
+    """Whoever came first and last into a bucket are a pair, even beside others: a row exchanges a pair."""
+    inside = [np.flatnonzero(np.array(buckets) == bucket) for bucket in sorted(set(buckets))]
+    pairs = [rows[[0, -1]] for rows in inside if len(rows) > 1]
+    return tuple(np.array(pairs, np.int64).reshape(-1, 2).T)
+
+
+def test_buckets_in_which_an_added_row_exchanges_a_pair_are_caught() -> None:
+    assert regression.added_rows(2.0, 1, first_and_last).is_violated
+    found = regression.added_rows(2.0, 1)
+    assert not found.is_violated
+    assert found.floor > 1.6
+
+
+def test_a_level_that_a_replaced_row_moves_once_is_caught() -> None:
+    replaced = regression.UNITS[1]
+    assert regression.moved_levels(2.0, replaced, 1).is_violated
+    found = regression.moved_levels(2.0, replaced, 2)
+    assert not found.is_violated
+    assert found.floor > 1.6
 
 
 def test_estimators_name_these_claims() -> None:

@@ -23,7 +23,7 @@ from discreet.engines import open_engine
 from discreet.mechanisms import Exponential, PermuteAndFlip, ReportNoisyMax, SparseVector
 from discreet.models.decomposition.ball import RADIUS, Ball
 from discreet.models.decomposition.directions import PrincipalDirections
-from discreet.models.linear_model.theil_sen import PairedLines, pair_randomly, random_pairs
+from discreet.models.linear_model.theil_sen import STEPS, draw_median, pair_randomly, random_pairs
 from discreet.queries import Best, Quantile
 from discreet.selection import Selection
 
@@ -79,10 +79,9 @@ def quantile() -> tuple[Callable[[], int], Any]:
 
 
 def medians() -> tuple[Callable[[], int], Any]:
-    """The height of no line at all: any step of the grid, told by its quarter."""
-    step = PairedLines("x", "y", dp.PureDP(1), dp.Unit(dp.REPLACE_ONE), 1)
-    values = np.zeros(0, np.int64)
-    return lambda: min(3, int((step._median(values) + 0.5) * 2)), np.full(4, 0.25)
+    """The slope of no line at all: any step of the grid, told by its quarter."""
+    values, mechanism = np.zeros(0, np.int64), Exponential(dp.PureDP(1))
+    return lambda: min(3, draw_median(values, mechanism, 2) * 4 // STEPS), np.full(4, 0.25)
 
 
 def matching() -> tuple[Callable[[], int], Any]:
@@ -132,7 +131,6 @@ CHOICES: dict[str, Callable[[], tuple[Callable[[], int], Any]]] = {
     "a median of lines": medians,
     "a matching": matching,
     "buckets": lambda: (thrown(2, 2), np.full(2, 1 / 2)),
-    "ranks in a bucket": lambda: (thrown(3, 1), np.full(3, 1 / 3)),
     "a setting": setting,
 }
 

@@ -11,16 +11,21 @@ import pytest
 from scipy.stats import chisquare, linregress
 
 import discreet as dp
-from discreet.events import Compose, DiscreteLaplace, Exponential, Repeat
+from discreet.events import Compose, DiscreteLaplace, Exponential
 from discreet.models.linear_model import SimpleLinearRegression
 from discreet.models.linear_model.theil_sen import (
     STEPS,
-    PairedLines,
+    MedianLevel,
+    PairedSlopes,
     bucket_count,
-    heights,
+    level_at,
+    level_codes,
     pair_randomly,
     random_pairs,
     score_sensitivity,
+    slope_at,
+    slope_codes,
+    with_lines,
 )
 from discreet.testing import fixed_noise
 
@@ -117,9 +122,10 @@ def test_the_order_of_rows_does_not_matter(unit: Any) -> None:
 def test_what_is_charged() -> None:
     x, y = line(50)
     replaced = SimpleLinearRegression(method="theil_sen", unit=REPLACE, **OPTIONS).fit(x, y)
-    assert replaced.privacy_.event == Repeat(Exponential("1/2"), 2)
+    assert replaced.privacy_.event == Compose(Exponential("2/3"), Exponential("1/3"))
     added = SimpleLinearRegression(method="theil_sen", **OPTIONS).fit(x, y)
-    assert added.privacy_.event == Compose(DiscreteLaplace(10, 1), Repeat(Exponential("9/20"), 2))
+    medians = Exponential("3/5"), Exponential("3/10")
+    assert added.privacy_.event == Compose(DiscreteLaplace(10, 1), *medians)
     sums = SimpleLinearRegression(unit=REPLACE, **OPTIONS).fit(x, y)
     assert sums.privacy_.event == DiscreteLaplace(5 * 2**30, 5 * 2**30)
     fewer = SimpleLinearRegression(**OPTIONS).fit(x, y)
@@ -144,6 +150,11 @@ def apart(values: Any, others: Any) -> int:
 CELLS = list(itertools.product([0.0, 0.5, 1.0], repeat=2))
 
 
+def slopes(rows: Any, first: Any, second: Any) -> Any:
+    x, y = rows.T
+    return slope_codes(x, y, *with_lines(x, first, second))
+
+
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_a_replaced_row_moves_scores_by_two_for_each_matching(rounds: int) -> None:
     draw = np.random.default_rng(rounds)
@@ -153,76 +164,77 @@ def test_a_replaced_row_moves_scores_by_two_for_each_matching(rounds: int) -> No
         with fixed_noise(trial):
             pairs = [random_pairs(6) for _ in range(rounds)]
         first, second = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        before = heights(*rows.T, first, second, 0.25)
+        before = slopes(rows, first, second)
         for cell in CELLS:
             other = rows.copy()
             other[draw.integers(6)] = cell
-            worst = max(worst, apart(before, heights(*other.T, first, second, 0.25)))
+            worst = max(worst, apart(before, slopes(other, first, second)))
     assert worst == score_sensitivity(REPLACE, rounds)
 
 
 @pytest.mark.parametrize(
     ("unit", "added"), [(dp.Unit(), 1), (dp.Unit(max_rows=3, id_column="i"), 3)]
 )
-def test_added_rows_move_scores_by_two_each_for_each_round(unit: dp.Unit, added: int) -> None:
+def test_added_rows_move_scores_by_one_each_for_each_round(unit: dp.Unit, added: int) -> None:
     """The same coins for the rows that both tables have; the new rows bring coins of their own."""
     draw = np.random.default_rng(added)
     worst = 0
     for trial in range(4000):
         rows = np.array(CELLS)[draw.integers(0, 9, 8 + added)]
-        bucket, rank = draw.integers(0, 3, 8 + added), draw.permutation(8 + added)
-        if trial % 2:  # the new rows come first in buckets of their own
-            bucket[8:], rank[8:] = np.arange(added), -1
-        moved = []
-        for count in (8, 8 + added):
-            first, second = pairs_of(bucket[:count], rank[:count])
-            moved.append(heights(*rows[:count].T, first, second, 0.75))
+        bucket = draw.integers(0, 3, 8 + added)
+        if trial % 2:  # the new rows come into buckets of two, each into its own
+            bucket = np.append(np.arange(8) // 2, np.arange(added))
+        moved = [slopes(rows[:n], *pairs_of(bucket[:n])) for n in (8, 8 + added)]
         worst = max(worst, apart(*moved))
     assert worst == score_sensitivity(unit, 1)
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_replaced_persons_move_scores_by_two_for_each_old_row_and_each_new_one(most: int) -> None:
+def test_replaced_persons_move_scores_by_one_for_each_old_row_and_each_new_one(most: int) -> None:
     """Rows of another person lie in buckets of their own, so both may break up a pair."""
     draw = np.random.default_rng(most)
     bound = score_sensitivity(dp.Unit(dp.REPLACE_ONE, "i", most), 1)
     worst = 0
     for trial in range(1000):
         common = np.array(CELLS)[draw.integers(0, 9, 8)]
-        bucket, rank = draw.integers(0, 4, 8), draw.permutation(8)
+        bucket = np.arange(8) // 2 if trial % 2 else draw.integers(0, 4, 8)
         moved = []
         for side in range(2):
             own = np.array(CELLS)[draw.integers(0, 9, most)]
             places = np.arange(most) + most * side if trial % 2 else draw.integers(0, 4, most)
             rows = np.concatenate([common, own])
-            coins = np.append(bucket, places), np.append(rank, [-1] * most)
-            moved.append(heights(*rows.T, *pairs_of(*coins), 0.75))
+            moved.append(slopes(rows, *pairs_of(np.append(bucket, places))))
         worst = max(worst, apart(*moved))
     assert bound / 2 < worst <= bound  # for one row alone, or without the old one, it would be half
 
 
-def pairs_of(bucket: Any, rank: Any) -> Any:
-    """`pair_randomly` with coins that are given: the two of lowest rank in each bucket."""
-    pairs = []
-    for value in np.unique(bucket):
-        inside = np.flatnonzero(bucket == value)
-        inside = inside[np.argsort(rank[inside])]
-        if len(inside) > 1:
-            pairs.append(inside[:2])
+def pairs_of(bucket: Any) -> Any:
+    """`pair_randomly` with buckets that are given: whoever are two in one."""
+    inside = [np.flatnonzero(bucket == value) for value in np.unique(bucket)]
+    pairs = [rows for rows in inside if len(rows) == 2]
     return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
-def test_thrown_pairs_are_the_two_lowest_of_each_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thrown_pairs_are_two_alone_in_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     from discreet.models.linear_model import theil_sen
 
-    for rows in (0, 1, 2, 3, 40):
-        bucket, rank = draw.integers(0, 7, rows), draw.permutation(rows)
+    for rows in (0, 1, 2, 3, 9, 40):
+        bucket = draw.integers(0, 7, rows) if rows != 2 else np.array([6, 6])
         monkeypatch.setattr(theil_sen.noise, "uniform_below", lambda *_, b=bucket: b)
-        monkeypatch.setattr(theil_sen.noise, "random_words", lambda _, r=rank: r)
         found = pair_randomly(rows, 7)
-        expected = pairs_of(bucket, rank)
-        assert np.array_equal(np.stack(found), expected)
+        assert np.array_equal(np.stack(found), pairs_of(bucket))
+
+
+@pytest.mark.parametrize("unit", [dp.Unit(), REPLACE, dp.Unit(dp.REPLACE_ONE, "i", 2)])
+def test_a_person_moves_levels_by_one_for_each_row_that_comes_or_goes(unit: dp.Unit) -> None:
+    draw = np.random.default_rng(0)
+    worst, own = 0, unit.rows_per_person
+    for _ in range(300):
+        common, old, new = (level_codes(draw.integers(-1, 4, n) / 2) for n in (5, own, own))
+        other = np.append(common, new) if unit.relation is dp.REPLACE_ONE else common
+        worst = max(worst, apart(np.append(common, old), other))
+    assert worst == score_sensitivity(unit, 1)
 
 
 def test_matchings_are_uniform() -> None:
@@ -239,26 +251,66 @@ def test_matchings_are_uniform() -> None:
 
 def test_lines_through_pairs() -> None:
     x, y = np.array([0.0, 0.5, 1.0, 0.5]), np.array([0.0, 0.5, 0.0, 1.0])
-    at = heights(x, y, np.array([0, 1, 0]), np.array([1, 3, 2]), 0.25)
-    # through (0, 0) and (½, ½): ¼; (½, ½) and (½, 1) have no line; through (0, 0) and (1, 0): 0
-    assert at.tolist() == [int((0.25 + 0.5) / 2 * STEPS), int(0.5 / 2 * STEPS)]
-    steep = heights(np.array([0.0, 1e-6]), np.array([0.0, 1.0]), np.array([0]), np.array([1]), 0.75)
+    first, second = with_lines(x, np.array([0, 1, 0]), np.array([1, 3, 2]))
+    # through (0, 0) and (½, ½): 1; (½, ½) and (½, 1) have no line; through (0, 0) and (1, 0): 0
+    codes = slope_codes(x, y, first, second)
+    assert [round(slope_at(code), 2) for code in codes.tolist()] == [1.0, 0.0]
+    steep = slope_codes(np.array([0.0, 1e-6]), np.array([0.0, 1.0]), np.array([0]), np.array([1]))
     assert steep.tolist() == [STEPS]
+    assert abs(slope_at(STEPS) - 4) < 0.05
+
+
+def test_heights_and_the_grid() -> None:
+    heights = np.array([-0.5, -0.1, 0.0, 0.3, 1.0, 1.2])
+    back = [level_at(code) for code in level_codes(heights).tolist()]
+    assert np.allclose(back, heights, atol=0.005)
+    assert level_codes(np.array([-7.0, 9.0])).tolist() == [0, STEPS]
 
 
 def test_buckets() -> None:
     assert bucket_count(-50) == 1
-    assert bucket_count(1800) == 1000
+    assert bucket_count(1000) == 1000
     with fixed_noise(0):
         first, _ = pair_randomly(100_000, bucket_count(100_000))
-    assert 0.29 < len(first) / 100_000 < 0.305
+    assert 0.181 < len(first) / 100_000 < 0.187
+
+
+def test_where_noise_hides_the_line_it_is_flat_at_the_median() -> None:
+    """60 rows at ε = 1: two medians of lines would be anywhere, and so would the line."""
+    draw = np.random.default_rng(0)
+    x, y = draw.uniform(0, 10, (60, 1)), draw.normal(-2, 0.5, 60)
+    errors, slopes = [], []
+    for seed in range(40):
+        with fixed_noise(seed):
+            model = SimpleLinearRegression(method="theil_sen", epsilon=1, **OPTIONS).fit(x, y)
+        errors.append(abs(model.predict([[5.0]])[0] + 2))
+        slopes.append(abs(model.slope_))
+    assert np.median(errors) < 0.5  # 0.1 to 0.3 for other seeds; at random it would be 3
+    assert np.mean(slopes) < 0.4  # about 0.2; at random 1
+
+
+def test_trust_grows_with_rows_and_is_full_without_noise() -> None:
+    step = PairedSlopes("x", "y", dp.PureDP(1), dp.Unit(), 10)
+    found = [step.trust(rows) for rows in (-3, 20, 22, 2000)]
+    assert found == sorted(found)
+    assert found[0] < 0.01 < 0.49 < found[2] < 0.51 < 0.99 < found[3]
+    assert PairedSlopes("x", "y", dp.PureDP(math.inf), dp.Unit(dp.PUBLIC), 1).trust(5) == 1
+
+
+def test_many_rows_tell_the_level_by_pairs() -> None:
+    """Half of the rows are at (0, 0), the others at the top: a median of rows would be at an end."""
+    x = np.repeat([0.0, 10.0, 9.0], [5100, 2500, 2400])
+    y = np.where(x > 0, 5.0, -5.0)
+    with fixed_noise(0):
+        model = SimpleLinearRegression(method="theil_sen", epsilon=1, **OPTIONS).fit(x[:, None], y)
+    assert model.score(x[:, None], y) > 0.9
 
 
 def test_a_step_is_for_its_unit() -> None:
-    step = PairedLines("x", "y", dp.PureDP(1), REPLACE, 2)
     schema = dp.Schema(x=dp.Real(0, 1), y=dp.Real(0, 1))
-    with pytest.raises(ValueError, match="another unit"):
-        step.event(schema, dp.Unit())
+    for kind in (PairedSlopes, MedianLevel):
+        with pytest.raises(ValueError, match="another unit"):
+            kind("x", "y", dp.PureDP(1), REPLACE, 2).event(schema, dp.Unit())
 
 
 def test_one_feature_of_several() -> None:

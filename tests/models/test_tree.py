@@ -115,7 +115,7 @@ def test_a_tree_does_not_charge_a_delta_that_it_does_not_need() -> None:
 def test_the_share_of_rows_is_taken_where_leaves_hold_few() -> None:
     def shares(rows: int, **options: Any) -> bool:
         forest = RandomDecisionForest(
-            epsilon=1, schema=SCHEMA, n_estimators=16, expected_rows=rows, **options
+            epsilon=1, schema=SCHEMA, n_estimators=16, max_depth=8, expected_rows=rows, **options
         )
         return isinstance(forest.plan().event, events.DiscreteLaplace) and (
             forest.plan().event.sensitivity == 1

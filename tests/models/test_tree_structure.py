@@ -11,9 +11,7 @@ from test_tree import COLUMNS, SCHEMA, private, two_steps
 
 import discreet as dp
 from discreet import testing
-from discreet.models.tree import (
-    RandomDecisionForest,
-)
+from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
 from discreet.models.tree.forest import _tree_of_trees
 from discreet.models.tree.random_trees import random_tree
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, levels
@@ -147,7 +145,8 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [greedy_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
     assert [greedy_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert greedy_depth(math.inf, 100) == greedy_depth(100, 100)
-    assert [forest_size(e, 10_000) for e in (1e-4, "1/10", 1, math.inf)] == [1, 16, 32, 32]
+    sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
+    assert sizes == [(8, 2), (8, 4), (16, 7), (32, 8), (32, 8)]
 
 
 # What leaves say.
@@ -175,3 +174,15 @@ def test_leaves_without_noise_speak_for_themselves_and_with_much_for_all() -> No
     means = leaf_means(np.array([1e4, 1e4]), np.array([-5e3, 2e3]), (0.0, 0.0), 0.3)
     assert means == pytest.approx([-0.5, 0.2], abs=1e-3)
     assert leaf_means(np.ones(4), np.ones(4), (1e9, 1e9), 0.3) == pytest.approx([0.3] * 4)
+
+
+def test_few_rows_buy_fewer_splits_by_a_coarser_score() -> None:
+    """Below ε·rows = 250 a level less, majority, and twice the share for the leaves."""
+    given: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1]}
+    plans = [
+        DecisionTreeClassifier(epsilon=1, expected_rows=rows, **given).plan(n_features=2)
+        for rows in (249, 250)
+    ]
+    few, many = ([query.criterion for query in plan.queries[:-1]] for plan in plans)
+    assert few == ["majority"] * 2
+    assert many == ["gini"] * 3

@@ -16,7 +16,7 @@ from discreet.audit.pairs import through_the_door
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
-from discreet.events import Exponential, Repeat
+from discreet.events import Exponential
 from discreet.guarantees.fits import exact_losses, fit_case
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
@@ -32,11 +32,13 @@ from discreet.models.linear_model.asking import TARGET_SHARE
 from discreet.models.linear_model.shrinking import shrunk
 from discreet.models.linear_model.solving import centre, functional
 from discreet.models.linear_model.theil_sen import (
-    PLACES,
     STEPS,
-    PairedLines,
-    heights,
+    MedianLevel,
+    PairedSlopes,
+    level_codes,
     score_sensitivity,
+    slope_codes,
+    with_lines,
 )
 from discreet.queries import NormalEquations, Quantile
 from discreet.schema import Categorical, Real, Schema
@@ -186,19 +188,26 @@ def logistic_regression() -> Iterator[Part]:
     yield fit_case(model, PureDP(5), schema, row, "c")
 
 
-def medians_distribution(rows: Floats, pairs: Pairs, factor: float, edges: Integers) -> Floats:
-    """The distribution of both medians for one pairing: probabilities of cells of a grid cut at `edges`."""
-    distributions = []
-    for place in PLACES:
-        values = heights(rows[:, 0], rows[:, 1], *pairs, place)
-        codes, counts = np.unique(values, return_counts=True)
-        first, length, score = Quantile.scores(codes, counts, Fraction(1, 2), STEPS)
-        order = np.argsort(first)
-        # every run of equal scores is made of whole cells, since all values are edges
-        at = np.searchsorted(first[order], edges, side="right") - 1
-        mass = np.diff([*edges, STEPS + 1]) * np.exp(factor * score[order][at])
-        distributions.append(mass / (length * np.exp(factor * score)).sum())
-    return np.asarray(np.multiply.outer(*distributions)).ravel()
+def median_distribution(values: Integers, factor: float, edges: Integers) -> Floats:
+    """The distribution of a median of these codes: probabilities of cells of the grid cut at `edges`."""
+    codes, counts = np.unique(values, return_counts=True)
+    first, length, score = Quantile.scores(codes, counts, Fraction(1, 2), STEPS)
+    order = np.argsort(first)
+    # every run of equal scores is made of whole cells, since all values are edges
+    at = np.searchsorted(first[order], edges, side="right") - 1
+    mass = np.diff([*edges, STEPS + 1]) * np.exp(factor * score[order][at])
+    return np.asarray(mass / (length * np.exp(factor * score)).sum())
+
+
+def medians_compared(
+    here: Integers, there: Integers, epsilon: float, sensitivity: int, claim: Measure | None = None
+) -> AuditResult:
+    """The exact distributions of a median of the codes of two tables."""
+    found = np.unique(np.concatenate([[0], here, there]))
+    edges = np.unique(np.concatenate([found, np.minimum(found + 1, STEPS)]))
+    factor = epsilon / (2 * sensitivity)
+    p, q = (median_distribution(side, factor, edges) for side in (here, there))
+    return exact(p, q, PureDP(epsilon) if claim is None else claim)
 
 
 def lines_compared(
@@ -208,21 +217,16 @@ def lines_compared(
     sensitivity: int,
     claim: Measure | None = None,
 ) -> AuditResult:
-    """The exact distributions of both medians for two tables, for an attacker who even knows the pairing."""
-    values = [
-        heights(rows[:, 0], rows[:, 1], *pairs, place)
-        for rows, pairs in (here, there)
-        for place in PLACES
-    ]
-    found = np.unique(np.concatenate([[0], *values]))
-    edges = np.unique(np.concatenate([found, np.minimum(found + 1, STEPS)]))
-    factor = epsilon / 2 / (2 * sensitivity)
-    p, q = (medians_distribution(*side, factor, edges) for side in (here, there))
-    return exact(p, q, PureDP(epsilon) if claim is None else claim)
+    """The exact distributions of the slope for two tables, for an attacker who even knows the pairing."""
+    codes = []
+    for rows, pairs in (here, there):
+        x, y = rows.T
+        codes.append(slope_codes(x, y, *with_lines(x, *pairs)))
+    return medians_compared(codes[0], codes[1], epsilon, sensitivity, claim)
 
 
-#: Rows on a flat line, and rows that turn a line through them down, up, or hardly.
-FLAT = ((0.0, 0.02), (0.01, 0.02), (0.02, 0.02), (0.03, 0.02), (0.04, 0.02))
+#: Rows on a line near the steepest, and rows that turn a line through them down, further up, or hardly.
+STEEP = ((0.0, 0.0), (0.01, 0.038), (0.02, 0.076))
 CELLS = ((0.25, 0.0), (0.25, 1.0), (1.0, 0.0), (0.5, 0.5), (0.0, 1.0))
 
 
@@ -234,7 +238,7 @@ def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
         for chosen in itertools.product(matchings, repeat=rounds):
             first, second = np.concatenate([np.array(pairs) for pairs in chosen]).T
             for one, other in itertools.combinations(CELLS, 2):
-                here, there = (np.array([*FLAT[:3], row]) for row in (one, other))
+                here, there = (np.array([*STEEP, row]) for row in (one, other))
                 pairs = first, second
                 yield lines_compared((here, pairs), (there, pairs), epsilon, sensitivity)
 
@@ -242,54 +246,57 @@ def replaced_rows(epsilon: float, rounds: int, sensitivity: int) -> AuditResult:
     return worst(audit_each(), f"one of four rows replaced, {rounds} {words}, ε = {epsilon:g}")
 
 
-def thrown(coins: Sequence[tuple[int, int]]) -> Pairs:
-    """The two rows of lowest rank in each bucket: what `thrown_pairs` makes from such coins."""
-    pairs = []
-    for bucket in sorted({bucket for bucket, _ in coins}):
-        inside = sorted((rank, row) for row, (b, rank) in enumerate(coins) if b == bucket)
-        pairs += [[row for _, row in inside[:2]]] if len(inside) > 1 else []
+def thrown(buckets: Sequence[int]) -> Pairs:
+    """The rows that are two in a bucket: what `pair_randomly` makes from such buckets."""
+    inside = [[row for row, own in enumerate(buckets) if own == b] for b in sorted(set(buckets))]
+    pairs = [rows for rows in inside if len(rows) == 2]
     first, second = np.array(pairs, np.int64).reshape(-1, 2).T
     return first, second
 
 
-def added_rows(epsilon: float, sensitivity: int) -> AuditResult:
-    """Four rows and a fifth, thrown into two buckets, for all buckets and ranks of two of them."""
+def added_rows(
+    epsilon: float, sensitivity: int, pairing: Callable[[Sequence[int]], Pairs] = thrown
+) -> AuditResult:
+    """Four rows and a fifth, thrown into three buckets in all ways."""
 
     def audit_each() -> Iterator[AuditResult]:
         for one, other in itertools.permutations(CELLS[:2], 2):
-            rows = np.array([*FLAT[:3], one, other])
-            for buckets in itertools.product((0, 1), repeat=2):
-                for ranks in itertools.permutations(range(5)):
-                    coins = list(zip((0, 0, 1, *buckets), ranks, strict=True))
-                    here = rows[:-1], thrown(coins[:-1])
-                    yield lines_compared(here, (rows, thrown(coins)), epsilon, sensitivity)
+            rows = np.array([*STEEP, one, other])
+            for buckets in itertools.product((0, 1, 2), repeat=5):
+                here = rows[:-1], pairing(buckets[:-1])
+                yield lines_compared(here, (rows, pairing(buckets)), epsilon, sensitivity)
 
     return worst(audit_each(), f"a row more, thrown into a bucket, ε = {epsilon:g}")
 
 
-#: Rows whose line goes up, down, or neither, all the way; and a row that turns the first or the second round.
+#: Rows whose line goes up, down, or neither, all the way.
 UP, DOWN, LEVEL = (((0.0, 0.5), (0.01, height)) for height in (1.0, 0.0, 0.5))
-TURN_DOWN, TURN_UP = (0.02, 0.0), (0.02, 1.0)
 
 
 def exchanged_persons(epsilon: Fraction, sensitivity: int, beside: int = 2) -> AuditResult:
-    """A person's row gives way to another person's, whose coins are its own: two pairs are broken up.
+    """A person's row gives way to another person's, whose bucket is its own: two pairs are broken up.
 
     Some median has a good score whatever happens, so ε alone would forgive half the sensitivity; what a
     draw of bounded range costs in concentrated DP would not.
     """
-    rows = [*UP, *DOWN, *LEVEL * beside]
-    coins = [(at // 2, at % 2) for at in range(len(rows))]
-    here, there = (
-        (np.array([*rows, row]), thrown([*coins, (bucket, -1)]))
-        for row, bucket in ((TURN_DOWN, 0), (TURN_UP, 1))
-    )
-    claim = cost(Repeat(Exponential(epsilon / 2), 2), ZCDP)
+    rows = np.array([*UP, *DOWN, *LEVEL * beside, (0.02, 0.5)])
+    buckets = [at // 2 for at in range(len(rows) - 1)]
+    here, there = ((rows, thrown([*buckets, bucket])) for bucket in (0, 1))
+    claim = cost(Exponential(epsilon), ZCDP)
     found = (
         lines_compared(a, b, float(epsilon), sensitivity, claim)
         for a, b in ((here, there), (there, here))
     )
     return worst(found, f"one person's row replaced by another's, ε = {float(epsilon):g}")
+
+
+def moved_levels(epsilon: float, unit: Unit, sensitivity: int) -> AuditResult:
+    """A row near an end of the grid and one more, at an end; at the other one instead, or there or not."""
+    rows, low, high = level_codes(np.array([[1.4], [-0.5], [1.5]]))
+    sides = (np.append(rows, low), np.append(rows, high) if unit.length_is_public else rows)
+    found = (medians_compared(a, b, epsilon, sensitivity) for a, b in (sides, sides[::-1]))
+    how = "replaced" if unit.length_is_public else "more"
+    return worst(found, f"a row's level {how}, ε = {epsilon:g}")
 
 
 @attack("theil-sen")
@@ -299,12 +306,17 @@ def theil_sen() -> Iterator[Part]:
     for rounds in (1, 2, 3):
         yield replaced_rows(2.0, rounds, score_sensitivity(UNITS[1], rounds))
     yield added_rows(2.0, score_sensitivity(UNITS[0], 1))
+    for unit in UNITS[:2]:
+        yield moved_levels(2.0, unit, score_sensitivity(unit, 1))
     # three rows on a flat line; a fourth, just beside them, turns the lines through it all the way down or up
-    step = PairedLines("x", "z", PureDP(4), UNITS[1], 1)
     flat = (0.0, 0.001, 0.002)
     pair = tuple(
         {"x": np.array([*flat, 0.02]), "z": np.array([0.05, 0.05, 0.05, end])} for end in (0.0, 1.0)
     )
-    door = through_the_door(step, None, PLANE, UNITS[1])
-    options = {"score": lambda found: (found < 0.0501).sum(axis=1), "reuse": False}  # low medians
+    options = {"score": lambda found: found < -0.001, "reuse": False}  # lines that fall
+    door = through_the_door(PairedSlopes("x", "z", PureDP(4), UNITS[1], 1), None, PLANE, UNITS[1])
     yield Case("one of four rows replaced, through the door", door, pair, 4.0, 12_000, options)
+    level = MedianLevel("x", "z", PureDP(4), UNITS[1], 1)
+    options = {"score": lambda found: found < 0.049, "reuse": False}  # low levels
+    door = through_the_door(level, None, PLANE, UNITS[1])
+    yield Case("one of four rows replaced, their level", door, pair, 4.0, 12_000, options)

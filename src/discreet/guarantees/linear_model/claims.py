@@ -52,8 +52,9 @@ CLAIMS = (
     ),
     Claim(
         name="theil-sen",
-        statement="SimpleLinearRegression by Theil–Sen, two medians over random pairs, is ε-DP; where the "
-        "number of rows is private it is bought first and rows are thrown into buckets.",
+        statement="SimpleLinearRegression by Theil–Sen, a median of slopes over random pairs and one of what "
+        "is left, is ε-DP; where the number of rows is private it is bought first and rows are thrown into "
+        "buckets.",
         unit=_UNIT,
         measure="PureDP",
         status="proved",
@@ -62,10 +63,15 @@ CLAIMS = (
         functions=(
             "discreet.models.linear_model.theil_sen.score_sensitivity",
             "discreet.models.linear_model.theil_sen.is_matched",
-            "discreet.models.linear_model.theil_sen.PairedLines.event",
-            "discreet.models.linear_model.theil_sen.PairedLines.in_buckets",
-            "discreet.models.linear_model.theil_sen.PairedLines.run",
-            "discreet.models.linear_model.theil_sen.PairedLines._median",
+            "discreet.models.linear_model.theil_sen._Medians.event",
+            "discreet.models.linear_model.theil_sen._Medians.evidence",
+            "discreet.models.linear_model.theil_sen._Medians._pairs",
+            "discreet.models.linear_model.theil_sen.PairedSlopes.in_buckets",
+            "discreet.models.linear_model.theil_sen.PairedSlopes.run",
+            "discreet.models.linear_model.theil_sen.MedianLevel.along",
+            "discreet.models.linear_model.theil_sen.MedianLevel.run",
+            "discreet.models.linear_model.theil_sen.shares_of_range",
+            "discreet.models.linear_model.theil_sen.draw_median",
             "discreet.models.linear_model.theil_sen.random_pairs",
             "discreet.models.linear_model.theil_sen.pair_randomly",
             "discreet.models.linear_model.simple.SimpleLinearRegression._shares",

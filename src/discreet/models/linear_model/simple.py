@@ -18,7 +18,12 @@ from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.least_squares import LinearPredictor, target_column
 from discreet.models.linear_model.solving import Solution, centre
-from discreet.models.linear_model.theil_sen import PLACES, PairedLines, bucket_count, is_matched
+from discreet.models.linear_model.theil_sen import (
+    MedianLevel,
+    PairedSlopes,
+    bucket_count,
+    is_matched,
+)
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.queries import Count
@@ -27,21 +32,25 @@ from discreet.rational import as_integer
 METHODS = ("noisy_stats", "theil_sen")
 #: The share of ε that buys the number of rows, where it is private and pairs need it.
 COUNT_SHARE = Fraction(1, 10)
+#: The level's share of what is left for the two medians: all rows tell of it, of slopes only pairs.
+LEVEL_SHARE = Fraction(1, 3)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Recipe:
-    """The feature's place, the scales of feature and target, and what is asked.
+    """The feature's place, the scales of feature and target, the rows where they are public, what is asked.
 
-    That is the sums; or, with pairs of rows, the number of rows where it is private, and the lines.
+    That is the sums; or, with pairs of rows, the number of rows where it is private, slopes and the level.
     """
 
     place: int
     feature: Scales
     target: Scales
     question: Question | None
-    lines: PairedLines | None = None
+    slopes: PairedSlopes | None = None
+    level: MedianLevel | None = None
+    rows: int | None = None
 
 
 @final
@@ -56,8 +65,9 @@ class SimpleLinearRegression(LinearPredictor):
     method : {"noisy_stats", "theil_sen"}
         *noisy_stats*: the quotient of noised sums, with independent noise on each (NoisyStats of Alabi et
         al. 2022, in the form of sums). On every engine.
-        *theil_sen*: the median of the lines through random pairs of rows (DPTheilSenkMatch of the same
-        paper), which outliers hardly move and which suits small data sets. It collects the rows.
+        *theil_sen*: the median slope of the lines through random pairs of rows (as DPTheilSenkMatch of the
+        same paper), shrunk where noise hides it, at the height that halves the rows. Outliers hardly
+        move it, and it suits small data sets. It collects the rows.
     matchings : int
         How many times the rows are paired, for *theil_sen*.
     feature : str or int, optional
@@ -74,10 +84,10 @@ class SimpleLinearRegression(LinearPredictor):
     -------
     *noisy_stats*: one release of `NormalEquations` without squares of the target, as in
     `LinearRegression`; under replace-one (n public) its L1 sensitivity is 5 in scaled units. Where the
-    noised variance is not positive the slope is 0. *theil_sen*: ε/2 for each of two medians; where n is
-    private, a tenth of ε buys it first. The pairing is secret noise. Unit: add/remove, or replace-one,
-    with or without ids. NaN counts as the column's fill; n = 0 gives finite noise.
-    Proof page: ``docs/proofs/linear_model.md``.
+    noised variance is not positive the slope is 0. *theil_sen*: two medians, 2ε/3 for the slope and ε/3
+    for the level; where n is private, a tenth of ε buys it first. The pairing is secret noise. Unit:
+    add/remove, or replace-one, with or without ids. NaN counts as the column's fill; n = 0 gives finite
+    noise. Proof page: ``docs/proofs/linear_model.md``.
 
     Examples
     --------
@@ -141,15 +151,16 @@ class SimpleLinearRegression(LinearPredictor):
             )
         return place, column, target
 
-    def _shares(self, facts: Facts) -> tuple[PureDP | None, PureDP]:
-        """What the number of rows and the two medians may cost."""
+    def _shares(self, facts: Facts) -> tuple[PureDP | None, PureDP, PureDP]:
+        """What the number of rows, the slope and the level may cost."""
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
         epsilon = measure.epsilon
-        if is_matched(facts.unit):
-            return None, PureDP(epsilon)
-        assert not isinstance(epsilon, float)
-        return PureDP(epsilon * COUNT_SHARE), PureDP(epsilon * (1 - COUNT_SHARE))
+        if isinstance(epsilon, float):  # public rows: no noise
+            return None, PureDP(epsilon), PureDP(epsilon)
+        count = None if is_matched(facts.unit) else PureDP(epsilon * COUNT_SHARE)
+        medians = epsilon if count is None else epsilon * (1 - COUNT_SHARE)
+        return count, PureDP(medians * (1 - LEVEL_SHARE)), PureDP(medians * LEVEL_SHARE)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         place, column, target = self._columns(facts)
@@ -168,22 +179,24 @@ class SimpleLinearRegression(LinearPredictor):
 
     def _plan_pairs(self, facts: Facts, recipe: _Recipe) -> FitPlan:
         """The plan of *theil_sen*: the number of rows where it is private, then the medians."""
-        count, medians = self._shares(facts)
+        count, first, last = self._shares(facts)
         matchings = as_integer(self.matchings, "matchings", minimum=1)
         assert facts.target is not None
-        name = facts.features[recipe.place]
-        lines = PairedLines(name, facts.target, medians, facts.unit, matchings)
-        event = lines.event(facts.schema, facts.unit)
+        pair = facts.features[recipe.place], facts.target
+        slopes = PairedSlopes(*pair, first, facts.unit, matchings)
+        level = MedianLevel(*pair, last, facts.unit, matchings)
+        recipe = replace(recipe, slopes=slopes, level=level, rows=facts.rows)
+        steps = [step.event(facts.schema, facts.unit) for step in (slopes, level)]
         pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
         if count is None:
-            return FitPlan(event, pure, {}, (), facts, replace(recipe, lines=lines))
-        first = facts.ask(Count(), count)
-        recipe = replace(recipe, lines=lines, question=first)
-        return FitPlan(events.Compose(first.event, event), pure, {}, (first.query,), facts, recipe)
+            return FitPlan(events.Compose(*steps), pure, {}, (), facts, recipe)
+        asked = facts.ask(Count(), count)
+        recipe = replace(recipe, question=asked)
+        return FitPlan(events.Compose(asked.event, *steps), pure, {}, (asked.query,), facts, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         recipe: _Recipe = plan.recipe
-        solve = self._fit_sums if recipe.lines is None else self._fit_pairs
+        solve = self._fit_sums if recipe.slopes is None else self._fit_pairs
         self._set_line(solve(recipe, door), recipe.feature, recipe.target)
         self.slope_ = float(self.coef_[0])
         self.coef_ = np.zeros(len(plan.facts.features))
@@ -199,12 +212,14 @@ class SimpleLinearRegression(LinearPredictor):
         return Solution(float(means[1] - slope * means[0]), np.array([slope]), 0.0)
 
     def _fit_pairs(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
-        assert recipe.lines is not None
-        lines = recipe.lines
+        slopes, level = recipe.slopes, recipe.level
+        assert slopes is not None
+        assert level is not None
+        rows: float | None = recipe.rows
         if recipe.question is not None:
-            lines = lines.in_buckets(bucket_count(recipe.question.release(door).value))
-        low, high = door.run(lines)
-        # from [0, 1] to [-1, 1]: heights h at x = ¼ and ¾ are 2h - 1 at u = -½ and ½
-        left, right = (2 * place - 1 for place in PLACES)
-        slope = 2 * (high - low) / (right - left)
-        return Solution(float(low + high - 1), np.array([slope]), 0.0)
+            rows = float(recipe.question.release(door).value)
+            slopes = slopes.in_buckets(bucket_count(rows))
+        slope = door.run(slopes) * (1.0 if rows is None else slopes.trust(rows))
+        middle = door.run(level.along(slope, rows))
+        # from [0, 1] to [-1, 1]: a height h at x = ½ is 2h - 1 at u = 0
+        return Solution(float(2 * middle - 1), np.array([slope]), 0.0)

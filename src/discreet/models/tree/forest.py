@@ -39,8 +39,6 @@ from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
 
-#: Default levels of random trees for classes.
-DEFAULT_DEPTH = 8
 #: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
 COUNT_WEIGHT = "5/8"
 #: Averaged evidence is multiplied by no more, or by the root of what trees don't see.
@@ -65,10 +63,10 @@ class RandomForest(PrivateEstimator):
     Parameters
     ----------
     n_estimators : int, optional
-        The number of trees. By default a power of two up to 32, with ε·rows at least 50 times as large, for
-        regression 100 times.
+        The number of trees. By default a power of two up to 32: 8, or more where ε·rows is at least 50 times
+        as large; for regression as many as ε·rows is 100 times as large.
     max_depth : int, optional
-        Levels of each tree, at most 12; by default 8, for regression log2(ε·rows) - 6, rounded down, from 2
+        Levels of each tree, at most 12; by default log2(ε·rows) - 2, for regression - 6, rounded down, from 2
         to 8. Each tree is complete: the depth stops nothing early.
     share : {"budget", "rows"}, optional
         Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
@@ -272,7 +270,7 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     )
 
     def _default_size(self, rows: int) -> tuple[int, int]:
-        return forest_size(self.epsilon, rows), DEFAULT_DEPTH
+        return forest_size(self.epsilon, rows)
 
     def _leaf_query(self, leaf: str, facts: Facts) -> Count:
         assert facts.target is not None

@@ -26,6 +26,7 @@ from discreet.models.tree.forest import COUNT_WEIGHT
 from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
+    FEW_ROWS,
     Splits,
     candidates,
     free_name,
@@ -42,8 +43,8 @@ Floats = npt.NDArray[np.float64]
 GROWTH = Fraction(3, 2)
 #: The leaves' share of the budget.
 LEAVES = Fraction(1, 5)
-#: Their share where they hold means, and ε·rows is below the second number: then splits find little.
-MEAN_LEAVES, FEW_ROWS = Fraction(2, 5), 2000
+#: Their share where ε·rows is small and splits find little: for classes below FEW_ROWS, for means below this.
+LARGER_LEAVES, FEW_ROWS_FOR_MEANS = Fraction(2, 5), 2000
 
 
 @final
@@ -67,7 +68,7 @@ class GreedyTree(PrivateEstimator):
         tree is complete: nothing about the rows stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the depth and, for regression, how the budget is shared.
+        only decides the depth, how the budget is shared and, for classes, how splits are scored.
     """
 
     max_depth: Any = None
@@ -77,7 +78,7 @@ class GreedyTree(PrivateEstimator):
     _learned = learned.attributes(tree_=learned.Splits("leaves"), depth_=learned.Count())
 
     @abstractmethod
-    def _criterion(self) -> Any:
+    def _criterion(self, facts: Facts) -> Any:
         """How splits are scored."""
 
     @abstractmethod
@@ -96,6 +97,9 @@ class GreedyTree(PrivateEstimator):
             if depth > 12:
                 raise ValueError("max_depth must be at most 12.")
             return depth
+        return self._default_depth(facts)
+
+    def _default_depth(self, facts: Facts) -> int:
         return greedy_depth(self.epsilon, self._guess(facts))
 
     def _guess(self, facts: Facts) -> int:
@@ -135,7 +139,7 @@ class GreedyTree(PrivateEstimator):
         return BestSplit(
             facts.target,
             cuts,
-            criterion=self._criterion(),
+            criterion=self._criterion(facts),
             by=leaf if inside else None,
             derive=inside,
         )
@@ -196,9 +200,10 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "majority"}
+    criterion : {"gini", "majority"}, optional
         What a split is scored by: Σ n_c²/n, or the largest class count max n_c, summed over its sides.
-        Majority needs half the noise and sees less; it does better where ε·rows is small.
+        Majority needs half the noise and sees less; by default it is taken where ε·rows is below 250. The
+        tree then has a level less.
 
     Attributes
     ----------
@@ -212,11 +217,12 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     Privacy
     -------
-    Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves. A
-    level is one event `PermuteAndFlip` for all its nodes, since a row is in one node; the leaves are one
-    `DiscreteLaplace`. The plan is fixed in advance and charged once; a `delta` is neither needed nor
-    charged. No rows, one class, constant columns, NaN (the fill) and unknown categories (left branches,
-    in a fit as in predictions) are not special cases. Proof page: ``docs/proofs/tree.md``.
+    Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves,
+    two fifths where ε·rows is below 250. A level is one event `PermuteAndFlip` for all its nodes, since a
+    row is in one node; the leaves are one `DiscreteLaplace`. The plan is fixed in advance and charged once;
+    a `delta` is neither needed nor charged. No rows, one class, constant columns, NaN (the fill) and
+    unknown categories (left branches, in a fit as in predictions) are not special cases. Proof page:
+    ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -230,7 +236,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     True
     """
 
-    criterion: Any = "gini"
+    criterion: Any = None
 
     _learned = learned.attributes(
         leaf_values_=learned.Array("leaves", "classes"),
@@ -238,7 +244,18 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         leaf_proba_=learned.Array("leaves", "classes"),
     )
 
-    def _criterion(self) -> Any:
+    def _has_few_rows(self, facts: Facts) -> bool:
+        return strength(self.epsilon, self._guess(facts)) < FEW_ROWS
+
+    def _default_depth(self, facts: Facts) -> int:
+        return max(1, super()._default_depth(facts) - self._has_few_rows(facts))
+
+    def _leaf_share(self, facts: Facts) -> Fraction:
+        return LARGER_LEAVES if self._has_few_rows(facts) else LEAVES
+
+    def _criterion(self, facts: Facts) -> Any:
+        if self.criterion is None:
+            return "majority" if self._has_few_rows(facts) else "gini"
         if self.criterion not in ("gini", "majority"):
             raise ValueError(
                 f"criterion must be 'gini' or 'majority', got {self.criterion!r}. Information gain moves "
@@ -313,9 +330,10 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     )
 
     def _leaf_share(self, facts: Facts) -> Fraction:
-        return MEAN_LEAVES if strength(self.epsilon, self._guess(facts)) < FEW_ROWS else LEAVES
+        few = strength(self.epsilon, self._guess(facts)) < FEW_ROWS_FOR_MEANS
+        return LARGER_LEAVES if few else LEAVES
 
-    def _criterion(self) -> Any:
+    def _criterion(self, facts: Facts) -> Any:
         return "variance"
 
     def _leaf_query(self, leaf: str | None, facts: Facts) -> CentredSums:

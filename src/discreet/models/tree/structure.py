@@ -23,6 +23,8 @@ Splits = tuple[Split | None, ...]
 DEFAULT_ROWS = 10_000
 #: The most cut points of a column, and of all columns together.
 MAX_CUTS, MAX_CANDIDATES = 31, 1024
+#: ε·rows below which splits of classes find little: fewer are bought, by a coarser score.
+FEW_ROWS = 250
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 
@@ -107,19 +109,22 @@ def greedy_depth(epsilon: Any, rows: int) -> int:
     return min(8, max(1, math.ceil(math.log2(strength(epsilon, rows)) / 3)))
 
 
-def forest_size(epsilon: Any, rows: int) -> int:
-    """How many random trees: a power of two up to 32, with ε·rows at least 50 times as large.
+def forest_size(epsilon: Any, rows: int) -> tuple[int, int]:
+    """How many random trees for classes, and their levels.
 
-    Each tree's leaves have that many times the noise of a single tree; the rows of a tree's root must stay
-    visible in its noise.
+    Trees: a power of two from 8 to 32, with ε·rows at least 50 times as large if that is more than 8. Each
+    tree's leaves have that many times the noise of a single tree, but one random tree may see nothing.
+    Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it.
     """
-    return int(2 ** min(5, max(0, math.floor(math.log2(strength(epsilon, rows) / 50)))))
+    product = strength(epsilon, rows)
+    trees = 2 ** min(5, max(3, math.floor(math.log2(product / 50))))
+    return int(trees), min(8, max(2, math.floor(math.log2(product)) - 2))
 
 
 def regression_forest(epsilon: Any, rows: int) -> tuple[int, int]:
     """How many random trees have means in their leaves, and their levels.
 
-    Trees as in `forest_size`, but with ε·rows at least 100 times as large; levels log2(ε·rows) - 6, rounded
+    Trees: a power of two up to 32, with ε·rows at least 100 times as large; levels log2(ε·rows) - 6, rounded
     down, from 2 to 8. All means are relative to that of all rows, which is the sum of all leaves and has
     the noise of all of them: √(trees·leaves) of it must be small beside the rows.
     """
