@@ -58,7 +58,7 @@ LESS_NOISE = {
 } | {
     ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
         Fraction(1, 32),
-        "few rows show one of three draws, since their neighbours are the bounds: three tenths of the price",
+        "of few rows one of three draws is told, at three tenths of the price, and tells little",
     )
     for unit, noise in product(UNITS, BUDGETS)
 }
