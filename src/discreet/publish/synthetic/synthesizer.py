@@ -238,7 +238,7 @@ class Synthesizer:
         return kept
 
     def marginal(self, *columns: str) -> npt.NDArray[np.float64]:
-        """The model's probabilities of combinations of these columns' cells: one axis for each column."""
+        """The model's probabilities of combinations of these columns' cells: an axis for each, in order."""
         self.check_fitted()
         names = list(self.layout_.columns)
         if not columns or len(set(columns)) != len(columns) or not set(columns) <= set(names):
@@ -246,7 +246,7 @@ class Synthesizer:
         places = [names.index(name) for name in columns]
         order = sorted(places)
         table = cell_shares(self._fitted, tuple(order), self._target_place())
-        return np.asarray(np.moveaxis(table, range(len(order)), np.argsort(np.argsort(order))))
+        return np.transpose(table, [order.index(place) for place in places])
 
     def _target_place(self) -> int | None:
         return None if self.target is None else list(self.layout_.columns).index(self.target)
