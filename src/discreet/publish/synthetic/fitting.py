@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import final
 
@@ -18,12 +18,11 @@ from discreet.publish.synthetic.estimation import (
     estimate_total,
     project_to_shares,
 )
+from discreet.publish.synthetic.inside import Fitted, split_by_target
 from discreet.publish.synthetic.junction import (
     Clique,
     Floats,
-    Integers,
     JunctionModel,
-    draw_evenly,
     model_size,
 )
 from discreet.publish.synthetic.layout import merge_cells
@@ -35,31 +34,6 @@ Mask = npt.NDArray[np.bool_]
 
 #: Cells are put together until each group has this many times the noise of a measured marginal.
 MERGE = 4.0
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A model of groups of cells, and how rows are spread over the cells of a group.
-
-    Attributes
-    ----------
-    model : JunctionModel
-    groups : tuple of tuples of int
-        For each column the group of each of its cells.
-    shares : tuple of arrays
-        For each column the share of rows in each of its cells.
-    total : float
-        The estimated number of rows.
-    measured : tuple of Measured
-        What was measured, by groups.
-    """
-
-    model: JunctionModel
-    groups: tuple[tuple[int, ...], ...]
-    shares: tuple[Floats, ...]
-    total: float
-    measured: tuple[Measured, ...]
 
 
 def fit_joint(recipe: Recipe, door: PrivateDataset, rows: int | None) -> Fitted:
@@ -93,10 +67,15 @@ def fit_marginals(
     fit = _Fit(recipe, door, groups, total, max_cells)
     fit.measured = [_in_groups(part, groups) for part in first]
     fit.model = estimate(fit.sizes, fit.measured, total, iterations=iterations)
+    # estimates between rounds only serve the next choice: the more rounds, the fewer steps for each
+    between = -(-iterations // max(1, len(recipe.stages) - 2))
     for number, stage in enumerate(recipe.stages):
         fit.measure(stage, fit.choose_tree(stage) if number == 0 else fit.choose_more(stage))
-        fit.model = estimate(fit.sizes, fit.measured, total, iterations=iterations, start=fit.model)
-    return Fitted(fit.model, groups, shares, total, tuple(fit.measured))
+        is_last = number == len(recipe.stages) - 1
+        steps = iterations if is_last else between
+        fit.model = estimate(fit.sizes, fit.measured, total, iterations=steps, start=fit.model)
+    inside = _find_inside(recipe, first, groups, shares)
+    return Fitted(fit.model, groups, inside, total, tuple(fit.measured))
 
 
 @final
@@ -208,6 +187,23 @@ def _find_share(measured: Sequence[Measured], column: int) -> Floats:
     return project_to_shares(counts / sum(weights))
 
 
+def _find_inside(
+    recipe: Recipe,
+    first: Sequence[Measured],
+    groups: Sequence[tuple[int, ...]],
+    shares: Sequence[Floats],
+) -> tuple[Floats, ...]:
+    """The shares of cells: by target for fine columns, whose groups have many."""
+    target, found = recipe.target, list(shares)
+    if target is not None:
+        for place, part in zip(recipe.free, first, strict=True):
+            if recipe.layout.is_fine(place):
+                found[place] = split_by_target(
+                    part, place, groups[place], groups[target], shares[place]
+                )
+    return tuple(found)
+
+
 def _in_groups(part: Measured, groups: Sequence[tuple[int, ...]]) -> Measured:
     """Noised counts of cells as counts of groups of them."""
     counts = part.counts
@@ -271,13 +267,3 @@ def size_rule(
         return allowed if allowed.any() else np.array([len(c) == 1 for c in marginals])
 
     return rule
-
-
-def refine(fitted: Fitted, rows: Integers, random: np.random.Generator) -> Integers:
-    """Rows of groups as rows of cells: within a group, as often as the column alone has them."""
-    cells = np.empty_like(rows)
-    for place, (groups, shares) in enumerate(zip(fitted.groups, fitted.shares, strict=True)):
-        table = np.zeros((max(groups) + 1, len(groups)))
-        table[list(groups), np.arange(len(groups))] = shares + 1e-12
-        cells[:, place] = draw_evenly(table, rows[:, place], random)
-    return cells

@@ -142,10 +142,10 @@ class JunctionModel:
         shares = self.column(first)
         for value in range(self.sizes[first]):
             if shares[value] > 0:
-                found[value] = shares[value] * self._condition_on(first, value).marginal(rest)
+                found[value] = shares[value] * self.condition_on(first, value).marginal(rest)
         return found
 
-    def _condition_on(self, column: int, value: int) -> JunctionModel:
+    def condition_on(self, column: int, value: int) -> JunctionModel:
         """The model of the rows with this value of a column."""
         start = self._first[column]
         tables: list[Floats] = list(self.tables)

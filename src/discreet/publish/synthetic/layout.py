@@ -25,6 +25,9 @@ WIDE = 1000
 DECADES = 3
 #: The share of the range of a real column below which a value counts as 0, if 0 has a cell of its own.
 ATOM = 2.0**-16
+#: Columns of numbers with more cells than this are fine: a cell stands for one number, and rows of a group
+#: are spread over its cells by target. Learners that cut at quantiles would mix cells full of numbers.
+FINE = 64
 
 
 def default_cuts(column: Numeric, bins: int) -> tuple[float, ...]:
@@ -102,8 +105,12 @@ class Layout:
         """Whether neighbouring cells of a column are close."""
         return isinstance(self.columns[self.axes[place].column], Numeric)
 
+    def is_fine(self, place: int) -> bool:
+        """Whether the cells of a column of numbers are so many that each stands for one number."""
+        return self.is_ordered(place) and self.sizes[place] > FINE
+
     def decode(self, cells: Integers, random: np.random.Generator) -> dict[str, Array]:
-        """Rows of cells as values: numbers are drawn evenly inside their cells."""
+        """Rows of cells as values: numbers are drawn evenly inside their cells; of fine ones, the middle."""
         return {
             axis.column: self._values(place, cells[:, place], random)
             for place, axis in enumerate(self.axes)
@@ -124,14 +131,14 @@ class Layout:
     def _numbers(
         self, place: int, column: Numeric, cells: Integers, random: np.random.Generator
     ) -> Array:
-        """Numbers drawn evenly inside their cells; of dates, days since 1970-01-01."""
+        """Numbers drawn evenly inside their cells, or their middles; of dates, days since 1970-01-01."""
         axis = self.axes[place]
         whole = isinstance(column, Integer | Date)
         if whole and not axis.cuts:
             return np.asarray(column.lower + cells, np.int64)
         edges = np.array([column.lower, *axis.cuts, column.upper], np.float64)
         low, high = edges[cells], edges[cells + 1]
-        share = random.random(len(cells))
+        share = np.full(len(cells), 0.5) if self.is_fine(place) else random.random(len(cells))
         if whole:
             first = np.ceil(low)
             last = np.ceil(high) - 1 + (cells == self.sizes[place] - 1)

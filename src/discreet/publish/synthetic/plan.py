@@ -19,14 +19,20 @@ from discreet.publish.synthetic.layout import DEFAULT_BINS, Layout
 from discreet.queries import CellCounts, FarMarginals, Joint
 from discreet.rational import as_integer
 
-#: Shares of ρ (or ε): counts of each column; choosing the tree, measuring it; each round's choice, measuring.
-FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 20, 5, 35, 3, 27
-#: How many marginals a round measures.
-PER_ROUND = 6
-#: Rounds after the tree, unless something else is asked for: none below this ρ, where they don't pay.
-DEFAULT_ROUNDS, MIN_RHO = 2, Fraction(1, 200)
-#: Cells of a column of numbers, unless something else is asked for: more from this ρ on.
-MORE_BINS, MIN_RHO_FOR_MORE_BINS = 64, Fraction(1, 10)
+#: Shares of ρ (or ε): counts of each column; choosing the tree, measuring it; choosing and measuring each
+#: marginal of a round.
+FIRST, CHOOSE_TREE, MEASURE_TREE, CHOOSE, MEASURE = 40, 10, 70, 1, 9
+#: Rounds after the tree measure so many marginals together, unless something else is asked for: none below
+#: this ρ, where they don't pay.
+DEFAULT_MARGINALS, MIN_RHO = 12, Fraction(1, 200)
+#: How many marginals a round measures; fewer with a large budget: what one of them tells of others then
+#: shows in the next round, and is not measured twice.
+PER_ROUND, FEW_PER_ROUND = 6, 3
+#: Cells of a column of numbers, unless something else is asked for, with a large budget: so that ages and
+#: hours keep their whole numbers.
+MORE_BINS = 128
+#: From this ρ on a budget is large.
+LARGE_RHO = Fraction(1, 10)
 
 WORKLOADS = ("all-2way", "all-3way", "joint")
 
@@ -159,14 +165,21 @@ def split_budget(measure: Measure, shares: Sequence[int]) -> tuple[Measure, ...]
     return tuple(ZCDP(rho * share / total) for share in shares)
 
 
+def marginals_per_round(measure: Measure) -> int:
+    """How many marginals a round measures: from public facts alone."""
+    return FEW_PER_ROUND if _size_of(measure) >= LARGE_RHO else PER_ROUND
+
+
 def default_rounds(measure: Measure) -> int:
     """How many rounds follow the tree: from public facts alone."""
-    return DEFAULT_ROUNDS if _size_of(measure) >= MIN_RHO else 0
+    if _size_of(measure) < MIN_RHO:
+        return 0
+    return DEFAULT_MARGINALS // marginals_per_round(measure)
 
 
 def default_bins(measure: Measure) -> int:
     """Into how many cells a column of numbers is cut: more where noise leaves them apart."""
-    return MORE_BINS if _size_of(measure) >= MIN_RHO_FOR_MORE_BINS else DEFAULT_BINS
+    return MORE_BINS if _size_of(measure) >= LARGE_RHO else DEFAULT_BINS
 
 
 def _size_of(measure: Measure) -> Fraction | float:
@@ -197,7 +210,8 @@ def make_recipe(
     count = count if len(free) > 2 else 0  # the tree has it all
     has_choice = len(free) > 2
     shares = [FIRST, *([CHOOSE_TREE] if has_choice else []), MEASURE_TREE]
-    shares += [CHOOSE, MEASURE] * count
+    per_round = marginals_per_round(measure)
+    shares += [CHOOSE * per_round, MEASURE * per_round] * count
     budgets = list(split_budget(measure, shares))
     first = facts.ask(singles, budgets.pop(0))
     shape = Recipe(layout, target, first, (), candidates)
@@ -217,7 +231,7 @@ def make_recipe(
 
     stages = [stage({c: candidates.get(c, 1) for c in shape.tree_candidates()}, tree, has_choice)]
     weights = {c: candidates.get(c, 1) for c in shape.round_candidates()}
-    stages += [stage(weights, PER_ROUND, True) for _ in range(count)]
+    stages += [stage(weights, per_round, True) for _ in range(count)]
     return Recipe(layout, target, first, tuple(stages), candidates)
 
 

@@ -11,7 +11,7 @@ from discreet.models.files.parts import write_certificate
 from discreet.models.learned import Tools
 from discreet.models.privacy import FitPrivacy
 from discreet.publish.synthetic.estimation import Measured
-from discreet.publish.synthetic.fitting import Fitted
+from discreet.publish.synthetic.inside import Fitted
 from discreet.publish.synthetic.junction import JunctionModel
 from discreet.publish.synthetic.layout import Layout
 from discreet.publish.synthetic.synthesizer import Synthesizer
@@ -74,8 +74,8 @@ def read_model(data: Any, tools: Tools) -> Synthesizer:
     layout = Layout.from_cuts(schema, cuts)
     tools.sizes["columns"] = len(layout.sizes)
     fitted: Fitted = FITTED.read(data["learned"], tools)
-    _check(fitted, layout)
     names = list(layout.columns)
+    _check(fitted, layout, None if model.target is None else names.index(model.target))
     model._fitted, model.layout_, model._schema = fitted, layout, schema
     model.model_, model.total_ = fitted.model, fitted.total
     model.measured_ = tuple(tuple(names[c] for c in part.columns) for part in fitted.measured)
@@ -83,11 +83,15 @@ def read_model(data: Any, tools: Tools) -> Synthesizer:
     return model
 
 
-def _check(fitted: Fitted, layout: Layout) -> None:
+def _check(fitted: Fitted, layout: Layout, target: int | None) -> None:
     """Raise unless tables, groups and cells fit together, so that rows can be drawn from them."""
     model, columns = fitted.model, range(len(layout.sizes))
+    kinds = [()] if target is None else [(), model.sizes[target : target + 1]]
     groups_fit = all(
-        len(groups) == len(shares) == size and set(groups) == set(range(count))
+        len(groups) == size
+        and shares.shape in [(*kind, size) for kind in kinds]
+        and (shares >= 0).all()
+        and set(groups) == set(range(count))
         for groups, shares, size, count in zip(
             fitted.groups, fitted.shares, layout.sizes, model.sizes, strict=True
         )

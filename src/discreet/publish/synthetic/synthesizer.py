@@ -20,7 +20,8 @@ from discreet.models.plan import FitPlan
 from discreet.models.privacy import FitPrivacy
 from discreet.models.shares import together
 from discreet.noise import entropy
-from discreet.publish.synthetic.fitting import Fitted, fit_joint, fit_marginals, refine
+from discreet.publish.synthetic.fitting import fit_joint, fit_marginals
+from discreet.publish.synthetic.inside import Fitted, cell_shares, refine
 from discreet.publish.synthetic.layout import Layout
 from discreet.publish.synthetic.plan import default_bins, make_recipe
 from discreet.rational import as_integer, rational
@@ -61,11 +62,11 @@ class Synthesizer:
     target : str, optional
         A column of categories that the rows will be used to predict: every pair is measured with it.
     bins : int or mapping of name to int or cuts, optional
-        Into how many cells columns of numbers are cut at most, or where; by default 16, or 64 with a large
+        Into how many cells columns of numbers are cut at most, or where; by default 16, or 128 with a large
         budget. In pairs, neighbouring cells form at most 16 groups. Cuts must be public, or bought.
     rounds : int, optional
-        How many times six further marginals are measured after the tree; by default 2, or 0 where the
-        budget is too small for them to pay.
+        How many times six further marginals, or three with a large budget, are measured after the tree; by
+        default 2, 4 with a large budget, or 0 where it is too small for them to pay.
     max_cells : int
         The most cells of the model's tables, up to 2^22: marginals that would make it larger aren't chosen.
     constraints : sequence of conditions
@@ -219,7 +220,8 @@ class Synthesizer:
                     "true of the table? The model is paid for: set other constraints and sample again."
                 )
             groups = self._fitted.model.draw(size, random)
-            made = self.layout_.decode(refine(self._fitted, groups, random), random)
+            cells = refine(self._fitted, groups, self._target_place(), random)
+            made = self.layout_.decode(cells, random)
             kept = np.flatnonzero(self._satisfied(made, size))[:lacking]
             found.append({name: cells[kept] for name, cells in made.items()})
             lacking, drawn = lacking - len(kept), drawn + size
@@ -236,21 +238,18 @@ class Synthesizer:
         return kept
 
     def marginal(self, *columns: str) -> npt.NDArray[np.float64]:
-        """The model's probabilities of combinations of these columns' cells: one axis for each column."""
+        """The model's probabilities of combinations of these columns' cells: an axis for each, in order."""
         self.check_fitted()
         names = list(self.layout_.columns)
         if not columns or len(set(columns)) != len(columns) or not set(columns) <= set(names):
             raise ValueError(f"columns must be different ones of: {', '.join(names)}.")
         places = [names.index(name) for name in columns]
         order = sorted(places)
-        table = self.model_.marginal(tuple(order))
-        for axis, place in enumerate(order):
-            groups, shares = np.array(self._fitted.groups[place]), self._fitted.shares[place]
-            inside = np.bincount(groups, weights=shares + 1e-12)
-            share = (shares + 1e-12) / inside[groups]
-            shape = [-1 if a == axis else 1 for a in range(len(order))]
-            table = np.take(table, groups, axis=axis) * share.reshape(shape)
-        return np.asarray(np.moveaxis(table, range(len(order)), np.argsort(np.argsort(order))))
+        table = cell_shares(self._fitted, tuple(order), self._target_place())
+        return np.transpose(table, [order.index(place) for place in places])
+
+    def _target_place(self) -> int | None:
+        return None if self.target is None else list(self.layout_.columns).index(self.target)
 
     def check_fitted(self) -> None:
         """Raise unless there is a model."""
