@@ -245,6 +245,10 @@ def through_the_door(
         event = data.plan(asked, budget).event
         outputs: list[Any] = []
         with data.prepaid(Repeat(event, trials)) as door:
+            if isinstance(asked, Query):
+                prepared = data._prepare(asked, budget)
+                # planned once, as it is charged: for all runs
+                door._prepare = lambda *_: prepared  # type: ignore[method-assign]
             for _ in range(trials):
                 if isinstance(asked, Step):
                     outputs.append(door.run(asked))

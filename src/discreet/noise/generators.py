@@ -182,7 +182,9 @@ def _process_states() -> dict[Any, _State]:
     """The generators that belong to nobody in particular, by name."""
     states: dict[Any, _State] = {
         "random": _State(random.getstate, random.setstate, lambda: random.seed(_seed())),
-        "numpy": _legacy(lambda: np.random.get_state(legacy=False), np.random.set_state),
+        "numpy": _legacy(
+            lambda: np.random.get_state(legacy=False), np.random.set_state, np.random.seed
+        ),
     }
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "default_generator"):
@@ -196,7 +198,9 @@ def _state_of(generator: Any) -> _State:
     if isinstance(generator, random.Random):
         return _State(generator.getstate, generator.setstate, lambda: generator.seed(_seed()))
     if isinstance(generator, np.random.RandomState):
-        return _legacy(lambda: generator.get_state(legacy=False), generator.set_state)
+        return _legacy(
+            lambda: generator.get_state(legacy=False), generator.set_state, generator.seed
+        )
     if isinstance(generator, np.random.Generator):
         return _bits(generator.bit_generator)
     if isinstance(generator, np.random.BitGenerator):
@@ -208,10 +212,17 @@ def _state_of(generator: Any) -> _State:
     )
 
 
-def _legacy(get: Callable[[], Any], put: Callable[[Any], object]) -> _State:
+def _legacy(
+    get: Callable[[], Any], put: Callable[[Any], object], reseed: Callable[[Any], object]
+) -> _State:
     """The state of a `RandomState`, which keeps every second normal draw besides its bits."""
 
     def seed() -> None:
+        try:
+            reseed(entropy.current().words(_BITS // 64).view(np.uint32))
+            return
+        except TypeError:  # not a Mersenne Twister, the one kind that can be reseeded in its place
+            pass
         kind = getattr(np.random, get()["bit_generator"], None)
         if kind is None:
             raise TypeError(

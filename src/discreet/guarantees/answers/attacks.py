@@ -64,7 +64,7 @@ def ask_together(
         found = []
         planned = data.plan_all(asked, measure)
         with data.prepaid(Repeat(plan.event, trials)) as door:
-            door.plan_all = lambda *_, **__: planned
+            door.plan_all = lambda *_, **__: planned  # type: ignore[method-assign]
             for _ in range(trials):
                 answers = door.release_all(asked, measure)
                 found.append(np.concatenate([flatten(one.value) for one in answers.values()]))
