@@ -76,6 +76,8 @@ CORNERS: list[Row] = [
 FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2, "?")]
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
+#: For choices also rows in the middle: between them and the ends, a few more to one side decide.
+COMMON_FOR_CHOICES: list[list[Row]] = [*COMMON, [(1.0, 2, "a")] * 2]
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
 
@@ -100,11 +102,14 @@ def persons(rows: Sequence[Row], unit: Unit) -> list[list[Row]]:
 
 
 def pairs_for(
-    schema: dp.Schema, unit: Unit, corners: Sequence[Row] = CORNERS
+    schema: dp.Schema,
+    unit: Unit,
+    corners: Sequence[Row] = CORNERS,
+    alike: Sequence[Sequence[Row]] = COMMON,
 ) -> Iterator[tuple[Table, Table]]:
     """Tables that differ in all that one person has."""
     is_open = schema is OPEN
-    for common in OPEN_COMMON if is_open else COMMON:
+    for common in OPEN_COMMON if is_open else alike:
         mine = persons(OPEN_ROWS if is_open else corners, unit)
         tables = [table(schema, common, person) for person in mine]
         without = table(schema, common, [])
@@ -248,8 +253,8 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
         return Subject(
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
-    pairs = list(pairs_for(schema, unit, FEW_CORNERS))
-    return Subject(title, released, pairs, claims, RUNS[noise], 8, query, share)
+    pairs = list(pairs_for(schema, unit, FEW_CORNERS, COMMON_FOR_CHOICES))
+    return Subject(title, released, pairs, claims, RUNS[noise], 40, query, share)
 
 
 ASKED = (*testing.QUERIES, *testing.DISCOVERIES, *testing.SEVERAL)
