@@ -187,6 +187,7 @@ class SimpleLinearRegression(LinearPredictor):
         level = MedianLevel(*pair, last, facts.unit, matchings)
         recipe = replace(recipe, slopes=slopes, level=level, rows=facts.rows)
         steps = [step.event(facts.schema, facts.unit) for step in (slopes, level)]
+        steps = [event for event in steps if event != events.Compose()]  # nothing without noise
         pure = PureDP(self.epsilon)  # a delta is not needed, so it is not charged
         if count is None:
             return FitPlan(events.Compose(*steps), pure, {}, (), facts, recipe)
