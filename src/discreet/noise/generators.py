@@ -219,7 +219,7 @@ def _legacy(
 
     def seed() -> None:
         try:
-            reseed(entropy.current().words(_BITS // 64).view(np.uint32))
+            reseed(np.frombuffer(_seed().to_bytes(_BITS // 8, "little"), np.uint32))
             return
         except TypeError:  # not a Mersenne Twister, the one kind that can be reseeded in its place
             pass
