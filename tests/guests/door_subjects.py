@@ -44,8 +44,13 @@ BUDGETS = {
     "Staircase": mechanisms.Staircase(2),
 }
 
+#: For draws among the ranks of a column: what speaks against a claim there is rare, and less so with these.
+SMALLER_BUDGETS = {"Laplace": dp.PureDP(1), "Gaussian": dp.ZCDP("1/4")}
+
 #: Runs on each side; the accountant knows less of the discrete Gaussian, so refuting it takes more.
 RUNS = {"Laplace": 400, "Gaussian": 400, "DiscreteGaussian": 900, "Staircase": 400}
+#: Runs of a choice on each side for each pair of neighbours, to find the worst.
+PILOT = 200
 #: Releases that are read one by one, before the rest of those that only add noise is drawn at once.
 REPEATED = 25
 #: Whose copy has less than half of the noise, and why: a bound that nobody there can fill.
@@ -77,7 +82,7 @@ FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2,
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
-COMMON_FOR_CHOICES: list[list[Row]] = [*COMMON, [(1.0, 2, "a")] * 2]
+MIDDLE: Row = (1.0, 2, "a")
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
 
@@ -237,7 +242,10 @@ def expected_loss(one: Sequence[Noised], other: Sequence[Noised]) -> float:
 
 def release_of(query: Query, unit_name: str, noise: str) -> Released:
     schema = OPEN if query in testing.DISCOVERIES else SCHEMA
-    return Released(query, BUDGETS[noise], schema, UNITS[unit_name])
+    budget = BUDGETS[noise]
+    if isinstance(query, dp.Quantile):
+        budget = SMALLER_BUDGETS.get(noise, budget)
+    return Released(query, budget, schema, UNITS[unit_name])
 
 
 def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
@@ -253,8 +261,9 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
         return Subject(
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
-    pairs = list(pairs_for(schema, unit, FEW_CORNERS, COMMON_FOR_CHOICES))
-    return Subject(title, released, pairs, claims, RUNS[noise], 40, query, share)
+    middle = [MIDDLE] * (2 * unit.rows_per_person)
+    pairs = list(pairs_for(schema, unit, FEW_CORNERS, [*COMMON, middle]))
+    return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 
 
 ASKED = (*testing.QUERIES, *testing.DISCOVERIES, *testing.SEVERAL)

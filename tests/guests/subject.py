@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -100,11 +101,27 @@ def separation(first: Floats, second: Floats) -> float:
     return float((sniper.distances(*np.split(ranks / len(ranks), 2)) ** 2).sum())
 
 
+def weigh_evidence(subject: Subject, first: Floats, second: Floats) -> tuple[float, float]:
+    """How many standard errors the best event of a few runs is beyond a claim; then their separation.
+
+    A rare event may speak against a claim where most runs are alike. Too few runs have no such event.
+    """
+    found = [
+        statdp.search(*sides, epsilon, delta)
+        for epsilon, delta in subject.claims
+        for sides in ((first, second), (second, first))
+    ]
+    beyond = max((evidence for _, evidence in filter(None, found)), default=-math.inf)
+    return beyond, separation(first, second)
+
+
 def worst_pair(subject: Subject) -> tuple[Data, Data]:
-    """The neighbours that pilot runs separate best: the better half is kept until one is left."""
+    """The neighbours of which pilot runs speak most against a claim; a third is kept until one is left."""
     left, runs = list(subject.pairs), subject.pilot
     while len(left) > 1:
-        left.sort(key=lambda pair: separation(*draw(subject, pair, runs)), reverse=True)
+        left.sort(
+            key=lambda pair: weigh_evidence(subject, *draw(subject, pair, runs)), reverse=True
+        )
         left = left[: max(1, len(left) // 3)]
         runs *= 2
     return left[0]

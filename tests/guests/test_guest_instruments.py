@@ -12,6 +12,7 @@ import statdp
 from half_noise import EVEN, WEAKENED, half_the_noise, part_of_the_noise
 from outcomes import Counted, interval_floor, lower_probability, p_value, upper_probability
 from scipy.stats import binom
+from subject import Subject, draw, separation, worst_pair
 
 from discreet import audit, noise
 from discreet.testing import fixed_noise
@@ -86,6 +87,20 @@ def test_a_weaker_control_has_its_share_of_the_noise(share):
     odds = (2 / 3) ** float(1 / share)
     assert less / honest == pytest.approx(float(share), rel=0.1)
     assert lies == pytest.approx(odds / (1 + odds), abs=0.02)
+
+
+def test_the_neighbours_visited_are_those_that_speak_most_against_a_claim():
+    """One pair is far apart and keeps its claim; of the other, most outputs are alike, a rare one isn't."""
+    random = np.random.default_rng(4)
+    chances = {"far": 0.8, "from far": 0.3, "seldom": 0.12, "never": 0.001}
+
+    def run(name: str, runs: int) -> np.ndarray:
+        return (random.random((runs, 1)) < chances[name]) * np.array([[1.0, 0.0]])
+
+    far, rare = ("far", "from far"), ("seldom", "never")
+    subject = Subject("coins", run, [far, rare], [(2.0, 0.0)], pilot=200)
+    assert worst_pair(subject) == rare
+    assert separation(*draw(subject, far, 200)) > separation(*draw(subject, rare, 200))
 
 
 def test_evidence_is_a_number_even_where_everything_hits():
