@@ -5,16 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-mnist bench-federated check check-extras accept intervals mutants bench bench-page papers docs clean
+.PHONY: help setup environments demo test test-long test-all test-oldest test-deep test-federated bench-deep bench-mnist bench-federated check check-extras accept intervals mutants bench bench-page papers docs clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml constraints.txt
-	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
+$(BIN)/pip:
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV); \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing python3-venv ..." \
 		&& apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv $(VENV); } \
 		|| { echo "Python 3.11 or newer with its venv module is needed: install python3-venv."; exit 1; }
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "installing discreet and its tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $(READY)
@@ -39,7 +41,7 @@ OLDEST_TESTS := tests/meta tests/test_schema.py tests/test_expressions.py tests/
 	tests/queries tests/measures tests/engines/test_engine_types.py tests/engines/test_engine_persons.py \
 	tests/models/test_naive_bayes.py tests/ledger/test_ledger_opening.py
 
-$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt $(READY)
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt | $(BIN)/pip
 	@$(PYTHON) -m venv $(OLDEST)
 	@echo "installing the oldest versions that are supported into $(OLDEST) ..."
 	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
@@ -53,7 +55,7 @@ test-oldest: $(OLDEST)/.ready ## a share of the tests on the oldest versions tha
 # PyTorch is large, so it has an environment of its own.
 DEEP := .venv-deep
 
-$(DEEP)/.ready: pyproject.toml constraints.txt $(READY)
+$(DEEP)/.ready: pyproject.toml constraints.txt | $(BIN)/pip
 	@$(PYTHON) -m venv $(DEEP)
 	@echo "installing discreet with PyTorch into $(DEEP) ..."
 	@$(DEEP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
@@ -95,6 +97,8 @@ $(FEDERATED)/.ready: pyproject.toml constraints-federated.txt
 
 test-federated: $(FEDERATED)/.ready ## a server and three clients of Flower as processes on this machine (minutes)
 	@$(FEDERATED)/bin/python -m pytest -W ignore::DeprecationWarning tests/deep/federated $(ARGS)
+
+environments: $(READY) $(DEEP)/.ready $(OLDEST)/.ready ## what CI needs; with -j 3 they are installed side by side
 
 check-extras: $(READY) ## can all extras be installed together with the pinned versions?
 	@$(BIN)/python -m pip install --dry-run --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
