@@ -22,6 +22,7 @@ BOTH = (0.0, DELTA)
 #: Estimators that the page has no line for, and why.
 NOT_MEASURED = {
     "preprocessing.StandardScaler": "a step before a model, with no score of its own",
+    "preprocessing.MeanImputer": "a step before a model, with no score of its own",
     "preprocessing.QuantileBinner": "a step before a model, with no score of its own",
     "model_selection.ThresholdClassifier": "sets the threshold of a model that is measured",
     "model_selection.PrivateSearch": "chooses among settings of a model that is measured",

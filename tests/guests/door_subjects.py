@@ -54,19 +54,29 @@ PILOT = 200
 #: Releases that are read one by one, before the rest of those that only add noise is drawn at once.
 REPEATED = 25
 #: Whose copy has less than half of the noise, and why: a bound that nobody there can fill.
-LESS_NOISE = {
-    ("ClassResiduals('c', by='c')", unit, "DiscreteGaussian"): (
-        Fraction(1, 3),
-        "rows of a group are all of its class, so nobody turns a group's residual around",
-    )
-    for unit in ("replace a row", "replace a person")
-} | {
-    ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
-        Fraction(1, 32),
-        "of few rows one of three draws is told, at three tenths of the price, and tells little",
-    )
-    for unit, noise in product(UNITS, BUDGETS)
-}
+LESS_NOISE = (
+    {
+        ("ClassResiduals('c', by='c')", unit, "DiscreteGaussian"): (
+            Fraction(1, 3),
+            "rows of a group are all of its class, so nobody turns a group's residual around",
+        )
+        for unit in ("replace a row", "replace a person")
+    }
+    | {
+        ("Best(Count(where='x > 0'), Count(where='x > 1'))", unit, noise): (
+            Fraction(1, 4),
+            "whoever counts in the second counts in the first, so nobody moves one up and the other down",
+        )
+        for unit, noise in product(("replace a row", "replace a person"), BUDGETS)
+    }
+    | {
+        ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
+            Fraction(1, 32),
+            "of few rows one of three draws is told, at three tenths of the price, and tells little",
+        )
+        for unit, noise in product(UNITS, BUDGETS)
+    }
+)
 #: Few runs show most where a Gaussian's curve is at this δ.
 SEEN_DELTA = 0.4
 
@@ -83,6 +93,8 @@ TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
 MIDDLE: Row = (1.0, 2, "a")
+#: And many of one kind: one of another kind makes some splits better and all others worse.
+CROWD: list[Row] = [(-1.0, 0, "a")] * 60
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
 
@@ -262,7 +274,7 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
     middle = [MIDDLE] * (2 * unit.rows_per_person)
-    pairs = list(pairs_for(schema, unit, FEW_CORNERS, [*COMMON, middle]))
+    pairs = list(pairs_for(schema, unit, FEW_CORNERS, [*COMMON, middle, CROWD]))
     return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 
 

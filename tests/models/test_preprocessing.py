@@ -9,13 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import preprocessing
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import discreet as dp
 from discreet import accounting
 from discreet.measures import ZCDP
 from discreet.models.cluster import KMeans
-from discreet.models.preprocessing import QuantileBinner, StandardScaler
+from discreet.models.linear_model import LogisticRegression
+from discreet.models.pipeline import Pipeline
+from discreet.models.preprocessing import MeanImputer, QuantileBinner, StandardScaler
 from discreet.testing import fixed_noise
 
 BOUNDS = ([0, -50], [10, 50])
@@ -164,3 +168,76 @@ def test_in_a_pipeline_with_names() -> None:
 def test_bad_arguments(bins: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="n_bins must be"):
         QuantileBinner(bins, bounds=BOUNDS).fit(skewed_and_wide(5))
+
+
+def with_gaps(count: int = 5000, share: float = 0.4) -> Any:
+    """Two columns far below the middle of their bounds, a part of the first missing."""
+    draw = np.random.default_rng(5)
+    x = np.clip(draw.normal([2, -30], [1, 5], (count, 2)), *BOUNDS)
+    x[draw.random(count) < share, 0] = math.nan
+    return x
+
+
+def test_filling_without_noise_is_the_plain_one() -> None:
+    x = with_gaps()
+    ours = MeanImputer(unit=dp.PUBLIC, epsilon=math.inf, bounds=BOUNDS).fit(x)
+    plain = SimpleImputer().fit(x)
+    assert ours.statistics_ == pytest.approx(plain.statistics_, abs=1e-3)
+    assert ours.transform(x) == pytest.approx(plain.transform(x), abs=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_missing_cells_do_not_pull_a_bought_mean_to_the_middle(delta: float) -> None:
+    """The standard error of the noise is 0.007 and less of a width of 10."""
+    x = with_gaps()
+    with fixed_noise(0):
+        model = MeanImputer(epsilon=1, delta=delta, bounds=BOUNDS).fit(x)
+        scaler = StandardScaler(epsilon=1, delta=delta, bounds=BOUNDS).fit(x)
+    assert abs(model.statistics_[0] - np.nanmean(x[:, 0])) < 0.05
+    assert scaler.mean_[0] > np.nanmean(x[:, 0]) + 1  # which counts them as the middle, 5
+    assert model.privacy_.claims == ("mean-imputer",)
+
+
+def test_a_tenth_of_the_budget_for_means_pays_where_many_cells_are_missing() -> None:
+    """Over twelve draws of noise the area under the curve is 0.76 to 0.77, and 0.61 to 0.64 without means."""
+    draw = np.random.default_rng(6)
+    x = with_gaps(3000)
+    y = (draw.random(3000) < 1 / (1 + np.exp(4 - 2 * np.nan_to_num(x[:, 0], nan=2)))).astype(int)
+
+    def score(*steps: Any) -> float:
+        ledger = dp.Ledger(limit=dp.PureDP(1))
+        for step in steps:
+            step.set_params(ledger=ledger)
+        pipeline = Pipeline([(str(at), step) for at, step in enumerate(steps)]).fit(x, y)
+        return float(roc_auc_score(y, pipeline.predict_proba(x)[:, 1]))
+
+    with fixed_noise(1):
+        filled = score(
+            MeanImputer(epsilon="0.1", bounds=BOUNDS),
+            LogisticRegression(epsilon="0.9", classes=[0, 1]),
+        )
+        middle = score(LogisticRegression(epsilon=1, bounds=BOUNDS, classes=[0, 1]))
+    assert filled > middle + 0.1
+
+
+def test_an_imputer_hands_categories_on_and_needs_a_number() -> None:
+    schema = dp.Schema(x=dp.Real(0, 1), c=dp.Categorical("a", "b"))
+    rows = {"x": np.array([0.1, math.nan, 0.2] * 200), "c": np.array(["a", "b", "a"] * 200)}
+    with fixed_noise(2):
+        model = MeanImputer(epsilon=1, schema=schema).fit(rows)
+    found = model.transform(rows)
+    assert found["c"].tolist() == rows["c"].tolist()
+    assert found["x"][1] == model.statistics_[0] == pytest.approx(0.15, abs=0.05)
+    assert model.statistics_[1] == 0
+    assert model.output_box() == dict(schema.base)
+    with pytest.raises(ValueError, match="MeanImputer takes numbers, and all columns"):
+        MeanImputer(epsilon=1, schema=dp.Schema(c=schema.base["c"])).fit({"c": rows["c"]})
+
+
+def test_an_imputer_of_hardly_any_rows_stays_between_the_bounds() -> None:
+    schema = dp.Schema(x=dp.Real(2, 3), c=dp.Real(7, 7), n=dp.Integer(0, 5))
+    for cells in ([], [None], [math.nan] * 3):
+        for epsilon in (1e-4, 1, 1e4):
+            model = MeanImputer(epsilon=epsilon, schema=schema).fit(dict.fromkeys("xcn", cells))
+            found = model.transform(pd.DataFrame({"x": [math.nan, 9], "c": [0.0, 7], "n": [99, 2]}))
+            assert ((found >= [2, 7, 0]) & (found <= [3, 7, 5])).all()

@@ -28,14 +28,18 @@ class Rows:
     names: tuple[str, ...]
     length: int
 
-    def numbers(self, which: list[int] | None = None) -> Floats:
-        """The numeric features (all, or those at the places `which`), filled and clamped."""
+    def numbers(self, which: list[int] | None = None, fills: Floats | None = None) -> Floats:
+        """The numeric features (all, or those at the places `which`), filled and clamped.
+
+        `fills` has a number for each feature, in place of what the column declares for missing cells.
+        """
         places = range(len(self.columns)) if which is None else which
         result = np.empty((self.length, len(places)))
         for at, place in enumerate(places):
             column = self.columns[place]
             assert isinstance(column, Numeric)
-            result[:, at] = _numbers(self.cells[place], column)
+            fill = column.filling if fills is None else float(fills[place])
+            result[:, at] = _numbers(self.cells[place], column, fill)
         return result
 
     def codes(self, which: list[int] | None = None, bits: int | None = None) -> Integers:
@@ -75,7 +79,7 @@ def match_cells(cells: npt.NDArray[Any], column: Column) -> npt.NDArray[Any]:
     return cells if fits else cells.astype(object)
 
 
-def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
+def _numbers(cells: npt.NDArray[Any], column: Numeric, fill: float) -> Floats:
     cells = match_cells(cells, column)
     source = column.source if isinstance(column, Logarithmic) else column
     with np.errstate(all="ignore"):
@@ -83,6 +87,6 @@ def _numbers(cells: npt.NDArray[Any], column: Numeric) -> Floats:
             x = days_of(cells)
         else:
             x = numbers_of(cells) if cells.dtype.kind == "O" else cells.astype(np.float64)
-    x = np.where(np.isnan(x), column.filling, x)
+    x = np.where(np.isnan(x), fill, x)
     x = np.asarray(np.clip(x, float(source.lower), float(source.upper)))
     return column.to_scale(x) if isinstance(column, Logarithmic) else x

@@ -128,6 +128,7 @@ ESTIMATORS: tuple[Example, ...] = (
     Example("linear_model.Ridge", {"alpha": 0.5}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0}, engines="all"),
     Example("linear_model.SimpleLinearRegression", {"feature": 0, "method": "theil_sen"}),
+    Example("preprocessing.MeanImputer", engines="all"),
     Example("preprocessing.QuantileBinner", {"n_bins": 3}),
     Example("preprocessing.StandardScaler"),
     Example(

@@ -1,4 +1,4 @@
-"""Claims about scaling."""
+"""Claims about scaling and filling."""
 
 from discreet.guarantees.base import FITTED, Claim
 
@@ -23,6 +23,21 @@ CLAIMS = (
             "discreet.queries.centred.CentredSums.extent",
             "discreet.models.preprocessing.StandardScaler._plan",
             "discreet.models.preprocessing.StandardScaler._train",
+        ),
+    ),
+    Claim(
+        name="mean-imputer",
+        statement="Means by which a MeanImputer fills missing numbers are ε-DP (δ = 0) or (ε, δ)-DP, all "
+        "columns together: a noised count and sum of the cells of each that are there.",
+        unit=_UNIT,
+        measure=_MEASURE,
+        status="proved",
+        source="this project",
+        proof="decomposition.md",
+        functions=(
+            "discreet.models.preprocessing.MeanImputer._queries",
+            "discreet.models.preprocessing.MeanImputer._plan",
+            "discreet.models.preprocessing.MeanImputer._train",
         ),
     ),
 )
