@@ -33,12 +33,16 @@ PATIENCE, ENOUGH = 20.0, 1.0
 FEWEST_SEEDS = 3
 #: What each task is scored by: the first is what the comparisons speak of.
 METRICS = {
-    "classes": ("auc", "accuracy"),
+    "classes": ("auc", "accuracy", "log_loss"),
     "number": ("r2",),
     "line": ("r2",),
     "clusters": ("inertia",),
     "components": ("variance",),
 }
+#: Of these metrics less is better.
+SMALLER_IS_BETTER = frozenset({"inertia", "log_loss"})
+#: Everyone's probabilities are kept this far from 0 and 1, so that one sure error isn't infinite.
+CERTAINTY = 1e-6
 MODULES = {
     "discreet": "ours",
     "diffprivlib": "peers",
@@ -194,8 +198,19 @@ def measured(model: Any, inputs: Inputs) -> float:
     return took
 
 
+def gain(metric: str, one: float, other: float) -> float:
+    """By how much `one` is better than `other`; negative where it is worse."""
+    return other - one if metric in SMALLER_IS_BETTER else one - other
+
+
+def log_loss(truth: Any, probability: Any) -> float:
+    """The mean of −ln of the probability given to what was true, 0 and 1 being kept apart by `CERTAINTY`."""
+    sure = np.clip(probability, CERTAINTY, 1 - CERTAINTY)
+    return float(-np.log(np.where(truth, sure, 1 - sure)).mean())
+
+
 def scores(task: str, model: Any, inputs: Inputs, split: tables.Split) -> dict[str, float]:
-    """The metrics of a fitted model."""
+    """The metrics of a fitted model; no log loss of one without probabilities."""
     model = getattr(model, "fitted", model)
     if task == "classes":
         from sklearn.metrics import roc_auc_score
@@ -208,10 +223,13 @@ def scores(task: str, model: Any, inputs: Inputs, split: tables.Split) -> dict[s
         else:
             order = np.asarray(model.decision_function(inputs.test))
         order = np.nan_to_num(order)
-        return {
+        reached = {
             "auc": float(roc_auc_score(truth, order)),
             "accuracy": float((found == truth).mean()),
         }
+        if hasattr(model, "predict_proba"):
+            reached["log_loss"] = log_loss(truth, order)
+        return reached
     if task in ("number", "line"):
         found = np.clip(np.ravel(model.predict(inputs.test)), *inputs.bounds)
         missed = np.mean((found - inputs.truth) ** 2) / np.var(inputs.truth)
@@ -295,6 +313,8 @@ def _at(
             return {"failed": f"{type(error).__name__}: {str(error).strip()[:80]}"}
     figures: dict[str, Any] = {"seconds": float(f"{np.median(took):.2g}"), "seeds": len(took)}
     for metric in METRICS[one.task]:
+        if not all(metric in scored for scored in found):
+            continue
         values = np.array([scored[metric] for scored in found])
         error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
         figures[metric] = [round(float(values.mean()), 5), float(f"{error:.2g}")]

@@ -22,9 +22,20 @@ from comparing import (
     is_better,
     like_with_like,
     times,
+    without_noise,
     worse_than_floor,
 )
-from contest import CLUSTERS, COMPONENTS, ENOUGH, FEWEST_SEEDS, METRICS, PATIENCE
+from contest import (
+    CERTAINTY,
+    CLUSTERS,
+    COMPONENTS,
+    ENOUGH,
+    FEWEST_SEEDS,
+    METRICS,
+    PATIENCE,
+    SMALLER_IS_BETTER,
+    gain,
+)
 from ours import NOT_MEASURED
 from real_tables import TABLES, Table
 
@@ -41,11 +52,18 @@ TASKS = {
 WORDS = {
     "auc": "area under the ROC curve",
     "accuracy": "accuracy",
+    "log_loss": "log loss (natural logarithm; less is better)",
     "r2": "R²",
     "inertia": "mean squared distance to the nearest centre (less is better)",
     "variance": "share of the variance captured",
 }
-SHORT = {**WORDS, "auc": "AUC", "inertia": "inertia", "variance": "variance"}
+SHORT = {
+    **WORDS,
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "inertia": "inertia",
+    "variance": "variance",
+}
 
 
 def number(value: float) -> str:
@@ -87,9 +105,14 @@ def rows_of(cells: Sequence[Sequence[str]], head: Sequence[str]) -> list[str]:
     ]
 
 
+def has_figures(line: Line, metric: str) -> bool:
+    """Whether this metric was asked of the line; where a fit failed, that is its figure."""
+    return any(line.get(metric, ())) or (metric in line and any(line["failed"]))
+
+
 def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
     """The figures of one task on one table: pure, with δ, and without privacy."""
-    here = [line for line in lines if line["task"] == task]
+    here = [line for line in lines if line["task"] == task and has_figures(line, metric)]
     private = [line for line in here if line["delta"] is not None]
     if not private:
         return
@@ -112,7 +135,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
             for place, epsilon in enumerate(epsilons):
                 figure = at(line, metric, epsilon)
                 text = shown(figure)
-                if figure is not None and floor is not None and figure[0] <= floor:
+                if figure is not None and floor is not None and gain(metric, figure[0], floor) <= 0:
                     text += " †"
                 found.append(f"**{text}**" if figure and figure[0] == best[place] else text)
             middle = line["seconds"][line["epsilons"].index(1.0)]
@@ -121,7 +144,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
     if plain:
         cells.append(["**without privacy**", *[""] * (len(epsilons) + 2)])
     for line in plain:
-        figure = shown(line[metric][0])
+        figure = shown(without_noise(line, metric))
         cells.append(
             [
                 named(line),
@@ -138,7 +161,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
 
 def _best(figures: list[Sequence[float] | None], metric: str) -> float | None:
     there = [figure[0] for figure in figures if figure is not None]
-    choose: Callable[[list[float]], float] = min if metric == "inertia" else max
+    choose: Callable[[list[float]], float] = min if metric in SMALLER_IS_BETTER else max
     return choose(there) if there else None
 
 
@@ -269,6 +292,7 @@ def page(figures: dict[str, Any]) -> str:
         "best": lost(best_with_best(lines), "Nowhere, clearly."),
         "slower": slower(lines),
         "below": below(lines),
+        "certainty": f"{CERTAINTY:g}",
         "enough": f"{ENOUGH:g}",
         "fewest": str(FEWEST_SEEDS),
         "patience": f"{PATIENCE:.0f}",

@@ -136,10 +136,18 @@ def test_scores_of_known_predictions() -> None:
 
     inputs = contest.Inputs((), truth=truth)
     right = contest.scores("classes", Oracle(0), inputs, split)
-    assert right == {"auc": 1.0, "accuracy": 1.0}
+    assert right == {"auc": 1.0, "accuracy": 1.0, "log_loss": pytest.approx(1e-6, rel=1e-3)}
     wrong = contest.scores("classes", Oracle(23), inputs, split)
     assert wrong["accuracy"] == pytest.approx(1 - 23 / len(truth))
     assert wrong["auc"] < 1
+    assert wrong["log_loss"] == pytest.approx(23 / len(truth) * -np.log(1e-6), rel=1e-3)
+
+    class Silent:
+        classes_ = (0, 1)
+        predict = Oracle(0).predict
+        decision_function = Oracle(0).predict
+
+    assert contest.scores("classes", Silent(), inputs, split) == {"auc": 1.0, "accuracy": 1.0}
 
 
 def line(library: str, mean: float, error: float, **more: object) -> dict[str, object]:
@@ -182,6 +190,33 @@ def test_less_inertia_is_better() -> None:
     (duel,) = comparing.like_with_like(lines)
     assert comparing.is_better(duel)
     assert comparing.clear(duel)
+
+
+def test_less_log_loss_is_better() -> None:
+    lines = [
+        line("discreet", 0.8, 0.001, log_loss=[[0.5, 0.001]]),
+        line("diffprivlib", 0.8, 0.001, log_loss=[[0.4, 0.001]]),
+        line("scikit-learn", 0.5, 0.0, model="larger class", delta=None, log_loss=[[0.45, 0]]),
+    ]
+    (duel,) = (duel for duel in comparing.like_with_like(lines) if duel.metric == "log_loss")
+    assert comparing.clear(duel)
+    assert not comparing.is_better(duel)
+    shown = "\n".join(rendering.scoreboard(lines, "classes", "log_loss"))
+    assert "| diffprivlib `GaussianNB` | numbers | **0.400 ± 0.001** |" in shown
+    assert "| `GaussianNB` | numbers | 0.500 ± 0.001 † |" in shown
+
+
+def test_a_line_without_probabilities_has_no_row_of_log_loss() -> None:
+    lines = [
+        line("discreet", 0.8, 0.001, log_loss=[[0.5, 0.001]]),
+        line("discreet", 0.8, 0.001, model="LinearSVC", log_loss=[None]),
+        line("discreet", 0.8, 0.001, model="SVC", log_loss=[None], failed=["slow"]),
+        line("discreet", 0.8, 0.001, model="MixedNB"),
+    ]
+    shown = "\n".join(rendering.scoreboard(lines, "classes", "log_loss"))
+    assert "`LinearSVC`" not in shown
+    assert "`MixedNB`" not in shown  # measured before there was log loss
+    assert "| `SVC` | numbers | – |" in shown
 
 
 def test_models_below_the_floor_are_told() -> None:
