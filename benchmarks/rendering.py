@@ -33,6 +33,7 @@ from contest import (
     FEWEST_SEEDS,
     METRICS,
     PATIENCE,
+    SMALL_PATIENCE,
     SMALLER_IS_BETTER,
     gain,
 )
@@ -252,6 +253,7 @@ def failures(lines: list[Line]) -> list[str]:
 
     keys = ("table", "library", "model", "task", "columns", "delta")
     there = {tuple(line[key] for key in keys) for line in lines}
+    measured = [table for table in TABLES.values() if table.name in {key[0] for key in there}]
     found = [
         f"- {TABLES[line['table']].title}, {named(line)}, ε = {epsilon:g}: {why}."
         for line in lines
@@ -264,11 +266,14 @@ def failures(lines: list[Line]) -> list[str]:
                 found.append(
                     f"- {TABLES[table].title}, {library} `{one.model}`, {one.view} columns: {why}."
                 )
-            for table in TABLES.values() if library != "scikit-learn" else ():
+            for table in measured if library != "scikit-learn" else ():
                 for delta in one.deltas if one.suits(table) else ():
                     if (table.name, library, one.model, one.task, one.view, delta) not in there:
                         told = f"`{one.model}`, {one.view} columns, δ = {delta:g}"
                         found.append(f"- {table.title}, {library} {told}: no figures yet.")
+    found += [
+        f"- {table.title}: no figures yet." for table in TABLES.values() if table not in measured
+    ]
     for path, why in NOT_MEASURED.items():
         found.append(f"- `{path}`: {why}.")
     for table in TABLES.values():
@@ -296,6 +301,7 @@ def page(figures: dict[str, Any]) -> str:
         "enough": f"{ENOUGH:g}",
         "fewest": str(FEWEST_SEEDS),
         "patience": f"{PATIENCE:.0f}",
+        "small_patience": f"{SMALL_PATIENCE:.0f}",
         "tables": [text for table in TABLES.values() for text in section(table, lines)],
         "absent": failures(lines),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import discreet as dp
 from discreet.testing.estimators import ESTIMATORS
@@ -20,6 +21,7 @@ import contest  # noqa: E402
 import ours  # noqa: E402
 import page  # noqa: E402
 import real_tables as tables  # noqa: E402
+import recommendations  # noqa: E402
 import rendering  # noqa: E402
 
 TABLES = [
@@ -95,6 +97,11 @@ def test_no_cell_is_outside_the_declared_categories(name: str) -> None:
     assert 0 < split.truth("test").mean() < 1
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_the_rows_that_recommendations_speak_of_are_those_of_the_training_part(name: str) -> None:
+    assert recommendations.ROWS[name] == len(tables.load(name).train)
+
+
 def test_a_value_that_is_not_declared_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     if not tables.TABLES["heart"].is_here():
         pytest.skip("the data set is not here")
@@ -148,6 +155,32 @@ def test_scores_of_known_predictions() -> None:
         decision_function = Oracle(0).predict
 
     assert contest.scores("classes", Silent(), inputs, split) == {"auc": 1.0, "accuracy": 1.0}
+
+
+@pytest.mark.parametrize("levels", [2, 7, 10**9])
+def test_the_area_is_scikit_learns(levels: int) -> None:
+    drawn = np.random.default_rng(3)
+    truth, order = drawn.integers(0, 2, 200), drawn.integers(0, levels, 200) / 7
+    assert contest.area(truth, order) == pytest.approx(roc_auc_score(truth, order), abs=1e-12)
+
+
+def test_a_decision_function_speaks_of_the_last_class() -> None:
+    if not tables.TABLES["credit"].is_here():
+        pytest.skip("the data set is not here")
+    split = tables.load("credit")
+    truth = split.truth("test")
+
+    class Sorted:
+        classes_ = ("+", "-")
+
+        def predict(self, X: object) -> np.ndarray:
+            return np.where(truth, "+", "-")
+
+        def decision_function(self, X: object) -> np.ndarray:
+            return 0.5 - truth  # below 0 for the first
+
+    inputs = contest.Inputs((), truth=truth, positive="+")
+    assert contest.scores("classes", Sorted(), inputs, split) == {"auc": 1.0, "accuracy": 1.0}
 
 
 def line(library: str, mean: float, error: float, **more: object) -> dict[str, object]:
