@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contest import METRICS, MODULES, contestants, gain
+from contest import METRICS, MODULES, TWINS, contestants, gain
 from real_tables import TABLES
 
 Line = dict[str, Any]
@@ -177,3 +177,47 @@ def worse_than_floor(lines: list[Line]) -> dict[tuple[str, str, str], list[float
                     if figure is not None and figure[0] < floor - max(2 * figure[1], VISIBLE):
                         found[table, name, metric].append(epsilon)
     return dict(found)
+
+
+def twin_of(line: Line, lines: list[Line]) -> Line | None:
+    """The same model without noise."""
+    keys = ("table", "task", "model", "columns")
+    for other in lines:
+        if other["library"] == TWINS and all(other[key] == line[key] for key in keys):
+            return other
+    return None
+
+
+def groups_below_floor(lines: list[Line]) -> dict[str, dict[tuple[str, str, str], list[float]]]:
+    """The same in groups: at ε of at least 1, at smaller ε, and where the twin isn't above the floor."""
+    found: dict[str, dict[tuple[str, str, str], list[float]]] = {
+        group: {} for group in ("large", "small", "always")
+    }
+    hopeless = _twins_below_floor(lines)
+    for key, epsilons in worse_than_floor(lines).items():
+        if key in hopeless:
+            found["always"][key] = epsilons
+            continue
+        for group, chosen in (
+            ("large", [epsilon for epsilon in epsilons if epsilon >= 1]),
+            ("small", [epsilon for epsilon in epsilons if epsilon < 1]),
+        ):
+            if chosen:
+                found[group][key] = chosen
+    return found
+
+
+def _twins_below_floor(lines: list[Line]) -> set[tuple[str, str, str]]:
+    """Models that don't have a better mean than the floor without noise either."""
+    found = set()
+    for twin in lines:
+        if twin["library"] != TWINS:
+            continue
+        metric = "accuracy" if twin["task"] == "classes" else "r2"
+        kind = ("table", "task")
+        here = [line for line in lines if all(line[key] == twin[key] for key in kind)]
+        floor, figure = floors(here, metric), without_noise(twin, metric)
+        if floor is not None and figure is not None and figure[0] <= floor:
+            for delta in ("", ", δ"):
+                found.add((twin["table"], f"`{twin['model']}`, {twin['columns']}{delta}", metric))
+    return found

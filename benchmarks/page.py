@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import peers
-from contest import MODULES
+from contest import MODULES, TWINS
 from real_tables import TABLES
 
 HERE = Path(__file__).parent
@@ -76,7 +76,9 @@ def setup(folder: Path) -> None:
 
 def version(python: Path, library: str) -> str:
     """What is installed there."""
-    package = {"interpret": "interpret-core", "OpenDP": "opendp"}.get(library, library)
+    package = {"interpret": "interpret-core", "OpenDP": "opendp", TWINS: "discreet"}.get(
+        library, library
+    )
     code = f"from importlib import metadata; print(metadata.version({package!r}))"
     done = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
@@ -98,7 +100,7 @@ def run(
 
 def pythons(folder: str | None) -> dict[str, Path]:
     """The interpreter of each library that can run."""
-    found = {"discreet": Path(sys.executable), "scikit-learn": Path(sys.executable)}
+    found = {library: Path(sys.executable) for library in ("discreet", "scikit-learn", TWINS)}
     for library in peers.REQUIREMENTS if folder else ():
         python = peers.python_of(str(folder), library)
         if python.exists():
@@ -125,7 +127,7 @@ def measure(only: str | None, library: str | None, folder: str | None, missing: 
                 ]
                 for line in run(name, python, table, model or None, known):
                     keep(line, installed)
-                    print(f"{table:6} {name:13} {line['model']}, {line['spent']} s", flush=True)
+                    print(f"{table:11} {name:22} {line['model']}, {line['spent']} s", flush=True)
 
 
 def keep(line: dict[str, Any], installed: str) -> None:
@@ -136,7 +138,7 @@ def keep(line: dict[str, Any], installed: str) -> None:
     try:
         figures = read()
         figures["lines"] = [old for old in figures["lines"] if _key(old) != _key(line)] + [line]
-        figures["versions"][line["library"]] = installed
+        figures["versions"]["discreet" if line["library"] == TWINS else line["library"]] = installed
         figures["versions"]["Python"] = platform.python_version()
         figures["versions"]["numpy"] = metadata.version("numpy")
         write(figures)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import costs
 from comparing import (
     Duel,
     at,
@@ -19,11 +20,11 @@ from comparing import (
     clear,
     figures_of,
     floors,
+    groups_below_floor,
     is_better,
     like_with_like,
     times,
     without_noise,
-    worse_than_floor,
 )
 from contest import (
     CERTAINTY,
@@ -33,12 +34,14 @@ from contest import (
     FEWEST_SEEDS,
     METRICS,
     PATIENCE,
+    PLAIN_PATIENCE,
     SMALL_PATIENCE,
     SMALLER_IS_BETTER,
     gain,
 )
 from ours import NOT_MEASURED
 from real_tables import TABLES, Table
+from texts import SHORT, WORDS, named, rows_of, seconds, shown
 
 Line = dict[str, Any]
 TEMPLATE = Path(__file__).parent / "page_template.md"
@@ -50,60 +53,6 @@ TASKS = {
     "clusters": f"{CLUSTERS} clusters of the numbers, scaled by their bounds",
     "components": f"{COMPONENTS} components of the numbers, scaled by their bounds",
 }
-WORDS = {
-    "auc": "area under the ROC curve",
-    "accuracy": "accuracy",
-    "log_loss": "log loss (natural logarithm; less is better)",
-    "r2": "R²",
-    "inertia": "mean squared distance to the nearest centre (less is better)",
-    "variance": "share of the variance captured",
-}
-SHORT = {
-    **WORDS,
-    "auc": "AUC",
-    "log_loss": "log loss",
-    "inertia": "inertia",
-    "variance": "variance",
-}
-
-
-def number(value: float) -> str:
-    """A figure with as many digits as one reads."""
-    if abs(value) >= 10:
-        return f"{value:.0f}".replace("-", "−")
-    return f"{value:.2f}".replace("-", "−") if value < -1 else f"{value:.3f}".replace("-", "−")
-
-
-def shown(figure: Sequence[float] | None) -> str:
-    """Mean ± standard error."""
-    if figure is None:
-        return "–"
-    mean, error = figure
-    spread = f"{error:.1f}" if error >= 1 else f"{error:.3f}"
-    return number(mean) + (f" ± {spread}" if error else "")
-
-
-def named(line: Line) -> str:
-    """The library, if it isn't ours, and the model."""
-    model = f"`{line['model']}`" if line["model"] not in ("larger class", "mean") else line["model"]
-    return model if line["library"] == "discreet" else f"{line['library']} {model}"
-
-
-def seconds(value: float | None) -> str:
-    """Processor seconds of a fit."""
-    if value is None:
-        return "–"
-    return "< 0.01" if value < 0.01 else f"{value:.2g}"
-
-
-def rows_of(cells: Sequence[Sequence[str]], head: Sequence[str]) -> list[str]:
-    """A Markdown table."""
-    return [
-        "| " + " | ".join(head) + " |",
-        "| " + " | ".join("---" for _ in head) + " |",
-        *("| " + " | ".join(row) + " |" for row in cells),
-        "",
-    ]
 
 
 def has_figures(line: Line, metric: str) -> bool:
@@ -236,11 +185,11 @@ def slower(lines: list[Line]) -> list[str]:
     return rows_of(cells, ["", "faster", "seconds", "ours", "seconds", "times as long"])
 
 
-def below(lines: list[Line]) -> list[str]:
-    """Ours that are clearly worse than the larger class or the mean."""
+def below(lines: list[Line], group: str) -> list[str]:
+    """Ours that are clearly worse than the larger class or the mean: one of `groups_below_floor`."""
     cells = [
         [TABLES[table].title, model, SHORT[metric], ", ".join(f"{e:g}" for e in epsilons)]
-        for (table, model, metric), epsilons in worse_than_floor(lines).items()
+        for (table, model, metric), epsilons in groups_below_floor(lines)[group].items()
     ]
     if not cells:
         return ["Nowhere.", ""]
@@ -255,18 +204,22 @@ def failures(lines: list[Line]) -> list[str]:
     there = {tuple(line[key] for key in keys) for line in lines}
     measured = [table for table in TABLES.values() if table.name in {key[0] for key in there}]
     found = [
-        f"- {TABLES[line['table']].title}, {named(line)}, ε = {epsilon:g}: {why}."
+        f"- {TABLES[line['table']].title}, {named(line)}, {epsilon}: {why}."
         for line in lines
-        for epsilon, why in zip(line["epsilons"], line["failed"], strict=False)
+        for epsilon, why in zip(
+            [f"ε = {epsilon:g}" for epsilon in line["epsilons"]] or ["without privacy"],
+            line["failed"],
+            strict=False,
+        )
         if why
     ]
     for library in dict.fromkeys(line["library"] for line in lines):
         for one in contestants(library):
-            for table, why in one.left_out.items():
+            for table, why in one.left_out.items() if one.is_private else ():
                 found.append(
                     f"- {TABLES[table].title}, {library} `{one.model}`, {one.view} columns: {why}."
                 )
-            for table in measured if library != "scikit-learn" else ():
+            for table in measured:
                 for delta in one.deltas if one.suits(table) else ():
                     if (table.name, library, one.model, one.task, one.view, delta) not in there:
                         told = f"`{one.model}`, {one.view} columns, δ = {delta:g}"
@@ -296,11 +249,16 @@ def page(figures: dict[str, Any]) -> str:
         "like": lost(duels, "Nowhere, clearly."),
         "best": lost(best_with_best(lines), "Nowhere, clearly."),
         "slower": slower(lines),
-        "below": below(lines),
+        "kept": costs.render_kept(lines),
+        "boosting": costs.render_boosting(lines),
+        "kept_bar": f"{100 * costs.KEPT_BAR:.0f}",
+        "boosting_bar": f"{100 * costs.BOOSTING_BAR:.0f}",
+        **{f"below_{group}": below(lines, group) for group in ("large", "small", "always")},
         "certainty": f"{CERTAINTY:g}",
         "enough": f"{ENOUGH:g}",
         "fewest": str(FEWEST_SEEDS),
         "patience": f"{PATIENCE:.0f}",
+        "plain_patience": f"{PLAIN_PATIENCE:.0f}",
         "small_patience": f"{SMALL_PATIENCE:.0f}",
         "tables": [text for table in TABLES.values() for text in section(table, lines)],
         "absent": failures(lines),
