@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contest import METRICS, MODULES, TWINS, contestants, gain
+from contest import MODULES, TWINS, contestants
+from metrics import METRICS, gain
 from real_tables import TABLES
 
 Line = dict[str, Any]

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import real_tables as tables
+from metrics import METRICS, area, log_loss
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0, 10.0)
 #: For the largest table, and on large ones for variants of a model that aren't its default.
@@ -35,18 +36,8 @@ SMALL_PATIENCE = 5.0
 #: And for fits without privacy.
 PLAIN_PATIENCE = 60.0
 FEWEST_SEEDS = 3
-#: What each task is scored by: the first is what the comparisons speak of.
-METRICS = {
-    "classes": ("auc", "accuracy", "log_loss"),
-    "number": ("r2",),
-    "line": ("r2",),
-    "clusters": ("inertia",),
-    "components": ("variance",),
-}
-#: Of these metrics less is better.
-SMALLER_IS_BETTER = frozenset({"inertia", "log_loss"})
-#: Everyone's probabilities are kept this far from 0 and 1, so that one sure error isn't infinite.
-CERTAINTY = 1e-6
+#: Where the seeds of a second measurement start; those of the first start at 0.
+FRESH_SEED = 1000
 #: Our models on public rows, as if they were a library.
 TWINS = "discreet without noise"
 #: Twins have no noise to average over: only splits differ.
@@ -214,25 +205,6 @@ def measured(model: Any, inputs: Inputs, limit: float = PATIENCE) -> float:
     return took
 
 
-def gain(metric: str, one: float, other: float) -> float:
-    """By how much `one` is better than `other`; negative where it is worse."""
-    return other - one if metric in SMALLER_IS_BETTER else one - other
-
-
-def area(truth: Any, order: Any) -> float:
-    """The area under the ROC curve: how often a row of the second class is put before one of the first."""
-    _, place, count = np.unique(order, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - (count - 1) / 2)[place]  # equal scores share the mean of their ranks
-    ones = int(truth.sum())
-    return float((rank[truth == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(truth) - ones)))
-
-
-def log_loss(truth: Any, probability: Any) -> float:
-    """The mean of −ln of the probability given to what was true, 0 and 1 being kept apart by `CERTAINTY`."""
-    sure = np.clip(probability, CERTAINTY, 1 - CERTAINTY)
-    return float(-np.log(np.where(truth, sure, 1 - sure)).mean())
-
-
 def scores(task: str, model: Any, inputs: Inputs, split: tables.Split) -> dict[str, float]:
     """The metrics of a fitted model; no log loss of one without probabilities."""
     model = getattr(model, "fitted", model)
@@ -295,27 +267,47 @@ def lines(
         if columns not in (None, one.view):
             continue
         for delta in one.deltas or (0.0,):
-            if (one.model, one.task, one.view, delta if one.is_private else None) in known:
-                continue
-            record: dict[str, Any] = {
-                "table": name,
-                "library": library,
-                "model": one.model,
-                "task": one.task,
-                "columns": one.view,
-                "delta": delta if one.is_private else None,
-                "epsilons": list(one.epsilons(table)),
-            }
-            start = time.process_time()
-            inputs = prepare(one, name)
-            found = [
-                _at(one, inputs, epsilon, delta, rounds(one, table, seeds))
-                for epsilon in one.epsilons(table) or (math.inf,)
-            ]
-            for key in (*METRICS[one.task], "seconds", "seeds", "failed"):
-                record[key] = [figures.get(key) for figures in found]
-            record["spent"] = round(time.process_time() - start, 1)
-            yield record
+            if (one.model, one.task, one.view, delta if one.is_private else None) not in known:
+                yield record(one, name, delta, one.epsilons(table), rounds(one, table, seeds))
+
+
+def lines_again(
+    library: str, name: str, wanted: Collection[tuple[str, str, str, float, float, int]]
+) -> Iterator[dict[str, Any]]:
+    """A record for each model, task, columns, δ and ε that is wanted, from so many fits with fresh seeds."""
+    for one in contestants(library):
+        for model, task, view, delta, epsilon, count in wanted:
+            if (model, task, view) == (one.model, one.task, one.view):
+                seeds = list(range(FRESH_SEED, FRESH_SEED + count))
+                yield record(one, name, delta, (epsilon,), seeds, enough=math.inf)
+
+
+def record(
+    one: Contestant,
+    name: str,
+    delta: float,
+    epsilons: tuple[float, ...],
+    seeds: list[int],
+    enough: float = ENOUGH,
+) -> dict[str, Any]:
+    """The figures of a contestant at each ε."""
+    start = time.process_time()
+    inputs = prepare(one, name)
+    found = [_at(one, inputs, epsilon, delta, seeds, enough) for epsilon in epsilons or (math.inf,)]
+    return {
+        "table": name,
+        "library": one.library,
+        "model": one.model,
+        "task": one.task,
+        "columns": one.view,
+        "delta": delta if one.is_private else None,
+        "epsilons": list(epsilons),
+        **{
+            key: [figures.get(key) for figures in found]
+            for key in (*METRICS[one.task], "seconds", "seeds", "failed")
+        },
+        "spent": round(time.process_time() - start, 1),
+    }
 
 
 def prepare(one: Contestant, name: str) -> Callable[[int], tuple[tables.Split, Inputs]]:
@@ -339,12 +331,13 @@ def _at(
     epsilon: float,
     delta: float,
     seeds: list[int],
+    enough: float,
 ) -> dict[str, Any]:
     """Mean and standard error of each metric, and the median of the seconds."""
     found: list[dict[str, float]] = []
     took: list[float] = []
     for seed in seeds:
-        if len(took) >= FEWEST_SEEDS and sum(took) > ENOUGH:
+        if len(took) >= FEWEST_SEEDS and sum(took) > enough:
             break
         split, inputs = prepared(seed)
         limit = patience(one, split.table)
@@ -375,11 +368,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--columns")
     parser.add_argument("--known", type=json.loads, default=[], help="JSON: lines to leave out")
+    parser.add_argument("--again", type=json.loads, help="JSON: lines to measure with fresh seeds")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.again is not None:
+        for found in lines_again(asked.library, asked.table, [tuple(one) for one in asked.again]):
+            print(json.dumps(found), flush=True)
+        return
     known = [tuple(line) for line in asked.known]
-    for record in lines(asked.library, asked.table, asked.only, asked.seeds, known, asked.columns):
-        print(json.dumps(record), flush=True)
+    for found in lines(asked.library, asked.table, asked.only, asked.seeds, known, asked.columns):
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -27,23 +27,24 @@ from comparing import (
     without_noise,
 )
 from contest import (
-    CERTAINTY,
     CLUSTERS,
     COMPONENTS,
     ENOUGH,
     FEWEST_SEEDS,
-    METRICS,
     PATIENCE,
     PLAIN_PATIENCE,
     SMALL_PATIENCE,
-    SMALLER_IS_BETTER,
-    gain,
 )
+from metrics import CERTAINTY, METRICS, SMALLER_IS_BETTER, gain
 from ours import NOT_MEASURED
 from real_tables import TABLES, Table
+from suspects import MOST_ON_LARGE, TIMES, is_loss, second
 from texts import SHORT, WORDS, named, rows_of, seconds, shown
 
 Line = dict[str, Any]
+#: A loss that is clear in the second measurement too.
+CONFIRMED = "yes"
+NOT_AGAIN = "not measured again"
 TEMPLATE = Path(__file__).parent / "page_template.md"
 
 TASKS = {
@@ -131,39 +132,65 @@ def about(table: Table) -> str:
     )
 
 
-def summary(duels: list[Duel]) -> list[str]:
+def summary(duels: list[Duel], again: list[Line]) -> list[str]:
     """How the comparisons of like with like ended, by library."""
     cells = []
     for library in dict.fromkeys(duel.theirs["library"] for duel in duels):
         mine = [duel for duel in duels if duel.theirs["library"] == library]
-        lost = [duel for duel in mine if clear(duel) and not is_better(duel)]
+        lost = [duel for duel in mine if is_loss(duel)]
         won = [duel for duel in mine if clear(duel) and is_better(duel)]
-        rest = len(mine) - len(lost) - len(won)
-        cells.append([library, *(str(n) for n in (len(mine), len(won), rest, len(lost)))])
+        told = [verdict(duel, again) for duel in lost]
+        counts = (len(mine), len(won), len(mine) - len(lost) - len(won), len(lost))
+        confirmed = "–" if NOT_AGAIN in told else str(told.count(CONFIRMED))
+        cells.append([library, *map(str, counts), confirmed])
+    head = ("comparisons", "ours clearly better", "no clear difference", "theirs clearly better")
+    return rows_of(cells, ["", *head, "of these confirmed"])
+
+
+def verdict(duel: Duel, again: list[Line]) -> str:
+    """What the second measurement says about a loss."""
+    repeated = second(duel, again)
+    if repeated is None:
+        return NOT_AGAIN
+    return CONFIRMED if is_loss(repeated) else "no"
+
+
+def lost(duels: list[Duel], nothing: str, again: list[Line] | None = None) -> list[str]:
+    """Those that a peer clearly wins, as a table, with second measurements; or a sentence instead."""
+    cells = []
+    for duel in duels:
+        if not is_loss(duel):
+            continue
+        cells.append(
+            [
+                TABLES[duel.theirs["table"]].title,
+                SHORT[duel.metric],
+                f"{duel.epsilon:g}",
+                f"{named(duel.theirs)}, {duel.theirs['columns']}",
+                shown(duel.their_figure),
+                f"{named(duel.ours)}, {duel.ours['columns']}",
+                shown(duel.our_figure),
+            ]
+        )
+        if again is not None:
+            repeated = second(duel, again)
+            sides = ("–", "–")
+            if repeated is not None:
+                sides = shown(repeated.their_figure), shown(repeated.our_figure)
+            cells[-1] += [*sides, verdict(duel, again)]
+    if not cells:
+        return [nothing, ""]
+    head = ["", "", "ε", "better", "", "ours", ""]
     return rows_of(
-        cells,
-        ["", "comparisons", "ours clearly better", "no clear difference", "theirs clearly better"],
+        cells, head if again is None else [*head, "theirs again", "ours again", "confirmed"]
     )
 
 
-def lost(duels: list[Duel], nothing: str) -> list[str]:
-    """Those that a peer clearly wins, as a table; or a sentence that there are none."""
-    cells = [
-        [
-            TABLES[duel.theirs["table"]].title,
-            SHORT[duel.metric],
-            f"{duel.epsilon:g}",
-            f"{named(duel.theirs)}, {duel.theirs['columns']}",
-            shown(duel.their_figure),
-            f"{named(duel.ours)}, {duel.ours['columns']}",
-            shown(duel.our_figure),
-        ]
-        for duel in duels
-        if clear(duel) and not is_better(duel)
-    ]
-    if not cells:
-        return [nothing, ""]
-    return rows_of(cells, ["", "", "ε", "better", "", "ours", ""])
+def busy(lines: list[Line]) -> str:
+    """On what machine the seconds were counted."""
+    jobs = max((line.get("jobs", 1) for line in lines), default=1)
+    beside = f", with up to {jobs} tables measured at a time" if jobs > 1 else ""
+    return f"on one core of a busy machine{beside}"
 
 
 def slower(lines: list[Line]) -> list[str]:
@@ -244,9 +271,12 @@ def page(figures: dict[str, Any]) -> str:
     found = {
         "when": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
         "versions": ", ".join(f"{name} {value}" for name, value in versions),
-        "minutes": str(math.ceil(sum(line["spent"] for line in lines) / 60)),
-        "summary": summary(duels),
-        "like": lost(duels, "Nowhere, clearly."),
+        "minutes": str(math.ceil(sum(line["spent"] for line in [*lines, *figures["again"]]) / 60)),
+        "summary": summary(duels, figures["again"]),
+        "like": lost(duels, "Nowhere, clearly.", figures["again"]),
+        "times": str(TIMES),
+        "most": str(MOST_ON_LARGE),
+        "busy": busy(lines),
         "best": lost(best_with_best(lines), "Nowhere, clearly."),
         "slower": slower(lines),
         "kept": costs.render_kept(lines),

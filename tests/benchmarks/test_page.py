@@ -18,6 +18,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import comparing  # noqa: E402
 import contest  # noqa: E402
+import metrics  # noqa: E402
 import ours  # noqa: E402
 import page  # noqa: E402
 import real_tables as tables  # noqa: E402
@@ -161,7 +162,7 @@ def test_scores_of_known_predictions() -> None:
 def test_the_area_is_scikit_learns(levels: int) -> None:
     drawn = np.random.default_rng(3)
     truth, order = drawn.integers(0, 2, 200), drawn.integers(0, levels, 200) / 7
-    assert contest.area(truth, order) == pytest.approx(roc_auc_score(truth, order), abs=1e-12)
+    assert metrics.area(truth, order) == pytest.approx(roc_auc_score(truth, order), abs=1e-12)
 
 
 def test_a_decision_function_speaks_of_the_last_class() -> None:
