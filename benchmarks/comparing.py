@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contest import METRICS, MODULES, contestants
+from contest import MODULES, TWINS, contestants
+from metrics import METRICS, gain
 from real_tables import TABLES
 
 Line = dict[str, Any]
@@ -55,20 +56,27 @@ def at(line: Line, metric: str, epsilon: float) -> Sequence[float] | None:
     """Mean and standard error at this ε, if it was measured."""
     if epsilon not in line["epsilons"]:
         return None
+    if metric not in line:
+        return None  # measured before there was this metric
     found: Sequence[float] | None = line[metric][line["epsilons"].index(epsilon)]
+    return found
+
+
+def without_noise(line: Line, metric: str) -> Sequence[float] | None:
+    """Mean and standard error of a line without privacy, if it was measured."""
+    found: Sequence[float] | None = line[metric][0] if metric in line else None
     return found
 
 
 def is_better(duel: Duel) -> bool:
     """Whether ours has the better mean."""
-    gain = duel.our_figure[0] - duel.their_figure[0]
-    return gain < 0 if duel.metric == "inertia" else gain > 0
+    return gain(duel.metric, duel.our_figure[0], duel.their_figure[0]) > 0
 
 
 def clear(duel: Duel) -> bool:
     """Whether the difference exceeds twice its standard error."""
-    gain = abs(duel.our_figure[0] - duel.their_figure[0])
-    return gain > max(2 * math.hypot(duel.our_figure[1], duel.their_figure[1]), VISIBLE)
+    apart = abs(duel.our_figure[0] - duel.their_figure[0])
+    return apart > max(2 * math.hypot(duel.our_figure[1], duel.their_figure[1]), VISIBLE)
 
 
 def _rivals(lines: list[Line]) -> Iterator[tuple[Line, Line]]:
@@ -130,9 +138,8 @@ def best_with_best(lines: list[Line]) -> list[Duel]:
 
 
 def _best(lines: list[Line], metric: str, epsilon: float) -> Line | None:
-    sign = -1 if metric == "inertia" else 1
     there = [
-        (sign * figure[0], place)
+        (gain(metric, figure[0], 0.0), place)
         for place, line in enumerate(lines)
         if (figure := at(line, metric, epsilon)) is not None
     ]
@@ -151,7 +158,8 @@ def floors(lines: list[Line], metric: str) -> float | None:
     """The score of not looking at the data, on these lines' table and task."""
     for line in lines:
         if line["delta"] is None and line["model"] == FLOORS.get(line["task"]):
-            return float(line[metric][0][0])
+            figure = without_noise(line, metric)
+            return None if figure is None else float(figure[0])
     return None
 
 
@@ -170,3 +178,47 @@ def worse_than_floor(lines: list[Line]) -> dict[tuple[str, str, str], list[float
                     if figure is not None and figure[0] < floor - max(2 * figure[1], VISIBLE):
                         found[table, name, metric].append(epsilon)
     return dict(found)
+
+
+def twin_of(line: Line, lines: list[Line]) -> Line | None:
+    """The same model without noise."""
+    keys = ("table", "task", "model", "columns")
+    for other in lines:
+        if other["library"] == TWINS and all(other[key] == line[key] for key in keys):
+            return other
+    return None
+
+
+def groups_below_floor(lines: list[Line]) -> dict[str, dict[tuple[str, str, str], list[float]]]:
+    """The same in groups: at ε of at least 1, at smaller ε, and where the twin isn't above the floor."""
+    found: dict[str, dict[tuple[str, str, str], list[float]]] = {
+        group: {} for group in ("large", "small", "always")
+    }
+    hopeless = _twins_below_floor(lines)
+    for key, epsilons in worse_than_floor(lines).items():
+        if key in hopeless:
+            found["always"][key] = epsilons
+            continue
+        for group, chosen in (
+            ("large", [epsilon for epsilon in epsilons if epsilon >= 1]),
+            ("small", [epsilon for epsilon in epsilons if epsilon < 1]),
+        ):
+            if chosen:
+                found[group][key] = chosen
+    return found
+
+
+def _twins_below_floor(lines: list[Line]) -> set[tuple[str, str, str]]:
+    """Models that don't have a better mean than the floor without noise either."""
+    found = set()
+    for twin in lines:
+        if twin["library"] != TWINS:
+            continue
+        metric = "accuracy" if twin["task"] == "classes" else "r2"
+        kind = ("table", "task")
+        here = [line for line in lines if all(line[key] == twin[key] for key in kind)]
+        floor, figure = floors(here, metric), without_noise(twin, metric)
+        if floor is not None and figure is not None and figure[0] <= floor:
+            for delta in ("", ", δ"):
+                found.add((twin["table"], f"`{twin['model']}`, {twin['columns']}{delta}", metric))
+    return found

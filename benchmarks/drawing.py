@@ -80,7 +80,11 @@ def _kinds(lines: list[Line], path: Path) -> None:
         2, 2, figsize=(11, 7), sharex=True, sharey=True, layout="constrained"
     )
     reference = max(
-        (line["auc"][0][0] for line in lines if line["delta"] is None and line["auc"][0]),
+        (
+            line["auc"][0][0]
+            for line in lines
+            if line["library"] == "scikit-learn" and line["auc"][0]
+        ),
         default=None,
     )
     for axes, (kind, models) in zip(panels.flat, KINDS.items(), strict=True):
@@ -117,14 +121,21 @@ def _tables(lines: list[Line], path: Path) -> None:
     """A panel for each table: the best line of each library and privacy at each ε."""
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(2, 3, figsize=(9, 5.6), layout="constrained")
+    there = [name for name in TABLES if any(line["table"] == name for line in lines)]
+    wide = 3 if len(there) <= 6 else 4
+    high = -(-len(there) // wide)
+    figure, panels = pyplot.subplots(
+        high, wide, figsize=(3 * wide, 2.8 * high), layout="constrained", squeeze=False
+    )
     names = {
         "discreet": "ours, pure",
         "discreet δ": "ours, δ = 1e-6",
         "diffprivlib": "diffprivlib, pure",
         "interpret δ": "interpret, δ = 1e-6",
     }
-    for axes, (name, table) in zip(panels.flat, TABLES.items(), strict=True):
+    for axes in panels.flat[len(there) :]:
+        axes.set_visible(False)
+    for axes, name in zip(panels.flat, there, strict=False):
         here = [line for line in lines if line["table"] == name]
         for key, label in names.items():
             group = [
@@ -136,17 +147,21 @@ def _tables(lines: list[Line], path: Path) -> None:
             ]
             if group:
                 _curve(axes, _envelope(group), color=COLOURS[key], marker="o", label=label)
-        plain = [line["auc"][0][0] for line in here if line["delta"] is None and line["auc"][0]]
+        plain = [
+            line["auc"][0][0]
+            for line in here
+            if line["library"] == "scikit-learn" and line["auc"][0]
+        ]
         if plain:
             axes.axhline(max(plain), color="grey", linewidth=0.8, linestyle=":")
         low = floors(here, "auc")
         axes.set_ylim(bottom=max(0.45, (low or 0.5) - 0.05))
-        _frame(axes, table.title, (0.1, 0.5, 1, 4, 10))
-    for axes in panels[-1]:
-        axes.set_xlabel("ε")
+        _frame(axes, TABLES[name].title, (0.1, 0.5, 1, 4, 10))
+    for place in range(max(0, len(there) - wide), len(there)):
+        panels.flat[place].set_xlabel("ε")
     panels[0, 0].legend(fontsize=7, frameon=False, loc="lower right")
     figure.suptitle(
-        "AUC of the best private model of each library at each ε; dotted: without privacy",
+        "AUC of the best private model of each library at each ε; dotted: scikit-learn without privacy",
         fontsize=10,
         x=0.01,
         ha="left",

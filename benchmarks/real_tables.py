@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SCHEMAS = Path(__file__).parent / "schemas"
 TEST_SHARE = 0.3
+DEFAULT_SEEDS = 10
 
 
 def has_tables(what: str, *files: str) -> bool:
@@ -82,7 +83,7 @@ class Table:
     feature: str | None
     few: tuple[str, ...]
     guessed: str
-    seeds: int = 10
+    seeds: int = DEFAULT_SEEDS
 
     @property
     def schema_path(self) -> Path:
@@ -120,6 +121,15 @@ class Table:
         label = self.columns[self.label]
         assert isinstance(label, Values)
         return label.values
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has so many rows that few fits tell enough."""
+        return self.seeds < DEFAULT_SEEDS
+
+    def size(self) -> int:
+        """Bytes of the files, which tell roughly how long a table takes."""
+        return sum((DATA / file).stat().st_size for file in self.files)
 
     def is_here(self) -> bool:
         """Whether the files are."""
@@ -191,6 +201,58 @@ TABLES = {
             "mean_texture",
             ("mean_texture", "worst_perimeter"),
             "all bounds: round numbers about the size of cell nuclei in these images",
+        ),
+        Table(
+            "law",
+            "Law school",
+            ("law_school.csv.gz",),
+            "pass_bar",
+            "zfygpa",
+            "lsat",
+            ("lsat", "zgpa"),
+            "the bounds of the standardised grades",
+            seeds=4,
+        ),
+        Table(
+            "compas",
+            "COMPAS, two years",
+            ("compas_two_years.csv.gz",),
+            "two_year_recid",
+            "priors_count",
+            "age",
+            ("age", "priors_count"),
+            "all bounds: what someone who knows such records would say; the scores aren't given to models",
+            seeds=4,
+        ),
+        Table(
+            "credit",
+            "Credit approval",
+            ("credit_approval_crx.csv.gz",),
+            "A16",
+            None,
+            None,
+            ("A8", "A11"),
+            "all bounds, from what the columns are said to be",
+        ),
+        Table(
+            "ilpd",
+            "Indian liver patients",
+            ("ilpd_liver.csv.gz",),
+            "selector",
+            "albumin",
+            "total_proteins",
+            ("total_bilirubin", "albumin"),
+            "all bounds: what a physician would say",
+        ),
+        Table(
+            "transfusion",
+            "Blood transfusion",
+            ("blood_transfusion.csv.gz",),
+            "donated_march_2007",
+            "time_months",
+            "frequency_times",
+            ("recency_months", "frequency_times"),
+            "all bounds: what someone at a donor service would say",
         ),
     )
 }

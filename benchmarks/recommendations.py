@@ -23,7 +23,10 @@ START, END = "<!-- recommended: begin -->", "<!-- recommended: end -->"
 #: What each task is scored by, and what a trivial model has.
 METRICS = {"classes": ("auc", 0.5), "number": ("r2", 0.0)}
 #: Rows of the training parts, as the page's text has them.
-ROWS = {"adult": 32561, "kdd": 199523, "bank": 31648, "pima": 538, "heart": 644, "wdbc": 398}
+ROWS = {
+    "adult": 32561, "kdd": 199523, "bank": 31648, "pima": 538, "heart": 644, "wdbc": 398, "law": 14559,
+    "compas": 5050, "credit": 483, "ilpd": 408, "transfusion": 524,
+}  # fmt: skip
 #: Where the estimators are at home.
 HOMES = {
     "AdditiveBoostingClassifier": "boosting", "AdditiveBoostingRegressor": "boosting",

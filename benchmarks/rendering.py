@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import costs
 from comparing import (
     Duel,
     at,
@@ -19,16 +20,31 @@ from comparing import (
     clear,
     figures_of,
     floors,
+    groups_below_floor,
     is_better,
     like_with_like,
     times,
-    worse_than_floor,
+    without_noise,
 )
-from contest import CLUSTERS, COMPONENTS, ENOUGH, FEWEST_SEEDS, METRICS, PATIENCE
+from contest import (
+    CLUSTERS,
+    COMPONENTS,
+    ENOUGH,
+    FEWEST_SEEDS,
+    PATIENCE,
+    PLAIN_PATIENCE,
+    SMALL_PATIENCE,
+)
+from metrics import CERTAINTY, METRICS, SMALLER_IS_BETTER, gain
 from ours import NOT_MEASURED
 from real_tables import TABLES, Table
+from suspects import MOST_ON_LARGE, TIMES, is_loss, second
+from texts import SHORT, WORDS, named, rows_of, seconds, shown
 
 Line = dict[str, Any]
+#: A loss that is clear in the second measurement too.
+CONFIRMED = "yes"
+NOT_AGAIN = "not measured again"
 TEMPLATE = Path(__file__).parent / "page_template.md"
 
 TASKS = {
@@ -38,58 +54,16 @@ TASKS = {
     "clusters": f"{CLUSTERS} clusters of the numbers, scaled by their bounds",
     "components": f"{COMPONENTS} components of the numbers, scaled by their bounds",
 }
-WORDS = {
-    "auc": "area under the ROC curve",
-    "accuracy": "accuracy",
-    "r2": "R²",
-    "inertia": "mean squared distance to the nearest centre (less is better)",
-    "variance": "share of the variance captured",
-}
-SHORT = {**WORDS, "auc": "AUC", "inertia": "inertia", "variance": "variance"}
 
 
-def number(value: float) -> str:
-    """A figure with as many digits as one reads."""
-    if abs(value) >= 10:
-        return f"{value:.0f}".replace("-", "−")
-    return f"{value:.2f}".replace("-", "−") if value < -1 else f"{value:.3f}".replace("-", "−")
-
-
-def shown(figure: Sequence[float] | None) -> str:
-    """Mean ± standard error."""
-    if figure is None:
-        return "–"
-    mean, error = figure
-    spread = f"{error:.1f}" if error >= 1 else f"{error:.3f}"
-    return number(mean) + (f" ± {spread}" if error else "")
-
-
-def named(line: Line) -> str:
-    """The library, if it isn't ours, and the model."""
-    model = f"`{line['model']}`" if line["model"] not in ("larger class", "mean") else line["model"]
-    return model if line["library"] == "discreet" else f"{line['library']} {model}"
-
-
-def seconds(value: float | None) -> str:
-    """Processor seconds of a fit."""
-    if value is None:
-        return "–"
-    return "< 0.01" if value < 0.01 else f"{value:.2g}"
-
-
-def rows_of(cells: Sequence[Sequence[str]], head: Sequence[str]) -> list[str]:
-    """A Markdown table."""
-    return [
-        "| " + " | ".join(head) + " |",
-        "| " + " | ".join("---" for _ in head) + " |",
-        *("| " + " | ".join(row) + " |" for row in cells),
-        "",
-    ]
+def has_figures(line: Line, metric: str) -> bool:
+    """Whether this metric was asked of the line; where a fit failed, that is its figure."""
+    return any(line.get(metric, ())) or (metric in line and any(line["failed"]))
 
 
 def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
     """The figures of one task on one table: pure, with δ, and without privacy."""
-    here = [line for line in lines if line["task"] == task]
+    here = [line for line in lines if line["task"] == task and has_figures(line, metric)]
     private = [line for line in here if line["delta"] is not None]
     if not private:
         return
@@ -112,7 +86,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
             for place, epsilon in enumerate(epsilons):
                 figure = at(line, metric, epsilon)
                 text = shown(figure)
-                if figure is not None and floor is not None and figure[0] <= floor:
+                if figure is not None and floor is not None and gain(metric, figure[0], floor) <= 0:
                     text += " †"
                 found.append(f"**{text}**" if figure and figure[0] == best[place] else text)
             middle = line["seconds"][line["epsilons"].index(1.0)]
@@ -121,7 +95,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
     if plain:
         cells.append(["**without privacy**", *[""] * (len(epsilons) + 2)])
     for line in plain:
-        figure = shown(line[metric][0])
+        figure = shown(without_noise(line, metric))
         cells.append(
             [
                 named(line),
@@ -138,7 +112,7 @@ def scoreboard(lines: list[Line], task: str, metric: str) -> Iterator[str]:
 
 def _best(figures: list[Sequence[float] | None], metric: str) -> float | None:
     there = [figure[0] for figure in figures if figure is not None]
-    choose: Callable[[list[float]], float] = min if metric == "inertia" else max
+    choose: Callable[[list[float]], float] = min if metric in SMALLER_IS_BETTER else max
     return choose(there) if there else None
 
 
@@ -158,39 +132,65 @@ def about(table: Table) -> str:
     )
 
 
-def summary(duels: list[Duel]) -> list[str]:
+def summary(duels: list[Duel], again: list[Line]) -> list[str]:
     """How the comparisons of like with like ended, by library."""
     cells = []
     for library in dict.fromkeys(duel.theirs["library"] for duel in duels):
         mine = [duel for duel in duels if duel.theirs["library"] == library]
-        lost = [duel for duel in mine if clear(duel) and not is_better(duel)]
+        lost = [duel for duel in mine if is_loss(duel)]
         won = [duel for duel in mine if clear(duel) and is_better(duel)]
-        rest = len(mine) - len(lost) - len(won)
-        cells.append([library, *(str(n) for n in (len(mine), len(won), rest, len(lost)))])
+        told = [verdict(duel, again) for duel in lost]
+        counts = (len(mine), len(won), len(mine) - len(lost) - len(won), len(lost))
+        confirmed = "–" if NOT_AGAIN in told else str(told.count(CONFIRMED))
+        cells.append([library, *map(str, counts), confirmed])
+    head = ("comparisons", "ours clearly better", "no clear difference", "theirs clearly better")
+    return rows_of(cells, ["", *head, "of these confirmed"])
+
+
+def verdict(duel: Duel, again: list[Line]) -> str:
+    """What the second measurement says about a loss."""
+    repeated = second(duel, again)
+    if repeated is None:
+        return NOT_AGAIN
+    return CONFIRMED if is_loss(repeated) else "no"
+
+
+def lost(duels: list[Duel], nothing: str, again: list[Line] | None = None) -> list[str]:
+    """Those that a peer clearly wins, as a table, with second measurements; or a sentence instead."""
+    cells = []
+    for duel in duels:
+        if not is_loss(duel):
+            continue
+        cells.append(
+            [
+                TABLES[duel.theirs["table"]].title,
+                SHORT[duel.metric],
+                f"{duel.epsilon:g}",
+                f"{named(duel.theirs)}, {duel.theirs['columns']}",
+                shown(duel.their_figure),
+                f"{named(duel.ours)}, {duel.ours['columns']}",
+                shown(duel.our_figure),
+            ]
+        )
+        if again is not None:
+            repeated = second(duel, again)
+            sides = ("–", "–")
+            if repeated is not None:
+                sides = shown(repeated.their_figure), shown(repeated.our_figure)
+            cells[-1] += [*sides, verdict(duel, again)]
+    if not cells:
+        return [nothing, ""]
+    head = ["", "", "ε", "better", "", "ours", ""]
     return rows_of(
-        cells,
-        ["", "comparisons", "ours clearly better", "no clear difference", "theirs clearly better"],
+        cells, head if again is None else [*head, "theirs again", "ours again", "confirmed"]
     )
 
 
-def lost(duels: list[Duel], nothing: str) -> list[str]:
-    """Those that a peer clearly wins, as a table; or a sentence that there are none."""
-    cells = [
-        [
-            TABLES[duel.theirs["table"]].title,
-            SHORT[duel.metric],
-            f"{duel.epsilon:g}",
-            f"{named(duel.theirs)}, {duel.theirs['columns']}",
-            shown(duel.their_figure),
-            f"{named(duel.ours)}, {duel.ours['columns']}",
-            shown(duel.our_figure),
-        ]
-        for duel in duels
-        if clear(duel) and not is_better(duel)
-    ]
-    if not cells:
-        return [nothing, ""]
-    return rows_of(cells, ["", "", "ε", "better", "", "ours", ""])
+def busy(lines: list[Line]) -> str:
+    """On what machine the seconds were counted."""
+    jobs = max((line.get("jobs", 1) for line in lines), default=1)
+    beside = f", with up to {jobs} tables measured at a time" if jobs > 1 else ""
+    return f"on one core of a busy machine{beside}"
 
 
 def slower(lines: list[Line]) -> list[str]:
@@ -212,11 +212,11 @@ def slower(lines: list[Line]) -> list[str]:
     return rows_of(cells, ["", "faster", "seconds", "ours", "seconds", "times as long"])
 
 
-def below(lines: list[Line]) -> list[str]:
-    """Ours that are clearly worse than the larger class or the mean."""
+def below(lines: list[Line], group: str) -> list[str]:
+    """Ours that are clearly worse than the larger class or the mean: one of `groups_below_floor`."""
     cells = [
         [TABLES[table].title, model, SHORT[metric], ", ".join(f"{e:g}" for e in epsilons)]
-        for (table, model, metric), epsilons in worse_than_floor(lines).items()
+        for (table, model, metric), epsilons in groups_below_floor(lines)[group].items()
     ]
     if not cells:
         return ["Nowhere.", ""]
@@ -229,23 +229,31 @@ def failures(lines: list[Line]) -> list[str]:
 
     keys = ("table", "library", "model", "task", "columns", "delta")
     there = {tuple(line[key] for key in keys) for line in lines}
+    measured = [table for table in TABLES.values() if table.name in {key[0] for key in there}]
     found = [
-        f"- {TABLES[line['table']].title}, {named(line)}, ε = {epsilon:g}: {why}."
+        f"- {TABLES[line['table']].title}, {named(line)}, {epsilon}: {why}."
         for line in lines
-        for epsilon, why in zip(line["epsilons"], line["failed"], strict=False)
+        for epsilon, why in zip(
+            [f"ε = {epsilon:g}" for epsilon in line["epsilons"]] or ["without privacy"],
+            line["failed"],
+            strict=False,
+        )
         if why
     ]
     for library in dict.fromkeys(line["library"] for line in lines):
         for one in contestants(library):
-            for table, why in one.left_out.items():
+            for table, why in one.left_out.items() if one.is_private else ():
                 found.append(
                     f"- {TABLES[table].title}, {library} `{one.model}`, {one.view} columns: {why}."
                 )
-            for table in TABLES.values() if library != "scikit-learn" else ():
+            for table in measured:
                 for delta in one.deltas if one.suits(table) else ():
                     if (table.name, library, one.model, one.task, one.view, delta) not in there:
                         told = f"`{one.model}`, {one.view} columns, δ = {delta:g}"
                         found.append(f"- {table.title}, {library} {told}: no figures yet.")
+    found += [
+        f"- {table.title}: no figures yet." for table in TABLES.values() if table not in measured
+    ]
     for path, why in NOT_MEASURED.items():
         found.append(f"- `{path}`: {why}.")
     for table in TABLES.values():
@@ -263,15 +271,25 @@ def page(figures: dict[str, Any]) -> str:
     found = {
         "when": dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}",
         "versions": ", ".join(f"{name} {value}" for name, value in versions),
-        "minutes": str(math.ceil(sum(line["spent"] for line in lines) / 60)),
-        "summary": summary(duels),
-        "like": lost(duels, "Nowhere, clearly."),
+        "minutes": str(math.ceil(sum(line["spent"] for line in [*lines, *figures["again"]]) / 60)),
+        "summary": summary(duels, figures["again"]),
+        "like": lost(duels, "Nowhere, clearly.", figures["again"]),
+        "times": str(TIMES),
+        "most": str(MOST_ON_LARGE),
+        "busy": busy(lines),
         "best": lost(best_with_best(lines), "Nowhere, clearly."),
         "slower": slower(lines),
-        "below": below(lines),
+        "kept": costs.render_kept(lines),
+        "boosting": costs.render_boosting(lines),
+        "kept_bar": f"{100 * costs.KEPT_BAR:.0f}",
+        "boosting_bar": f"{100 * costs.BOOSTING_BAR:.0f}",
+        **{f"below_{group}": below(lines, group) for group in ("large", "small", "always")},
+        "certainty": f"{CERTAINTY:g}",
         "enough": f"{ENOUGH:g}",
         "fewest": str(FEWEST_SEEDS),
         "patience": f"{PATIENCE:.0f}",
+        "plain_patience": f"{PLAIN_PATIENCE:.0f}",
+        "small_patience": f"{SMALL_PATIENCE:.0f}",
         "tables": [text for table in TABLES.values() for text in section(table, lines)],
         "absent": failures(lines),
     }

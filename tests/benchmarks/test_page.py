@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import discreet as dp
 from discreet.testing.estimators import ESTIMATORS
@@ -17,9 +18,11 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import comparing  # noqa: E402
 import contest  # noqa: E402
+import metrics  # noqa: E402
 import ours  # noqa: E402
 import page  # noqa: E402
 import real_tables as tables  # noqa: E402
+import recommendations  # noqa: E402
 import rendering  # noqa: E402
 
 TABLES = [
@@ -95,6 +98,11 @@ def test_no_cell_is_outside_the_declared_categories(name: str) -> None:
     assert 0 < split.truth("test").mean() < 1
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_the_rows_that_recommendations_speak_of_are_those_of_the_training_part(name: str) -> None:
+    assert recommendations.ROWS[name] == len(tables.load(name).train)
+
+
 def test_a_value_that_is_not_declared_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     if not tables.TABLES["heart"].is_here():
         pytest.skip("the data set is not here")
@@ -136,10 +144,44 @@ def test_scores_of_known_predictions() -> None:
 
     inputs = contest.Inputs((), truth=truth)
     right = contest.scores("classes", Oracle(0), inputs, split)
-    assert right == {"auc": 1.0, "accuracy": 1.0}
+    assert right == {"auc": 1.0, "accuracy": 1.0, "log_loss": pytest.approx(1e-6, rel=1e-3)}
     wrong = contest.scores("classes", Oracle(23), inputs, split)
     assert wrong["accuracy"] == pytest.approx(1 - 23 / len(truth))
     assert wrong["auc"] < 1
+    assert wrong["log_loss"] == pytest.approx(23 / len(truth) * -np.log(1e-6), rel=1e-3)
+
+    class Silent:
+        classes_ = (0, 1)
+        predict = Oracle(0).predict
+        decision_function = Oracle(0).predict
+
+    assert contest.scores("classes", Silent(), inputs, split) == {"auc": 1.0, "accuracy": 1.0}
+
+
+@pytest.mark.parametrize("levels", [2, 7, 10**9])
+def test_the_area_is_scikit_learns(levels: int) -> None:
+    drawn = np.random.default_rng(3)
+    truth, order = drawn.integers(0, 2, 200), drawn.integers(0, levels, 200) / 7
+    assert metrics.area(truth, order) == pytest.approx(roc_auc_score(truth, order), abs=1e-12)
+
+
+def test_a_decision_function_speaks_of_the_last_class() -> None:
+    if not tables.TABLES["credit"].is_here():
+        pytest.skip("the data set is not here")
+    split = tables.load("credit")
+    truth = split.truth("test")
+
+    class Sorted:
+        classes_ = ("+", "-")
+
+        def predict(self, X: object) -> np.ndarray:
+            return np.where(truth, "+", "-")
+
+        def decision_function(self, X: object) -> np.ndarray:
+            return 0.5 - truth  # below 0 for the first
+
+    inputs = contest.Inputs((), truth=truth, positive="+")
+    assert contest.scores("classes", Sorted(), inputs, split) == {"auc": 1.0, "accuracy": 1.0}
 
 
 def line(library: str, mean: float, error: float, **more: object) -> dict[str, object]:
@@ -182,6 +224,33 @@ def test_less_inertia_is_better() -> None:
     (duel,) = comparing.like_with_like(lines)
     assert comparing.is_better(duel)
     assert comparing.clear(duel)
+
+
+def test_less_log_loss_is_better() -> None:
+    lines = [
+        line("discreet", 0.8, 0.001, log_loss=[[0.5, 0.001]]),
+        line("diffprivlib", 0.8, 0.001, log_loss=[[0.4, 0.001]]),
+        line("scikit-learn", 0.5, 0.0, model="larger class", delta=None, log_loss=[[0.45, 0]]),
+    ]
+    (duel,) = (duel for duel in comparing.like_with_like(lines) if duel.metric == "log_loss")
+    assert comparing.clear(duel)
+    assert not comparing.is_better(duel)
+    shown = "\n".join(rendering.scoreboard(lines, "classes", "log_loss"))
+    assert "| diffprivlib `GaussianNB` | numbers | **0.400 ± 0.001** |" in shown
+    assert "| `GaussianNB` | numbers | 0.500 ± 0.001 † |" in shown
+
+
+def test_a_line_without_probabilities_has_no_row_of_log_loss() -> None:
+    lines = [
+        line("discreet", 0.8, 0.001, log_loss=[[0.5, 0.001]]),
+        line("discreet", 0.8, 0.001, model="LinearSVC", log_loss=[None]),
+        line("discreet", 0.8, 0.001, model="SVC", log_loss=[None], failed=["slow"]),
+        line("discreet", 0.8, 0.001, model="MixedNB"),
+    ]
+    shown = "\n".join(rendering.scoreboard(lines, "classes", "log_loss"))
+    assert "`LinearSVC`" not in shown
+    assert "`MixedNB`" not in shown  # measured before there was log loss
+    assert "| `SVC` | numbers | – |" in shown
 
 
 def test_models_below_the_floor_are_told() -> None:
