@@ -29,7 +29,7 @@ def two_classes(rows: int = 2000) -> tuple[Any, Any]:
 
 def test_without_noise_it_is_that_of_scikit_learn() -> None:
     x, y = two_classes()
-    ours = GaussianNB(unit=dp.PUBLIC, epsilon=math.inf).fit(x, y)
+    ours = GaussianNB(unit=dp.PUBLIC, epsilon=math.inf, correlation=0).fit(x, y)
     theirs = plain.GaussianNB().fit(x, y)
     assert ours.class_count_.tolist() == theirs.class_count_.tolist()
     assert np.allclose(ours.theta_, theirs.theta_, atol=2e-5)
@@ -41,7 +41,7 @@ def test_without_noise_it_is_that_of_scikit_learn() -> None:
 def test_without_noise_counts_are_those_of_scikit_learn() -> None:
     draw = np.random.default_rng(2)
     x, y = draw.integers(0, 4, (500, 3)), draw.integers(0, 3, 500)
-    ours = CategoricalNB(unit=dp.PUBLIC, epsilon=math.inf, alpha=1).fit(x, y)
+    ours = CategoricalNB(unit=dp.PUBLIC, epsilon=math.inf, alpha=1, correlation=0).fit(x, y)
     theirs = plain.CategoricalNB(alpha=1).fit(x, y)
     for mine, other in zip(ours.feature_log_prob_, theirs.feature_log_prob_, strict=True):
         assert np.allclose(mine, other)
@@ -235,6 +235,7 @@ def test_iris() -> None:
 
 @pytest.mark.skipif(not (DATA / "mushroom.csv.gz").exists(), reason="the table is not here")
 def test_mushrooms() -> None:
+    """At ε = 1 one fit has 0.947 ± 0.019, the mean of 15 fits ± 0.005."""
     import pandas as pd
 
     table = pd.read_csv(DATA / "mushroom.csv.gz").astype(str)
@@ -248,6 +249,6 @@ def test_mushrooms() -> None:
             CategoricalNB(epsilon=epsilon, delta=delta, schema=schema)
             .fit(train[names], train["class"])
             .score(table.loc[test, names], table.loc[test, "class"])
-            for _ in range(5)
+            for _ in range(15)
         ]
         assert np.mean(scores) > least

@@ -17,19 +17,16 @@ from sklearn.base import ClassifierMixin
 
 from discreet.columns import Base, Categorical, Integer, Logarithmic, Numeric, Real
 from discreet.dataset import PrivateDataset
-from discreet.models import learned
+from discreet.models import learned, posterior
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
-from discreet.models.posterior import class_moments, join_counts, repair_cells, repair_counts
 from discreet.models.targets import PrivateClassifier
 from discreet.queries import Marginals, MarginalsValue
-from discreet.rational import non_negative
-from discreet.release import Release
+from discreet.rational import non_negative, probability
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class NaiveBayes(ClassifierMixin, PrivateEstimator):
@@ -40,6 +37,10 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     Parameters
     ----------
     alpha : number, added to the count of every value
+    correlation : number from 0 to 1
+        How far any two columns are expected to say the same of a row's class; public. The log-likelihoods
+        of m columns that tell classes apart equally well are divided by 1 + correlation·(m - 1). With 0
+        all count in full, as in scikit-learn.
     """
 
     _target = "class"
@@ -48,6 +49,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     _learned = learned.attributes(
         class_count_=learned.Array("classes"),
         class_prior_=learned.Array("classes"),
+        evidence_weight_=learned.IfSet(learned.Number()),
         theta_=learned.IfSet(learned.Array("classes", "numbers")),
         var_=learned.IfSet(learned.Array("classes", "numbers")),
         category_count_=learned.IfSet(
@@ -60,6 +62,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
 
     #: Added to every count of a cell.
     alpha: Any = 0.1
+    correlation: Any = 0.3
 
     @abstractmethod
     def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
@@ -78,6 +81,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         query = self._query(facts)
         non_negative(self.alpha, "alpha")
+        probability(self.correlation, "correlation")
         asked = facts.ask(query, self._measure())
         noise: dict[str, Any] = {}
         if rows is not None:
@@ -95,17 +99,17 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         facts, query = plan.facts, plan.recipe.query
         release = plan.recipe.release(door)
         order = self._by_class(facts)
-        value, error = _order(release, order)
-        counts, noise = join_counts(_class_counts(value, error))
-        self.class_count_ = repair_counts(counts, noise)
-        self.class_prior_ = self.class_count_ / self.class_count_.sum()
+        value, error = posterior.order_classes(release, order)
+        counts, noise = posterior.join_counts(posterior.list_class_counts(value, error))
+        self.class_count_ = posterior.repair_counts(counts, noise)
+        self.class_prior_ = posterior.shrink_shares(self.class_count_, noise)
         columns = [column for _, column in query.numeric(facts.schema)]
         if columns:
             # sums of 1 - u² as they were released: a better count also makes better squares of them
             rest = value.count[:, None] - value.squares
             spread = np.sqrt(np.maximum(error.squares[0] ** 2 - error.count[0] ** 2, 0.0))
             bits = query.bits(facts.schema)
-            moments = class_moments(
+            moments = posterior.class_moments(
                 self.class_count_,
                 value.sums,
                 counts[:, None] - rest,
@@ -115,6 +119,16 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
             means, variances = moments
             self._learn_numbers(columns, bits, means, self._share_spread(columns, variances))
         self._learn_cells(value, error)
+        shares, apart, blurred = self.class_prior_, [], 0.0
+        if columns:
+            apart += posterior.normal_divergences(shares, self.theta_, self.var_).tolist()
+        if value.cells:
+            apart += [posterior.cell_divergence(shares, each) for each in self.feature_log_prob_]
+            for cells, spread in zip(self.category_count_, error.cells, strict=True):
+                blur = (shares, cells, self.class_count_, float(spread[0, 0]))
+                blurred += posterior.blurred_divergence(*blur)
+        correlation = float(probability(self.correlation, "correlation"))
+        self.evidence_weight_ = posterior.weigh_evidence(np.array(apart), correlation, blurred)
 
     def _share_spread(self, columns: list[Numeric], variances: Floats) -> Floats:
         """Variances within classes, one for all classes where a column is on a logarithmic scale.
@@ -142,7 +156,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
             return
         alpha = float(non_negative(self.alpha, "alpha"))
         self.category_count_ = [
-            repair_cells(cells, spread, max(alpha, 1e-10))
+            posterior.repair_cells(cells, float(spread[0, 0]), self.class_count_, max(alpha, 1e-10))
             for cells, spread in zip(value.cells, error.cells, strict=True)
         ]
         self.feature_log_prob_ = [
@@ -151,11 +165,11 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         ]
 
     def _scores(self, X: Any) -> Floats:
-        """log P(class) + log P(row | class), up to a constant of the row."""
+        """log P(class) + weight · log P(row | class), up to a constant of the row."""
         rows = self._rows(X)
         numeric = self._numeric_places(rows.columns)
         others = [place for place in range(len(rows.columns)) if place not in set(numeric)]
-        scores = np.tile(np.log(self.class_prior_), (rows.length, 1))
+        scores = np.zeros((rows.length, len(self.classes_)))
         if numeric:
             x = rows.numbers(numeric)
             for c in range(len(self.classes_)):
@@ -166,7 +180,8 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         for column in range(len(others)):
             table = np.vstack([self.feature_log_prob_[column].T, np.zeros(len(self.classes_))])
             scores += table[codes[:, column]]  # not a declared value: the zeros after the last
-        return scores
+        weight = getattr(self, "evidence_weight_", 1.0)  # files of older versions have none
+        return np.asarray(np.log(self.class_prior_) + weight * scores)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
@@ -184,26 +199,6 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
 
-def _order(release: Release, order: Integers) -> tuple[MarginalsValue, MarginalsValue]:
-    """Value and standard error with the classes in this order."""
-    found: tuple[MarginalsValue, MarginalsValue] = (release.value, release.stderr)
-    return found[0].map(lambda part: part[order]), found[1].map(lambda part: part[order])
-
-
-def _class_counts(value: MarginalsValue, error: MarginalsValue) -> list[tuple[Floats, float]]:
-    """All that a vector says about the numbers of rows by class, each with its noise.
-
-    Every histogram adds up to them, if the cell for undeclared values is counted.
-    """
-    found = []
-    if value.count is not None:
-        found.append((value.count, float(error.count[0])))
-    for cells, unknown, spread in zip(value.cells, value.unknown, error.cells, strict=True):
-        parts = cells if unknown is None else np.column_stack([cells, unknown])
-        found.append((parts.sum(axis=1), float(spread[0, 0]) * parts.shape[1] ** 0.5))
-    return found
-
-
 @final
 @with_parameters
 class GaussianNB(NaiveBayes, PrivateClassifier):
@@ -212,6 +207,7 @@ class GaussianNB(NaiveBayes, PrivateClassifier):
     Attributes
     ----------
     classes_, class_count_, class_prior_ : arrays over classes
+    evidence_weight_ : float, which multiplies the columns' log-likelihoods
     theta_, var_ : arrays of shape (classes, features)
         Mean, and variance of a new row (the noise of the mean included); on a logarithmic scale all
         classes share one variance.
@@ -232,6 +228,8 @@ class GaussianNB(NaiveBayes, PrivateClassifier):
     >>> GaussianNB(epsilon=1, bounds=(0, 10), classes=[0, 1]).fit(X, y).predict([[2.0], [8.0]])
     array([0, 1])
     """
+
+    correlation: Any = 0.3
 
     _numbers_only = True
 
@@ -257,17 +255,16 @@ class CategoricalNB(NaiveBayes):
 
     Attributes
     ----------
-    classes_, class_count_, class_prior_ : arrays over classes
+    classes_, class_count_, class_prior_, evidence_weight_ : as in `GaussianNB`
     category_count_, feature_log_prob_ : lists of arrays of shape (classes, values), one per feature
     privacy_ : FitPrivacy
 
     Privacy
     -------
     The histograms of all features by class are one vector with one noise: one person moves one cell
-    of each. Class counts are the mean of what the histograms add up to, so they cost nothing. Counts
-    within half a standard deviation of the noise count as 0. Rows without a declared value of a feature
-    have a cell of their own, which class counts need; predictions ignore it. Proof page:
-    ``docs/proofs/naive_bayes.md``.
+    of each. Class counts are the mean of what the histograms add up to, so they cost nothing. What noise
+    hides is as in all rows. Rows without a declared value of a feature have a cell of their own, which
+    class counts need; predictions ignore it. Proof page: ``docs/proofs/naive_bayes.md``.
 
     Examples
     --------
@@ -283,6 +280,7 @@ class CategoricalNB(NaiveBayes):
     categories: Any = None
     classes: Any = None
     alpha: Any = 0.1
+    correlation: Any = 0.3
 
     def _query(self, facts: Facts) -> Marginals:
         for name, column in zip(facts.features, facts.columns, strict=True):
@@ -341,7 +339,7 @@ class MixedNB(NaiveBayes):
 
     Attributes
     ----------
-    classes_, class_count_, class_prior_ : arrays over classes
+    classes_, class_count_, class_prior_, evidence_weight_ : as in `GaussianNB`
     theta_, var_ : arrays of shape (classes, numeric features)
     category_count_, feature_log_prob_ : lists of arrays, one per countable feature
     privacy_ : FitPrivacy
@@ -353,6 +351,7 @@ class MixedNB(NaiveBayes):
     """
 
     alpha: Any = 0.1
+    correlation: Any = 0.3
 
     def _numeric_places(self, columns: Sequence[Base]) -> list[int]:
         return [place for place, column in enumerate(columns) if isinstance(column, Numeric)]
