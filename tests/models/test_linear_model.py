@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +92,15 @@ def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
     def asked(**more: Any) -> Any:
         """The event of the equations; the target's moments come first, where they are bought."""
         found = LinearRegression(**options, **more).fit(x, y).privacy_.event
-        if d == 1 or more.get("method") == "functional":
+        if d == 1:
             return found
         assert isinstance(found, Compose)
         assert len(found.events) == 2
         return found.events[1]
 
     functional = asked(method="functional")
-    assert functional == DiscreteLaplace(coordinates * 2**30, coordinates * 2**30)
+    rest = 1 if d == 1 else Fraction(4, 5)
+    assert functional == DiscreteLaplace(coordinates * 2**30 / rest, coordinates * 2**30)
     assert asked().sensitivity == coordinates * 2**30
     normal = asked(delta=1e-6)
     if d > 1:
@@ -109,12 +111,15 @@ def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
         assert event.sensitivity == (2 * ((d + 2) ** 2 // 4) + squares) * 2**30
 
 
+@pytest.mark.parametrize(("features", "share"), [(4, 0.2), (10, 0.2), (15, 0.3), (40, 0.5)])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
-def test_moments_and_equations_share_the_budget(epsilon: float, delta: float) -> None:
-    """A fifth of ε, or of ρ, buys the target's moments; all of it is used, and not more."""
+def test_moments_and_equations_share_the_budget(
+    epsilon: float, delta: float, features: int, share: float
+) -> None:
+    """That share of ε, or of ρ, buys the target's moments; all of it is used, and not more."""
     options: dict[str, Any] = {"bounds": (0, 1), "target_bounds": (0, 1)}
-    plan = LinearRegression(epsilon=epsilon, delta=delta, **options).plan(n_features=4)
+    plan = LinearRegression(epsilon=epsilon, delta=delta, **options).plan(n_features=features)
     assert isinstance(plan.event, Compose)
     if isinstance(plan.measure, dp.PureDP):
         parts = [float(cost(event, dp.PureDP).epsilon) for event in plan.event.events]
@@ -122,7 +127,7 @@ def test_moments_and_equations_share_the_budget(epsilon: float, delta: float) ->
     else:
         parts = [float(cost(event, dp.ZCDP).rho) for event in plan.event.events]
         whole = float(cost(plan.event, dp.ApproxDP, delta=delta).epsilon)
-    assert np.isclose(parts[1], 4 * parts[0], rtol=1e-6)
+    assert np.isclose(share * parts[1], (1 - share) * parts[0], rtol=1e-6)
     assert epsilon * 0.999 < whole <= epsilon
 
 

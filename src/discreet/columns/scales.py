@@ -119,8 +119,9 @@ class Logarithmic(Numeric):
     def to_source(self, values: Floats) -> Floats:
         """The inverse of `to_scale`."""
         size = np.abs(np.asarray(values, np.float64))
-        octave = np.clip(np.ceil(size) - 2, 0, OCTAVES - 1)
-        t = np.where(size <= 1, size, (size - octave) * 2**octave)
+        octave = np.clip(np.ceil(size) - 2, 0, OCTAVES - 1).astype(np.int64)
+        # exact, so that a value's place in an array can't show: features of rows rest on it
+        t = np.where(size <= 1, size, np.ldexp(size - octave, octave))
         return np.asarray(np.sign(values) * t * self.unit)
 
     def cells(self, name: str, schema: Schema) -> tuple[Any, ...]:

@@ -10,11 +10,17 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Categorical, Numeric
+from discreet.columns import Categorical, Logarithmic, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
-from discreet.models.erm.features import MAX_FEATURES, FeatureMap, RowMap
+from discreet.models.erm.features import (
+    MAX_FEATURES,
+    FeatureMap,
+    RowMap,
+    clamp_values,
+    reach_of,
+)
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
@@ -45,7 +51,8 @@ class RiskEstimator(BoundedEstimator):
     """A linear model whose weights minimise Σ loss + (alpha/2)·‖w‖², learned by a step on rows.
 
     Numbers are scaled to [-1, 1] by their bounds, categories become indicators, and with `fit_intercept` a
-    constant 1 is joined; rows longer than `norm` are scaled down to it.
+    constant 1 is joined; a column on a logarithmic scale has two features, its place on that scale and its
+    value up to a quarter of the larger bound. Rows longer than `norm` are scaled down to it.
 
     Parameters
     ----------
@@ -91,7 +98,7 @@ class RiskEstimator(BoundedEstimator):
 
     def _features(self, facts: Facts) -> RowMap:
         """From codes to features of bounded norm."""
-        return FeatureMap(facts.columns, bool(self.fit_intercept), self.norm)
+        return FeatureMap(facts.columns, bool(self.fit_intercept), self.norm, values=True)
 
     @staticmethod
     def _check_columns(facts: Facts) -> None:
@@ -157,6 +164,9 @@ class RiskEstimator(BoundedEstimator):
                 slopes[:, at] = np.nan_to_num(slope, posinf=1e300, neginf=-1e300)
                 intercept -= slopes[:, at] * (float(column.lower) + half)
                 at += 1
+                if isinstance(column, Logarithmic):
+                    slopes[:, at] /= reach_of(column)
+                    at += 1
             elif isinstance(column, Categorical):
                 at += len(column.values)
         self.coef_: Any = slopes
@@ -169,6 +179,8 @@ class RiskEstimator(BoundedEstimator):
         for place, column in enumerate(rows.columns):
             if isinstance(column, Numeric):
                 parts.append(rows.numbers([place]))
+                if isinstance(column, Logarithmic):
+                    parts.append(clamp_values(column, parts[-1]))
             else:
                 assert isinstance(column, Categorical)
                 codes = rows.codes([place])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
 from discreet.coding.clipping import MARGIN
-from discreet.columns import Base, Categorical, Numeric
+from discreet.columns import Base, Categorical, Logarithmic, Numeric
 from discreet.rational import rational
 
 Floats = npt.NDArray[np.float64]
@@ -26,6 +26,23 @@ ONE = 2**15
 MAX_FEATURES = 2**13
 #: Rows are coded and clipped this many at a time.
 CHUNK = 2**12
+#: The value of a column on a logarithmic scale counts up to this share of its larger bound: on training rows
+#: of Adult, bank and WDBC better than all of it, on bank better than an eighth or a sixteenth.
+REACH = 0.25
+
+
+def reach_of(column: Logarithmic) -> float:
+    """Up to which size the value of a column on a logarithmic scale is a feature of its own."""
+    return REACH * max(abs(float(column.source.lower)), abs(float(column.source.upper)))
+
+
+def clamp_values(column: Logarithmic, scaled: Floats) -> Floats:
+    """Values on the logarithmic scale as the numbers they stand for, none beyond `reach_of`.
+
+    Made of comparisons, sums, products and powers of two: the same for a row in any block of rows.
+    """
+    reach = reach_of(column)
+    return np.clip(column.to_source(scaled), -reach, reach)
 
 
 class RowMap(ABC):
@@ -76,6 +93,9 @@ class FeatureMap(RowMap):
     norm : number, optional
         Longer rows are scaled down to it. By default √(a + d/3) for d numbers and a categories and
         constants: the root mean square norm of rows spread evenly between their bounds.
+    values : bool
+        Whether a column on a logarithmic scale has a second feature, its value (`clamp_values`) over its
+        reach: small for most rows of such a column, so the default norm doesn't count it.
 
     Privacy
     -------
@@ -85,13 +105,23 @@ class FeatureMap(RowMap):
     columns: tuple[Base, ...]
     constant: bool
     norm: Any = None
+    values: bool = False
+
+    def _has_value(self, column: Base) -> bool:
+        return self.values and isinstance(column, Logarithmic)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many features each column becomes."""
         return tuple(
-            len(column.values) if isinstance(column, Categorical) else 1 for column in self.columns
+            len(column.values) if isinstance(column, Categorical) else 1 + self._has_value(column)
+            for column in self.columns
         )
+
+    @cached_property
+    def _nonzero(self) -> int:
+        """How many features of a row are not 0 at most: a category has one indicator."""
+        return len(self.columns) + sum(map(self._has_value, self.columns)) + self.constant
 
     @cached_property
     def width(self) -> int:
@@ -103,7 +133,7 @@ class FeatureMap(RowMap):
         """A bound on the L2 norm of a row, in units of 1/ONE."""
         numbers = sum(isinstance(column, Numeric) for column in self.columns)
         others = len(self.columns) - numbers + self.constant
-        longest = ONE * ONE * (numbers + others)
+        longest = ONE * ONE * self._nonzero
         if self.norm is None:
             return math.isqrt(ONE * ONE * (3 * others + numbers) // 3)
         norm = rational(self.norm, "norm")
@@ -115,7 +145,7 @@ class FeatureMap(RowMap):
     def length(self) -> int:
         """A bound on the L1 norm of a row, in units of 1/ONE."""
         return min(
-            ONE * (len(self.columns) + self.constant),
+            ONE * self._nonzero,
             math.isqrt(self.width * self.radius**2) + 1,
         )
 
@@ -154,7 +184,7 @@ class FeatureMap(RowMap):
         np.floor(z, out=z)
         if len(numbers) < self.width:
             found = np.zeros((len(codes), self.width))
-            if len(numbers) == len(self.columns):
+            if len(numbers) == self.width - self.constant:
                 found[:, : len(numbers)] = z
             else:
                 found[:, numbers] = z
@@ -164,13 +194,18 @@ class FeatureMap(RowMap):
         return z
 
     def _others(self, codes: Integers, found: Floats) -> None:
-        """Write indicators and the constant."""
+        """Write values beside their logarithms, indicators and the constant."""
         at = 0
         for place, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             if isinstance(column, Categorical):
                 code = codes[:, place]
                 known = np.flatnonzero((code >= 0) & (code < size))
                 found[known, at + code[known]] = ONE
+            elif self._has_value(column):
+                assert isinstance(column, Logarithmic)
+                share = codes[:, place].astype(np.float64) / column.steps(VALUE_BITS)
+                value = clamp_values(column, column.lower + share * column.width)
+                found[:, at + 1] = np.trunc(value / reach_of(column) * ONE)
             at += size
         if self.constant:
             found[:, at] = ONE

@@ -19,8 +19,14 @@ Floats = npt.NDArray[np.float64]
 
 #: Grids, finest first. A coarser one is used where the noise would exceed what the samplers can draw.
 GRIDS = (15, 12, 9, 6)
-#: The part of the budget that buys the target's mean and variance apart: three sums for the price of one.
-TARGET_SHARE = Fraction(1, 5)
+#: The part of the budget that buys the target's mean and variance apart: three sums for the price of one. It
+#: grows with the features, up to a half: the equations' noise does too, until only the mean can be learned
+#: from few rows, while on many rows the equations' share hardly counts.
+TARGET_SHARE, TARGET_SHARE_OF_A_FEATURE, MAX_TARGET_SHARE = (
+    Fraction(1, 5),
+    Fraction(1, 50),
+    Fraction(1, 2),
+)
 #: With fewer features the equations themselves tell them more exactly than that part would.
 MIN_FEATURES = 2
 
@@ -67,6 +73,12 @@ def equations(
     return query
 
 
+def target_share(facts: Facts) -> Fraction:
+    """The part of the budget that buys the target's moments, by the number of features."""
+    share = TARGET_SHARE_OF_A_FEATURE * len(facts.features)
+    return min(MAX_TARGET_SHARE, max(TARGET_SHARE, share))
+
+
 def split_with_target(
     facts: Facts, measure: PureDP | ApproxDP, query: NormalEquations
 ) -> tuple[PureDP | ApproxDP, tuple[Measure, Measure]]:
@@ -74,7 +86,8 @@ def split_with_target(
 
     For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on the equations.
     """
-    weights = TARGET_SHARE, 1 - TARGET_SHARE
+    share = target_share(facts)
+    weights = share, 1 - share
     pure = PureDP(measure.epsilon)
     target, equations = split(pure, weights)
     if isinstance(measure, PureDP) or isinstance(measure.epsilon, float):
@@ -94,7 +107,9 @@ def can_buy_target(facts: Facts, measure: PureDP | ApproxDP) -> bool:
         return False
     assert facts.target is not None
     try:
-        facts.ask(Moments(facts.target), split(PureDP(measure.epsilon), (TARGET_SHARE, 1))[0])
+        facts.ask(
+            Moments(facts.target), split(PureDP(measure.epsilon), (target_share(facts), 1))[0]
+        )
     except ValueError:
         return False
     return True

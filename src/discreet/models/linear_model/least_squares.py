@@ -89,12 +89,13 @@ class LeastSquares(LinearPredictor):
     ----------
     fit_intercept : bool
     method : {"sufficient_statistics", "functional"}
-        *sufficient_statistics*: noised sums; a fifth of the budget buys mean and variance of the target,
-        and slopes are shrunk by what the noise says about them, so that where nothing can be learned from
-        the features the mean is predicted.
-        *functional*: the functional mechanism as published (Zhang et al. 2012), which solves without
-        centring and with a fixed ridge. It is there to be compared with: on few rows or with a small
-        budget its predictions are worse than the target's mean.
+        *sufficient_statistics*: noised sums; a fifth of the budget (with more than ten features a fiftieth
+        for each, at most a half) buys mean and variance of the target, and slopes are shrunk by what the
+        noise says about them, so that where nothing can be learned from the features the mean is predicted.
+        *functional*: the noised polynomial of the functional mechanism (Zhang et al. 2012), which has no
+        square of the target. With two features or more it is solved as above: as published, without centring
+        and with a fixed ridge, it was far worse than the target's mean on few rows. With one feature it is
+        solved as published. It is there to be compared with, and no better than *sufficient_statistics*.
     """
 
     fit_intercept: bool = True
@@ -137,8 +138,7 @@ class LeastSquares(LinearPredictor):
     def _buys_target(self, facts: Facts) -> bool:
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
-        shrinks = self.fit_intercept and self.method == "sufficient_statistics"
-        return shrinks and can_buy_target(facts, measure)
+        return bool(self.fit_intercept) and can_buy_target(facts, measure)
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         features, target = self._check(facts)
@@ -174,7 +174,7 @@ class LeastSquares(LinearPredictor):
         with np.errstate(over="ignore"):
             penalty = self._penalty() * features.divide(features.divide(np.ones(1)))
         penalty = np.minimum(penalty, 1e100)  # as good as infinite, and finite in sums
-        if self.method == "functional":
+        if self.method == "functional" and bought is None:
             left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
             found = functional(left, matrix[:-1, -1], noise)
             solution = Solution(float(found[0]), found[1:], FUNCTIONAL_RIDGE * noise)
@@ -254,7 +254,7 @@ class LinearRegression(LeastSquares):
         In the units of the columns.
     ridge_ : float
         What the diagonal of the scaled equations lacks for the noise to be small in every direction
-        (Wang 2018); with ``method="functional"`` what was added to it.
+        (Wang 2018); with ``method="functional"`` and one feature what was added to it.
     noise_ : float
         The standard deviation of the noise of a sum, in rows.
     privacy_ : FitPrivacy
@@ -272,9 +272,10 @@ class LinearRegression(LeastSquares):
     Privacy
     -------
     One charge for two releases: with two features or more, and an intercept, a fifth of ε (of ρ with
-    Gaussian noise) buys the `Moments` of the target; the rest `NormalEquations`: count, sums and products
-    of the scaled columns, one vector with one noise for its joint sensitivity: under add/remove
-    1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the squares of columns being free.
+    Gaussian noise; up to a half with many features) buys the `Moments` of the target; the rest
+    `NormalEquations`: count, sums and products of the scaled columns, one vector with one noise for its
+    joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the
+    squares of columns being free.
     Everything else, the shrinkage included, is post-processing. Unit: add/remove, or replace-one with
     public n, with or without ids. Values are clamped to the bounds, NaN counts as the column's fill; n = 0
     gives finite noise. Zero-width columns get coefficient 0. Runs on every engine.

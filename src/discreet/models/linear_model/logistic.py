@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_expit
 
+from discreet.columns import Logarithmic
 from discreet.dataset import PrivateDataset
 from discreet.models import learned
 from discreet.models.erm.estimator import RiskClassifier
@@ -48,7 +49,9 @@ class LogisticRegression(RiskClassifier):
     Attributes
     ----------
     coef_ : array of shape (1, features), or (classes, features) with more than two classes
-        In the units of the columns; a category has one for each of its values.
+        In the units of the columns; a category has one for each of its values, a column on a logarithmic
+        scale two: of its place on the scale, and of its value up to a quarter of the larger bound (0 for
+        ``"functional"``).
     intercept_ : array
     classes_ : array
     alpha_ : float
@@ -153,8 +156,10 @@ class LogisticRegression(RiskClassifier):
             right = 2 * by_class[:, :, 0].T - left[:, :1]
             noise = self.noise_ * np.sqrt(len(by_class))
         weights = functional(left, 2.0 * right, noise)
-        self.coef_ = np.stack([scales.divide(w) for w in weights[1:].T])
-        self.intercept_ = weights[0] - self.coef_ @ scales.middle
+        slopes = np.stack([scales.divide(w) for w in weights[1:].T])
+        self.intercept_ = weights[0] - slopes @ scales.middle
+        logs = [i + 1 for i, kind in enumerate(facts.columns) if isinstance(kind, Logarithmic)]
+        self.coef_ = np.insert(slopes, logs, 0.0, axis=1)  # values beside their logarithms
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""
