@@ -89,6 +89,8 @@ CORNERS: list[Row] = [
 ]
 #: Those that are tried where each pair takes pilot runs.
 FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2, "?")]
+#: For splits also two rows that speak for different ones: the first for those of x, the second of y.
+SPLITS: list[Row] = [(3.0, 0, "b"), (-1.0, 4, "b"), (3.0, 4, "a"), (3.0, 2, "a")]
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
@@ -274,7 +276,10 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
     middle = [MIDDLE] * (2 * unit.rows_per_person)
-    pairs = list(pairs_for(schema, unit, FEW_CORNERS, [*COMMON, middle, CROWD]))
+    corners, common = FEW_CORNERS, [*COMMON, middle]
+    if isinstance(query, dp.queries.BestSplit):
+        corners, common = SPLITS, [CROWD]
+    pairs = list(pairs_for(schema, unit, corners, common))
     return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 
 

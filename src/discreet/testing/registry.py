@@ -139,7 +139,7 @@ SEVERAL: tuple[Query, ...] = (
     queries.Joint(queries.Count(by="c"), queries.Mean("x"), queries.Sum("y", by="c")),
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
-    queries.BestSplit("x", {"y": [1.5]}, criterion="variance", by="c"),
+    queries.BestSplit("x", {"y": [1.5, 3]}, criterion="variance", by="c"),
     queries.FarMarginals(
         [[queries.Axis("x", (1,)), queries.Axis("c")], [queries.Axis("c")]], draws=2
     ),
