@@ -130,6 +130,8 @@ class RandomForest(PrivateEstimator):
         if self.share is not None or trees == 1 or trees & (trees - 1):
             return bool(self.share == "rows")
         m = self._guess(facts) / 2**depth
+        if m >= trees:  # never with so many rows in a leaf: docs/proofs/tree.md, section 4
+            return False
         together, alone = (self._error(facts, count) for count in (trees, 1))
         return bool(1 / m + (together / m) ** 2 > trees / m + (alone * trees / m) ** 2)
 
@@ -201,10 +203,10 @@ class RandomForest(PrivateEstimator):
 
 def _any_split(facts: Facts) -> Split:
     """A split of the first column that can be split: whatever is asked costs the same for all trees."""
-    columns = dict(zip(facts.features, facts.columns, strict=True))
-    name, points = next(iter(candidates(columns).items()))
-    column = columns[name]
-    return name, column.values[:1] if isinstance(column, Categorical) else points[0]
+    for name, column in zip(facts.features, facts.columns, strict=True):
+        for points in candidates({name: column}).values():
+            return name, column.values[:1] if isinstance(column, Categorical) else points[0]
+    raise AssertionError("no column can be split")
 
 
 def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
