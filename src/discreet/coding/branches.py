@@ -2,12 +2,13 @@
 
 On each level every row reads the code of its node's column and compares it with that node's constant, or
 looks it up among the node's members. Codes of all trees stand in one table: a forest fetches them once.
+A forest has thousands of nodes, so what they ask is kept in arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from typing import Any, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from discreet.coding.cells import Integers
 from discreet.coding.codes import Between, Code, OneOf
 
-Tests = tuple[Between | OneOf | None, ...]
+Test = Between | OneOf | None
 
 #: Rows handled at once: what a level reads and writes then stays near the processor.
 TILE = 2**13
@@ -32,6 +33,77 @@ MAX_PLACES = 512
 
 
 @final
+class NodeTests(Sequence[Test]):
+    """The tests of a tree's nodes in heap order, in arrays; one is made when somebody looks at it.
+
+    Parameters
+    ----------
+    codes : tuple of Code
+    which : array of int
+        The place of each node's code in `codes`; -1 for a node without a test.
+    least : array of int64
+        A node says yes where its code is at least this.
+    members : dict of int to tuple of int
+        For nodes that list codes instead: these.
+    """
+
+    def __init__(
+        self,
+        codes: tuple[Code, ...],
+        which: npt.NDArray[np.intp],
+        least: Integers,
+        members: dict[int, tuple[int, ...]],
+    ) -> None:
+        self.codes, self.which, self.least, self.members = codes, which, least, members
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @overload
+    def __getitem__(self, at: int) -> Test: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Test, ...]: ...
+    def __getitem__(self, at: int | slice) -> Test | tuple[Test, ...]:
+        if isinstance(at, slice):
+            return tuple([self[node] for node in range(*at.indices(len(self)))])
+        node = range(len(self))[at]
+        if self.which[node] < 0:
+            return None
+        code = self.codes[self.which[node]]
+        if node in self.members:
+            return OneOf(code, self.members[node])
+        return Between(code, int(self.least[node]), code.high)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodeTests | tuple) and self[:] == other[:]
+
+    def __hash__(self) -> int:
+        return hash(self[:])
+
+
+def _pack(tests: Sequence[Test]) -> NodeTests | None:
+    """Tests in arrays; None where one has an upper end."""
+    if isinstance(tests, NodeTests):
+        return tests
+    # by identity: trees name few codes, and each many times
+    used = list({id(test.code): test.code for test in tests if test is not None}.values())
+    places = {id(code): place for place, code in enumerate(used)}
+    which, least = np.full(len(tests), -1, np.intp), np.zeros(len(tests), np.int64)
+    members: dict[int, tuple[int, ...]] = {}
+    for node, test in enumerate(tests):
+        if test is None:
+            continue
+        which[node] = places[id(test.code)]
+        if isinstance(test, OneOf):
+            members[node] = test.members
+        elif test.high < test.code.high:
+            return None
+        else:
+            least[node] = min(max(test.low, -LARGEST), NEVER)
+    return NodeTests(tuple(used), which, least, members)
+
+
+@final
 class CodeTable:
     """Codes of the same rows side by side, each fetched when a tree first needs it."""
 
@@ -40,79 +112,57 @@ class CodeTable:
         self._places: dict[Code, int] = {}
         self._cells = np.empty((0, length), np.int32)
 
-    def leaves(self, tests: Tests) -> Integers | None:
+    def leaves(self, tests: Sequence[Test]) -> Integers | None:
         """The leaf of each row; None where the tests need codes that don't fit."""
-        # by identity: trees name few codes, and each many times
-        used = list({id(test.code): test.code for test in tests if test is not None}.values())
+        nodes = _pack(tests)
+        if nodes is None:
+            return None
+        used = nodes.codes
         if not all(-LARGEST <= code.low <= code.high <= LARGEST for code in used):
+            return None
+        listed = {int(nodes.which[node]) for node in nodes.members}
+        if not all(used[at].low >= -1 and used[at].high < TILE for at in listed):
             return None
         if len({*self._places, *used}) > MAX_PLACES:
             return None
-        self._place(used)
-        nodes = _Nodes(len(tests), self._length)
-        columns = {id(code): _Column(code, self._places[code]) for code in used}
-        for node, test in enumerate(tests):
-            if test is not None and not nodes.add(node, test, columns[id(test.code)]):
-                return None
-        return _Walk(nodes, self._length).leaves(self._cells.reshape(-1))
+        places = np.array([*self._place(used), 0], np.intp)  # the last for nodes without a test
+        return _Walk(nodes, places, self._length).leaves(self._cells.reshape(-1))
 
-    def _place(self, codes: list[Code]) -> None:
+    def _place(self, codes: tuple[Code, ...]) -> list[int]:
+        """Where codes stand in the table, which new ones join."""
         new = [code for code in dict.fromkeys(codes) if code not in self._places]
         if new:
             fetched = [self._fetch(code).astype(np.int32) for code in new]
             self._cells = np.concatenate([self._cells, np.stack(fetched)])
             self._places |= {code: len(self._places) + at for at, code in enumerate(new)}
-
-
-@final
-class _Column:
-    """The largest value of a code, whether tests may list its values, and where it stands in the table."""
-
-    def __init__(self, code: Code, place: int) -> None:
-        self.high, self.place = code.high, place
-        self.can_list = code.low >= -1 and code.high < TILE
-
-
-@final
-class _Nodes:
-    """The constants of a tree's nodes, in heap order."""
-
-    def __init__(self, count: int, length: int) -> None:
-        self._length = length
-        self.starts = [0] * count
-        self.least = [NEVER] * count
-        self.offsets = [FAR] * count
-        self.members: list[npt.NDArray[np.bool_]] = []
-        self._end = 0
-
-    def add(self, node: int, test: Between | OneOf, column: _Column) -> bool:
-        """Enter a test; False where it is neither one comparison nor a list of few small codes."""
-        self.starts[node] = column.place * self._length
-        if isinstance(test, Between):
-            self.least[node] = max(test.low, -LARGEST)
-            return test.high >= column.high and test.low <= LARGEST
-        if not column.can_list:
-            return False
-        width = column.high + 2  # from -1 on
-        listed = np.zeros(width, np.bool_)
-        listed[[member + 1 for member in test.members if -1 <= member < width - 1]] = True
-        self.members.append(listed)
-        self.offsets[node] = self._end + 1
-        self._end += width
-        return True
+        return [self._places[code] for code in codes]
 
 
 @final
 class _Walk:
     """The way of rows through a tree's nodes."""
 
-    def __init__(self, nodes: _Nodes, length: int) -> None:
-        self._levels = len(nodes.starts).bit_length()
+    def __init__(self, nodes: NodeTests, places: npt.NDArray[np.intp], length: int) -> None:
+        self._levels = len(nodes).bit_length()
         self._length = length
-        self._starts = np.array(nodes.starts, np.intp)
-        self._least = np.array(nodes.least, np.int32)
-        self._offsets = np.array(nodes.offsets, np.intp)
-        self._members = np.concatenate([*nodes.members, [False]]) if nodes.members else None
+        self._starts = places[nodes.which] * length
+        self._least = np.clip(nodes.least, -LARGEST, NEVER).astype(np.int32)
+        self._least[nodes.which < 0] = NEVER
+        self._offsets = np.full(len(nodes), FAR, np.intp)
+        self._members = self._list(nodes) if nodes.members else None
+
+    def _list(self, nodes: NodeTests) -> npt.NDArray[np.bool_]:
+        """Which codes the nodes list: the codes from -1 on of one node after the other, then a no."""
+        highs = [code.high for code in nodes.codes]
+        end, yes = 0, []
+        for node, members in nodes.members.items():
+            high = highs[nodes.which[node]]
+            yes += [end + 1 + code for code in members if -1 <= code <= high]
+            self._offsets[node], self._least[node] = end + 1, NEVER
+            end += high + 2
+        found = np.zeros(end + 1, np.bool_)
+        found[yes] = True
+        return found
 
     def leaves(self, cells: npt.NDArray[np.int32]) -> Integers:
         """The leaf of each row, the rows' codes standing one column after the other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -136,13 +136,13 @@ class Chunk:
             case Calendar(source=source, first=first, part=name):
                 return np.asarray(part_codes(self.code(source), first, name))
 
-    def _leaves(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+    def _leaves(self, tests: Sequence[Between | OneOf | None]) -> Integers:
         if self._table is None:
             self._table = CodeTable(self.length, self.code)
         found = self._table.leaves(tests)
         return self._branches(tests) if found is None else found
 
-    def _branches(self, tests: tuple[Between | OneOf | None, ...]) -> Integers:
+    def _branches(self, tests: Sequence[Between | OneOf | None]) -> Integers:
         """The leaves by parts of the rows, node by node: for whatever tests."""
         leaf = np.zeros(self.length, np.int64)
         pending = [(0, np.arange(self.length))]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -268,7 +269,7 @@ class Branches:
     2i + 1 where it doesn't, or where there is no test.
     """
 
-    tests: tuple[Between | OneOf | None, ...]
+    tests: Sequence[Between | OneOf | None]
 
     def __hash__(self) -> int:
         return hash((len(self.tests), self.tests[:3]))  # the upper nodes tell trees apart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.coding.branches import NodeTests
 from discreet.coding.codes import (
     AllOf,
     AnyOf,
@@ -38,6 +39,8 @@ def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
             return sources
         case LeftOver(part=part, whole=whole, own=own):
             return (part, whole, own)
+        case Branches(tests=NodeTests() as nodes):
+            return nodes.codes  # each once, in order of first use
         case Branches(tests=tests):
             return tuple(test for test in tests if test is not None)
         case Between(code=inner) | OneOf(code=inner):

@@ -7,7 +7,13 @@ import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.coding import VALUE_BITS, Between, Branches, Grid, OneOf, Part
+import numpy as np
+import numpy.typing as npt
+
+from discreet.coding import VALUE_BITS, Branches, Grid, Part
+from discreet.coding.branches import NodeTests
+from discreet.coding.codes import EXACT_INTEGER
+from discreet.coding.values import grid_codes
 from discreet.columns.base import Column, Numeric, column_name
 from discreet.columns.bounds import finite
 from discreet.rational import as_integer
@@ -61,10 +67,27 @@ class Tree(Column):
         columns = [self._identity(name, schema) for name in self._used]
         made = self._made
         if made is None or made[0] != columns:
-            of_column = {n: _Tests(n, schema, listed) for n, listed in self._used.items()}
-            tests = tuple([None if s is None else of_column[s[0]].test(s[1]) for s in self.splits])
-            made = self._made = columns, Branches(tests)
+            made = self._made = columns, Branches(self._tests(schema))
         return made[1]
+
+    def _tests(self, schema: Schema) -> NodeTests:
+        """What each node asks, column by column."""
+        places = {name: place for place, name in enumerate(self._used)}
+        which = np.array([-1 if split is None else places[split[0]] for split in self.splits])
+        least = np.zeros(len(which), np.int64)
+        members: dict[int, tuple[int, ...]] = {}
+        asked = [_Asked(name, schema, listed) for name, listed in self._used.items()]
+        for place, column in enumerate(asked):
+            nodes: list[int] = np.flatnonzero(which == place).tolist()
+            at = [self.splits[node][1] for node in nodes]  # type: ignore[index]
+            if column.is_listed:
+                listed = [node for node, one in zip(nodes, at, strict=True) if type(one) is tuple]
+                members |= {node: column.members(self.splits[node][1]) for node in listed}  # type: ignore[index]
+                nodes = [node for node in nodes if node not in members]
+                at = [self.splits[node][1] for node in nodes]  # type: ignore[index]
+            if nodes:
+                least[nodes] = column.least_codes(at)  # type: ignore[arg-type]
+        return NodeTests(tuple([column.code for column in asked]), which, least, members)
 
     def _identity(self, name: str, schema: Schema) -> Any:
         """What the codes and the values of a column follow from."""
@@ -141,32 +164,31 @@ def _split(split: Any) -> Split:
     return column, tuple(at)
 
 
-class _Tests:
-    """What splits of one column ask of its code; what they share is found once."""
+class _Asked:
+    """What splits of one column ask of its code."""
 
     def __init__(self, name: str, schema: Schema, is_listed: bool) -> None:
-        self._name, self._code, column = name, schema.code(name), schema[name]
-        labels = schema.labels(name) if is_listed else ()
+        self._name, self.code, self.is_listed = name, schema.code(name), is_listed
+        column, labels = schema[name], schema.labels(name) if is_listed else ()
         self._places = {value: place for place, value in enumerate(labels)}
         self._column = column if isinstance(column, Numeric) else None
-        self._high = self._code.high
-        if self._column is not None:
-            self._exact = self._column.is_exact(VALUE_BITS)
-            self._lower = float(self._column.lower)
 
-    def test(self, at: float | tuple[Any, ...]) -> Between | OneOf:
-        """What a split asks at a cut, or at a list of values."""
-        if isinstance(at, tuple):
-            try:
-                return OneOf(self._code, tuple([self._places[value] for value in at]))
-            except KeyError:
-                message = f"Tree: a value of a split is no value of column {self._name!r}."
-                raise ValueError(message) from None
+    def members(self, values: Any) -> tuple[int, ...]:
+        """The codes of a list of values."""
+        try:
+            return tuple([self._places[value] for value in values])
+        except KeyError:
+            message = f"Tree: a value of a split is no value of column {self._name!r}."
+            raise ValueError(message) from None
+
+    def least_codes(self, cuts: list[float]) -> npt.NDArray[np.int64]:
+        """The least code of values at or above each cut, as for `Bins`."""
         if self._column is None:
             raise ValueError(
                 f"Tree: column {self._name!r} is cut, so it must be dp.Real or dp.Integer."
             )
-        assert isinstance(self._code, Grid)
-        # the least code of values at or above the cut, as for `Bins`
-        least = math.ceil(at - self._lower) if self._exact else self._code.of(at)
-        return Between(self._code, least, self._high)
+        assert isinstance(self.code, Grid)
+        if not self._column.is_exact(VALUE_BITS):
+            return grid_codes(np.array(cuts), self.code)
+        least = np.ceil(np.array(cuts) - float(self._column.lower))
+        return np.clip(least, -EXACT_INTEGER, EXACT_INTEGER).astype(np.int64)  # no code is beyond

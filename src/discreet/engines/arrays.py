@@ -236,6 +236,8 @@ def add_chunk(
         others = grouped.others
     else:
         others = list(range(len(query.terms)))
+    if not others:
+        return
     groups = groups[mask]
     for index in others:
         term = query.terms[index]

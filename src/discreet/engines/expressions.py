@@ -134,7 +134,7 @@ class Columns:
                     first
                 )
 
-    def _branch(self, tests: tuple[Between | OneOf | None, ...], node: int) -> nw.Expr:
+    def _branch(self, tests: Sequence[Between | OneOf | None], node: int) -> nw.Expr:
         """The leaf below a node of a tree, as nested conditions."""
         if node >= len(tests):
             return nw.lit(node - len(tests))

@@ -20,7 +20,13 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import PrivateClassifier, PrivateRegressor
 from discreet.models.tree.random_trees import random_trees
-from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
+from discreet.models.tree.smoothing import (
+    class_prior,
+    class_shares,
+    leaf_means,
+    signal_share,
+    whole_mean,
+)
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     Splits,
@@ -63,8 +69,8 @@ class RandomForest(PrivateEstimator):
     Parameters
     ----------
     n_estimators : int, optional
-        The number of trees. By default a power of two up to 32: 8, or more where ε·rows is at least 50 times
-        as large; for regression as many as ε·rows is 100 times as large.
+        The number of trees. By default a power of two up to 32: 4 where ε·rows is below 100, then 8, or more
+        where ε·rows is at least 50 times as large; for regression as many as ε·rows is 100 times as large.
     max_depth : int, optional
         Levels of each tree, at most 12; by default log2(ε·rows) - 2, for regression - 6, rounded down, from 2
         to 8. Each tree is complete: the depth stops nothing early.
@@ -130,6 +136,8 @@ class RandomForest(PrivateEstimator):
         if self.share is not None or trees == 1 or trees & (trees - 1):
             return bool(self.share == "rows")
         m = self._guess(facts) / 2**depth
+        if m >= trees:  # never with so many rows in a leaf: docs/proofs/tree.md, section 4
+            return False
         together, alone = (self._error(facts, count) for count in (trees, 1))
         return bool(1 / m + (together / m) ** 2 > trees / m + (alone * trees / m) ** 2)
 
@@ -201,10 +209,10 @@ class RandomForest(PrivateEstimator):
 
 def _any_split(facts: Facts) -> Split:
     """A split of the first column that can be split: whatever is asked costs the same for all trees."""
-    columns = dict(zip(facts.features, facts.columns, strict=True))
-    name, points = next(iter(candidates(columns).items()))
-    column = columns[name]
-    return name, column.values[:1] if isinstance(column, Categorical) else points[0]
+    for name, column in zip(facts.features, facts.columns, strict=True):
+        for points in candidates({name: column}).values():
+            return name, column.values[:1] if isinstance(column, Categorical) else points[0]
+    raise AssertionError("no column can be split")
 
 
 def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
@@ -231,8 +239,8 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     Each node of each tree cuts a random column at random within its declared bounds; no row is looked at
     for that. All that is asked is one joint vector: how many rows of each class are in each leaf
     (Jagannathan, Pillaipakkamnatt & Wright 2009). Leaves are shrunk towards their ancestors; the trees'
-    evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled up,
-    because a random tree sees only a part of what the columns show.
+    evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled: down
+    by the share of it that is noise, up because a random tree sees only a part of what the columns show.
 
     Attributes
     ----------
@@ -286,8 +294,10 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         total = np.mean([leaves.sum(axis=0) for leaves in counts], axis=0)
         spread = noise * math.sqrt(len(counts[0]) / len(counts))
         prior = self.class_prior_ = class_prior(total, spread)
+        signal = signal_share(counts, noise, prior)
         self._evidence = [
-            np.log(class_shares(leaves, noise, prior)) - np.log(prior) for leaves in counts
+            signal * (np.log(class_shares(leaves, noise, prior)) - np.log(prior))
+            for leaves in counts
         ]
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -6,7 +6,7 @@ probability that `crowding` gives, geometric towards the crowded end; of categor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -32,22 +32,17 @@ def random_trees(
 ) -> list[Splits]:
     """Independent random public trees, each a tuple of splits in heap order."""
     boxes = [_box(name, column, trees) for name, column in columns.items()]
-    levels = []
-    for _ in range(depth):
+    found: list[list[Split | None]] = [[] for _ in range(trees)]
+    for level in range(depth):
         chosen = _choose(np.stack([box.can_cut() for box in boxes], axis=1), draw)
         splits: list[Split | None] = [None] * len(chosen)
         for place, box in enumerate(boxes):
             nodes = np.flatnonzero(chosen == place)
             for node, split in zip(nodes.tolist(), box.cut(nodes, draw), strict=True):
                 splits[node] = split
-        levels.append(splits)
-    return [tuple(_heap(levels, tree)) for tree in range(trees)]
-
-
-def _heap(levels: list[list[Split | None]], tree: int) -> Iterator[Split | None]:
-    """The nodes of one tree, level by level; on each, trees stand one after the other."""
-    for level, splits in enumerate(levels):
-        yield from splits[tree << level : (tree + 1) << level]
+        for tree, nodes_above in enumerate(found):  # on each level, trees stand one after the other
+            nodes_above += splits[tree << level : (tree + 1) << level]
+    return list(map(tuple, found))
 
 
 def _choose(open_: Mask, draw: np.random.Generator) -> Integers:

@@ -2,8 +2,9 @@
 
 Everything here is post-processing. The counts of a node are the sum of those of its leaves. For classes,
 a node's answer is a mean of its own and its parent's, which counts as many rows as the node's noise could
-hide; for numbers it is the posterior mean under a fixed public prior about its parent's. Constants were
-chosen by measurement (``benchmarks/bench_tree.py``), and results change little around their values.
+hide, and what all leaves of a forest differ by says how much of its evidence is noise; for numbers it is
+the posterior mean under a fixed public prior about its parent's. Constants were chosen by measurement
+(``benchmarks/bench_tree.py``), and results change little around their values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ Floats = npt.NDArray[np.float64]
 PULL, ROWS = 1.0, 1.0
 #: For targets in [-1, 1]: standard deviation of a node's mean about its parent's, variance in a node.
 CHILD_SPREAD, TYPICAL_VARIANCE = 0.2, 0.1
+#: Standard deviation of the mean of all rows about the middle of the bounds.
+MEAN_SPREAD = 0.3
+#: The least share of leaves' differences that is taken for signal: scores keep their order.
+MIN_SIGNAL = 0.02
 
 
 def levels(leaves: Floats) -> list[Floats]:
@@ -30,8 +35,13 @@ def levels(leaves: Floats) -> list[Floats]:
 
 
 def class_prior(counts: Floats, noise: float) -> Floats:
-    """The probabilities of classes over all rows, from noised counts; none is taken to be impossible."""
-    seen = np.maximum(counts, 0.0) + ROWS
+    """The probabilities of classes over all rows, from noised counts; none is taken to be impossible.
+
+    All shares are taken to be alike probable before (a Dirichlet prior, of variance (k - 1)/(k²(k + 1)) for
+    k classes), so equal shares count as noise²·k(k + 1)/rows rows: what normal noise on the counts leaves.
+    """
+    classes, rows = len(counts), max(float(np.maximum(counts, 0.0).sum()), noise, 1.0)
+    seen = np.maximum(counts, 0.0) + ROWS + noise**2 * (classes + 1) / rows
     least = min(0.5 * noise, seen.max() / 2)  # below that, a class can't be told from noise
     seen = np.maximum(seen, least)
     return np.asarray(seen / seen.sum())
@@ -54,10 +64,33 @@ def class_shares(leaves: Floats, noise: float, prior: Floats) -> Floats:
     return shares
 
 
+def signal_share(trees: list[Floats], noise: float, prior: Floats) -> float:
+    """The share of the trees' averaged evidence that is no noise, from what their leaves differ by.
+
+    A leaf's counts less what `prior` says of that many rows have a known sum of squares from noise and from
+    the draw of rows alone; what is seen beyond it is r of the whole. All trees see the same signal, each
+    with its own noise, so of the mean of T trees r/(r + (1 - r)/T) is signal.
+    """
+    seen = by_chance = 0.0
+    spread = float(((1 - prior) ** 2 + (len(prior) - 1) * prior**2).sum())
+    for leaves in trees:
+        rows = leaves.sum(axis=1, keepdims=True)
+        seen += float(((leaves - rows * prior) ** 2).sum())
+        drawn = max(float(rows.sum()), 0.0) * float((prior * (1 - prior)).sum())
+        by_chance += len(leaves) * noise**2 * spread + drawn
+    share = max(MIN_SIGNAL, 1.0 - by_chance / seen) if seen > 0 else 1.0
+    return share / (share + (1.0 - share) / len(trees))
+
+
 def whole_mean(count: float, total: float, noise: tuple[float, float]) -> float:
-    """The mean of a target in [-1, 1] in all rows, from a noised count and sum."""
-    pull = ROWS + PULL * math.hypot(*noise)
-    return float(np.clip(total / (max(count, 0.0) + pull), -1.0, 1.0))
+    """The mean of a target in [-1, 1] in all rows, from a noised count and sum: shrunk to 0 by their noise.
+
+    `noise` holds the standard deviations of both. A count that noise may have made is taken as that large.
+    """
+    rows = max(count, noise[0], ROWS)
+    own = min(max(total / rows, -1.0), 1.0)
+    spread = (noise[1] ** 2 + (own * noise[0]) ** 2) / rows**2  # delta method for the quotient
+    return own * MEAN_SPREAD**2 / (MEAN_SPREAD**2 + spread)  # normal prior, normal noise
 
 
 def leaf_means(counts: Floats, sums: Floats, noise: tuple[float, float], mean: float) -> Floats:

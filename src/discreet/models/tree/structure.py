@@ -25,6 +25,8 @@ DEFAULT_ROWS = 10_000
 MAX_CUTS, MAX_CANDIDATES = 31, 1024
 #: ε·rows below which splits of classes find little: fewer are bought, by a coarser score.
 FEW_ROWS = 250
+#: ε·rows below which a forest has half as many trees.
+VERY_FEW_ROWS = 100
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 
@@ -112,12 +114,14 @@ def greedy_depth(epsilon: Any, rows: int) -> int:
 def forest_size(epsilon: Any, rows: int) -> tuple[int, int]:
     """How many random trees for classes, and their levels.
 
-    Trees: a power of two from 8 to 32, with ε·rows at least 50 times as large if that is more than 8. Each
-    tree's leaves have that many times the noise of a single tree, but one random tree may see nothing.
+    Trees: 4 where ε·rows is below 100, then a power of two from 8 to 32, with ε·rows at least 50 times as
+    large if that is more than 8. Each tree's leaves have that many times the noise of a single tree, and
+    the class shares of all rows √trees times; but one random tree may see nothing.
     Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it.
     """
     product = strength(epsilon, rows)
-    trees = 2 ** min(5, max(3, math.floor(math.log2(product / 50))))
+    fewest = 2 if product < VERY_FEW_ROWS else 3
+    trees = 2 ** min(5, max(fewest, math.floor(math.log2(product / 50))))
     return int(trees), min(8, max(2, math.floor(math.log2(product)) - 2))
 
 
