@@ -44,7 +44,7 @@ BUDGETS = {
     "Staircase": mechanisms.Staircase(2),
 }
 
-#: For draws among the ranks of a column: what speaks against a claim there is rare, and less so with these.
+#: For quantiles and splits: what speaks against a claim there is rare, and less so with these.
 SMALLER_BUDGETS = {"Laplace": dp.PureDP(1), "Gaussian": dp.ZCDP("1/4")}
 
 #: Runs on each side; the accountant knows less of the discrete Gaussian, so refuting it takes more.
@@ -95,7 +95,7 @@ TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
 MIDDLE: Row = (1.0, 2, "a")
-#: And many of one kind: one of another kind makes some splits better and all others worse.
+#: For splits many rows of one kind: one of another kind makes some splits better and all others worse.
 CROWD: list[Row] = [(-1.0, 0, "a")] * 60
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
@@ -257,7 +257,7 @@ def expected_loss(one: Sequence[Noised], other: Sequence[Noised]) -> float:
 def release_of(query: Query, unit_name: str, noise: str) -> Released:
     schema = OPEN if query in testing.DISCOVERIES else SCHEMA
     budget = BUDGETS[noise]
-    if isinstance(query, dp.Quantile):
+    if isinstance(query, dp.Quantile | dp.queries.BestSplit):
         budget = SMALLER_BUDGETS.get(noise, budget)
     return Released(query, budget, schema, UNITS[unit_name])
 
