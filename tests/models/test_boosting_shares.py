@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from discreet.models.boosting import AdditiveBoostingClassifier
-from discreet.models.boosting.starts import shrink_shares
+from discreet.models.posterior import shrink_shares
 
 
 def test_shares_are_pulled_to_equal_ones_by_noise() -> None:
@@ -15,8 +15,7 @@ def test_shares_are_pulled_to_equal_ones_by_noise() -> None:
     assert np.allclose(shrink_shares(shares, 0.0), shares)
     assert np.allclose(shrink_shares(shares, 1e6), 1 / 3)
     assert 1 / 3 < shrink_shares(shares, 0.2)[0] < 0.9
-    assert shrink_shares(np.array([-3.0, 4.0]), 1.0) == pytest.approx([0.5, 0.5], abs=0.05)
-    assert shrink_shares(np.array([0.0, 1.0]), 0.0).tolist() == [1e-3, 1 - 1e-3]
+    assert shrink_shares(np.array([0.0, 1.0]), 1.0) == pytest.approx([0.5, 0.5], abs=0.05)
 
 
 def test_few_rows_and_little_budget_give_no_sure_predictions() -> None:

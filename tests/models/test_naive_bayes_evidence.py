@@ -110,12 +110,12 @@ def test_divergences_are_mean_log_odds() -> None:
 
 def test_shares_of_classes_are_equal_where_noise_hides_them() -> None:
     counts = np.array([900.0, 80.0, 20.0])
-    assert np.allclose(posterior.shrink_shares(counts, 0.0), counts / 1000)
-    assert np.allclose(posterior.shrink_shares(counts, 1e6), 1 / 3)
-    some = posterior.shrink_shares(counts, 100.0)
+    assert np.allclose(posterior.class_prior(counts, 0.0), counts / 1000)
+    assert np.allclose(posterior.class_prior(counts, 1e6), 1 / 3)
+    some = posterior.class_prior(counts, 100.0)
     assert some.sum() == pytest.approx(1)
     assert 1 / 3 < some[0] < 0.9
-    assert posterior.shrink_shares(np.array([5.0]), 10.0).tolist() == [1.0]
+    assert posterior.class_prior(np.array([5.0]), 10.0).tolist() == [1.0]
 
 
 def test_cells_that_noise_hides_say_nothing() -> None:

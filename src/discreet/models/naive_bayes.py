@@ -102,7 +102,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):
         value, error = posterior.order_classes(release, order)
         counts, noise = posterior.join_counts(posterior.list_class_counts(value, error))
         self.class_count_ = posterior.repair_counts(counts, noise)
-        self.class_prior_ = posterior.shrink_shares(self.class_count_, noise)
+        self.class_prior_ = posterior.class_prior(self.class_count_, noise)
         columns = [column for _, column in query.numeric(facts.schema)]
         if columns:
             # sums of 1 - u² as they were released: a better count also makes better squares of them

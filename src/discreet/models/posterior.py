@@ -40,18 +40,24 @@ def repair_counts(counts: Floats, noise: float) -> Floats:
     return np.maximum(counts, max(1.0, MIN_COUNT * noise))
 
 
-def shrink_shares(counts: Floats, noise: float) -> Floats:
-    """Shares of classes, nearer to equal ones the less the noise lets them be told.
+def shrink_shares(shares: Floats, noise: float) -> Floats:
+    """Shares of classes, nearer to equal ones the less their noise lets them be told.
 
     The prior is that all shares are equally probable: its mean is 1/k for k classes, its variance
-    (k - 1)/(k²(k + 1)). Mean and noise are combined as if both were normal.
+    (k - 1)/(k²(k + 1)). Mean and noise are combined as if both were normal. `noise` is the standard
+    deviation of a class's count, over the number of rows.
     """
-    classes, total = len(counts), counts.sum()
-    shares = counts / total
+    classes = len(shares)
     # s = a/(a + b), b the other classes: derivatives (1 - s)/n and -s/n
-    seen = (noise / total) ** 2 * ((1 - shares) ** 2 + (classes - 1) * shares**2)
+    error = noise**2 * ((1 - shares) ** 2 + (classes - 1) * shares**2)
     prior = max((classes - 1) / (classes**2 * (classes + 1)), 1e-12)
-    found = 1 / classes + (shares - 1 / classes) * prior / (prior + seen)
+    return np.asarray(1 / classes + (shares - 1 / classes) * prior / (prior + error))
+
+
+def class_prior(counts: Floats, noise: float) -> Floats:
+    """The probabilities of classes, from their noised counts: shrunk shares that add up to 1."""
+    rows = counts.sum()
+    found = shrink_shares(counts / rows, noise / rows)
     return np.asarray(found / found.sum())
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet.models.boosting.layout import count_rows
 from discreet.models.boosting.learning import Start
 from discreet.models.boosting.prior import Prior, centre
+from discreet.models.posterior import shrink_shares
 from discreet.queries.residuals import CENTRE, REACH
 
 Floats = npt.NDArray[np.float64]
@@ -79,20 +80,6 @@ def shrink_counts(counts: Floats, errors: Floats, total: float) -> Floats:
     return np.maximum(even + kept * apart, MIN_PART * even)
 
 
-def shrink_shares(shares: Floats, noise: float) -> Floats:
-    """Noised shares of classes, nearer to equal ones the less noise of this deviation lets them be told.
-
-    All shares are equally probable beforehand: their variance is (k - 1)/(k²(k + 1)) for k classes.
-    """
-    classes = len(shares)
-    seen = np.clip(shares, 0.0, 1.0)
-    # a share of a noised total: derivatives 1 - s in the own count, -s in each of the others
-    error = noise**2 * (np.square(1 - seen) + (classes - 1) * np.square(seen))
-    prior = max((classes - 1) / (classes**2 * (classes + 1)), 1e-12)
-    found = 1 / classes + (seen - 1 / classes) * prior / (prior + error)
-    return np.asarray(np.clip(found, 1e-3, 1 - 1e-3))
-
-
 def class_start(
     counts: Sequence[Floats],
     cells: Sequence[Floats],
@@ -109,7 +96,9 @@ def class_start(
     weights = np.array([1 / float(joined.sum()) for joined in cells])
     total = count_rows([c.sum(axis=1) for c in counts], [o * np.sqrt(labels) for o in own])
     sums = np.average([c.sum(axis=0) for c in counts], axis=0, weights=weights)
-    base = shrink_shares(sums / total, noise / float(np.sqrt(weights.sum())) / total)[list(places)]
+    shares = np.clip(sums / total, 0.0, 1.0)
+    base = shrink_shares(shares, noise / float(np.sqrt(weights.sum())) / total)[list(places)]
+    base = np.clip(base, 1e-3, 1 - 1e-3)
     bend_each = base * (1 - base)
     prior = Prior.of(len(counts))
     rows, curvature, values, errors, wanted = [], [], [], [], []
