@@ -144,6 +144,16 @@ def test_a_deep_tree_equals_plain_comparisons(tmp_path: Path) -> None:
         assert exact_totals(data, dp.Count(by="leaf"))[:, 0].tolist() == expected.tolist(), form
 
 
+@pytest.mark.parametrize("far", [2.0**32, 2.0**33 + 5, 1e18])
+def test_cuts_far_outside_of_a_column_send_all_rows_to_one_side(far: float) -> None:
+    """Whole numbers are their own codes, so that such a cut is far beyond all codes of 32 bits."""
+    rows = {"n": np.arange(10)}
+    for cut, leaf in ((far, 0), (-far, 1)):
+        schema = dp.Schema(n=dp.Integer(0, 9)).derive(leaf=Tree([("n", cut)]))
+        counts = exact_totals(dp.PrivateDataset(rows, schema, unit=dp.PUBLIC), dp.Count(by="leaf"))
+        assert counts[:, 0].tolist() == [10 * (leaf == 0), 10 * (leaf == 1)]
+
+
 BAD: list[tuple[Any, str]] = [
     (lambda: Tree([]), "1, 3, 7"),
     (lambda: Tree([("x", 1), None]), "1, 3, 7"),
