@@ -89,7 +89,8 @@ CORNERS: list[Row] = [
 ]
 #: Those that are tried where each pair takes pilot runs.
 FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2, "?")]
-#: For splits also two rows that speak for different ones: the first for those of x, the second of y.
+#: For splits also two rows that speak for different ones: the first for those of x, the second of y. Where
+#: somebody else speaks for those of x, too, it is open after the second alone.
 SPLITS: list[Row] = [(3.0, 0, "b"), (-1.0, 4, "b"), (3.0, 4, "a"), (3.0, 2, "a")]
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
@@ -278,7 +279,7 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
     middle = [MIDDLE] * (2 * unit.rows_per_person)
     corners, common = FEW_CORNERS, [*COMMON, middle]
     if isinstance(query, dp.queries.BestSplit):
-        corners, common = SPLITS, [CROWD]
+        corners, common = SPLITS, [CROWD, [*CROWD, *SPLITS[:1] * unit.rows_per_person]]
     pairs = list(pairs_for(schema, unit, corners, common))
     return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 
