@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,8 @@ class RiskEstimator(BoundedEstimator):
     """A linear model whose weights minimise Σ loss + (alpha/2)·‖w‖², learned by a step on rows.
 
     Numbers are scaled to [-1, 1] by their bounds, categories become indicators, and with `fit_intercept` a
-    constant 1 is joined; a column on a logarithmic scale has two features, its place on that scale and its
-    value up to a quarter of the larger bound. Rows longer than `norm` are scaled down to it.
+    constant 1 is joined; for classes a column on a logarithmic scale has two features, its place on that
+    scale and its value up to a quarter of the larger bound. Rows longer than `norm` are scaled down to it.
 
     Parameters
     ----------
@@ -84,6 +84,8 @@ class RiskEstimator(BoundedEstimator):
     noise: str = "exact"
 
     _log_scaling = True
+    #: Whether the value of a column on a logarithmic scale is a feature beside its place there.
+    _sees_values: ClassVar[bool] = False
     _learned = learned.attributes(alpha_=learned.IfSet(learned.Number()))
 
     @abstractmethod
@@ -98,7 +100,9 @@ class RiskEstimator(BoundedEstimator):
 
     def _features(self, facts: Facts) -> RowMap:
         """From codes to features of bounded norm."""
-        return FeatureMap(facts.columns, bool(self.fit_intercept), self.norm, values=True)
+        return FeatureMap(
+            facts.columns, bool(self.fit_intercept), self.norm, values=self._sees_values
+        )
 
     @staticmethod
     def _check_columns(facts: Facts) -> None:
@@ -164,7 +168,7 @@ class RiskEstimator(BoundedEstimator):
                 slopes[:, at] = np.nan_to_num(slope, posinf=1e300, neginf=-1e300)
                 intercept -= slopes[:, at] * (float(column.lower) + half)
                 at += 1
-                if isinstance(column, Logarithmic):
+                if self._sees_values and isinstance(column, Logarithmic):
                     slopes[:, at] /= reach_of(column)
                     at += 1
             elif isinstance(column, Categorical):
@@ -179,7 +183,7 @@ class RiskEstimator(BoundedEstimator):
         for place, column in enumerate(rows.columns):
             if isinstance(column, Numeric):
                 parts.append(rows.numbers([place]))
-                if isinstance(column, Logarithmic):
+                if self._sees_values and isinstance(column, Logarithmic):
                     parts.append(clamp_values(column, parts[-1]))
             else:
                 assert isinstance(column, Categorical)
@@ -213,6 +217,7 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
 
     class_weight: Any = None
 
+    _sees_values = True
     _learned = learned.attributes(
         coef_=learned.Array("scores", "width"),
         intercept_=learned.Array("scores"),

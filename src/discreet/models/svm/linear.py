@@ -61,8 +61,6 @@ class LinearSVR(ResidualRegressor):
     Attributes
     ----------
     coef_ : array of shape (features,)
-        A column on a logarithmic scale has two: of its place on the scale and of its value, up to a quarter
-        of the larger bound.
     intercept_ : float
     alpha_, privacy_
 
