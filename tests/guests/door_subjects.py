@@ -90,14 +90,15 @@ CORNERS: list[Row] = [
 #: Those that are tried where each pair takes pilot runs.
 FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2, "?")]
 #: For splits also two rows that speak for different ones: the first for those of x, the second of y. Where
-#: somebody else speaks for those of x, too, it is open after the second alone.
-SPLITS: list[Row] = [(3.0, 0, "b"), (-1.0, 4, "b"), (3.0, 4, "a"), (3.0, 2, "a")]
+#: somebody else speaks for those of x, too, it is open after the second. The last two are in two groups.
+SPLITS: list[Row] = [(3.0, 0, "b"), (-1.0, 4, "b"), (3.0, 2, "a"), (3.0, 2, "b")]
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
 MIDDLE: Row = (1.0, 2, "a")
 #: For splits many rows of one kind: one of another kind makes some splits better and all others worse.
 CROWD: list[Row] = [(-1.0, 0, "a")] * 60
+CROWD_OF_THE_OTHER: list[Row] = [(-1.0, 0, "b")] * 60
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
 OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
 
@@ -279,7 +280,8 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
     middle = [MIDDLE] * (2 * unit.rows_per_person)
     corners, common = FEW_CORNERS, [*COMMON, middle]
     if isinstance(query, dp.queries.BestSplit):
-        corners, common = SPLITS, [CROWD, [*CROWD, *SPLITS[:1] * unit.rows_per_person]]
+        corners = SPLITS
+        common = [[*CROWD, *SPLITS[:1] * unit.rows_per_person], CROWD + CROWD_OF_THE_OTHER]
     pairs = list(pairs_for(schema, unit, corners, common))
     return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 

@@ -141,7 +141,13 @@ SEVERAL: tuple[Query, ...] = (
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
     queries.BestSplit("x", {"y": [1.5, 3]}, criterion="variance", by="c"),
     queries.FarMarginals(
-        [[queries.Axis("x", (1,)), queries.Axis("c")], [queries.Axis("c")]], draws=2
+        [
+            [queries.Axis("x", (1,)), queries.Axis("c")],
+            [queries.Axis("c")],
+            [queries.Axis("x", (1,))],
+        ],
+        [[0] * 6, [0, 2, 0], [0, 0]],  # a row of "a" is less far in the second, farther elsewhere
+        draws=2,
     ),
     queries.Check(),
     queries.Check("c", "y"),
