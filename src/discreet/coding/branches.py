@@ -41,7 +41,7 @@ class NodeTests(Sequence[Test]):
     codes : tuple of Code
     which : array of int
         The place of each node's code in `codes`; -1 for a node without a test.
-    least : array of int64
+    minimum : array of int64
         A node says yes where its code is at least this.
     members : dict of int to tuple of int
         For nodes that list codes instead: these.
@@ -51,10 +51,10 @@ class NodeTests(Sequence[Test]):
         self,
         codes: tuple[Code, ...],
         which: npt.NDArray[np.intp],
-        least: Integers,
+        minimum: Integers,
         members: dict[int, tuple[int, ...]],
     ) -> None:
-        self.codes, self.which, self.least, self.members = codes, which, least, members
+        self.codes, self.which, self.minimum, self.members = codes, which, minimum, members
 
     def __len__(self) -> int:
         return len(self.which)
@@ -72,7 +72,7 @@ class NodeTests(Sequence[Test]):
         code = self.codes[self.which[node]]
         if node in self.members:
             return OneOf(code, self.members[node])
-        return Between(code, int(self.least[node]), code.high)
+        return Between(code, int(self.minimum[node]), code.high)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NodeTests | tuple) and self[:] == other[:]
@@ -146,7 +146,7 @@ class _Walk:
         self._levels = len(nodes).bit_length()
         self._length = length
         self._starts = places[nodes.which] * length
-        self._least = np.clip(nodes.least, -LARGEST, NEVER).astype(np.int32)
+        self._least = np.clip(nodes.minimum, -LARGEST, NEVER).astype(np.int32)
         self._least[nodes.which < 0] = NEVER
         self._offsets = np.full(len(nodes), FAR, np.intp)
         self._members = self._list(nodes) if nodes.members else None

@@ -139,14 +139,14 @@ SEVERAL: tuple[Query, ...] = (
     queries.Joint(queries.Count(by="c"), queries.Mean("x"), queries.Sum("y", by="c")),
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
-    queries.BestSplit("x", {"y": [1.5, 3]}, criterion="variance", by="c"),
+    queries.BestSplit("x", {"y": [1.5, 2.5]}, criterion="variance", by="c"),
     queries.FarMarginals(
         [
             [queries.Axis("x", (1,)), queries.Axis("c")],
             [queries.Axis("c")],
             [queries.Axis("x", (1,))],
         ],
-        [[0] * 6, [0, 2, 0], [0, 0]],  # a row of "a" is less far in the second, farther elsewhere
+        [[0, 0, 0, 0, 0, 2], [0, 2, 0], [0, 0]],  # of "b" in the first, of "a" in the second
         draws=2,
     ),
     queries.Check(),
