@@ -93,6 +93,8 @@ FEW_CORNERS: list[Row] = [(3.0, 4, "a"), (-1.0, 0, "a"), (3.0, 0, "b"), (1.0, 2,
 #: somebody else speaks for those of x, too, it is open after the second. The last two are in two groups.
 SPLITS: list[Row] = [(3.0, 0, "b"), (-1.0, 4, "b"), (3.0, 2, "a"), (3.0, 2, "b")]
 TWO_KINDS: list[tuple[Row, Row]] = [((x, y, "a"), (x, y, "b")) for x, y in ((3.0, 4), (-1.0, 0))]
+#: Of two rows that differ in their numbers, a condition may keep one.
+TWO_KINDS += [((3.0, 4, "b"), (-1.0, 0, "b"))]
 COMMON: list[list[Row]] = [[], [(3.0, 4, "a"), (-1.0, 0, "b")]]
 #: For choices also rows in the middle: between them and the ends, a few more to one side decide.
 MIDDLE: Row = (1.0, 2, "a")

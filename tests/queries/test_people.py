@@ -101,6 +101,21 @@ def test_noise_is_that_of_one_bin_per_person():
     assert replaced.plan(dp.RowsPerPerson(8), dp.PureDP(1)).event == events.DiscreteLaplace(2, 2)
 
 
+def test_without_ids_one_bin_alone_can_move():
+    rows = [{"ward": "A", "age": age} for age in (10, 90)]
+    for unit in (dp.Unit(dp.ADD_REMOVE), dp.Unit(dp.REPLACE_ONE)):
+        query = dp.RowsPerPerson(3, where="age > 50")
+        bound = query.sensitivity(SCHEMA, unit)
+        found = [
+            dp.PrivateDataset({name: [row[name]] for name in row}, SCHEMA, unit=dp.PUBLIC)
+            .release(query, INFINITE)
+            .value
+            for row in rows
+        ]
+        moved = abs(found[0] - found[1])
+        assert (moved.sum(), (moved**2).sum()) == (bound.l1, bound.l2_squared) == (1, 1)
+
+
 def test_what_counts_of_rows_help_to_choose():
     counts = [50, 30, 10, 5, 5]
     assert dp.RowsPerPerson.find_quantile(counts, 0.5) == 1

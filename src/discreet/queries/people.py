@@ -112,8 +112,8 @@ class RowsPerPerson(CountVector):
 
     Privacy
     -------
-    One person moves one count by 1 (add/remove), or two (replace-one), however many rows there are.
-    Proof page: ``docs/proofs/people.md``.
+    One person moves one count by 1 (add/remove), or two (replace-one), however many rows there are; without
+    an id column one count in either case. Proof page: ``docs/proofs/people.md``.
 
     Examples
     --------
@@ -148,7 +148,10 @@ class RowsPerPerson(CountVector):
         return tuple(replace(coded, keep=PersonLimit(unit.id_column, m, ())) for m in limits)
 
     def sensitivity(self, schema: Schema, unit: Unit) -> Sensitivity:
-        moved = 2 if unit.relation is REPLACE_ONE else 1
+        has_ids = (
+            unit.id_column is not None
+        )  # else everybody has one row, and one count alone moves
+        moved = 2 if unit.relation is REPLACE_ONE and has_ids else 1
         return Sensitivity(moved, moved)
 
     def labels(self, schema: Schema) -> list[Any]:
