@@ -19,7 +19,7 @@ from discreet import testing
 #: The chance, at most, that one guest calls one true claim false; it is far less where runs are few.
 RISK = 1e-3
 #: How often a subject is visited, with ever more runs, before a guest is called blind; where runs are cheap.
-TRIES, CHEAP_TRIES = 3, 4
+TRIES, CHEAP_TRIES = 3, 5
 
 #: How much of the noise a control has.
 HALF = Fraction(1, 2)
