@@ -118,6 +118,19 @@ def test_draws_follow_the_distribution_and_not_a_near_one(kind):
     assert chisquare(found, wrong, sum_check=False).pvalue < 1e-6
 
 
+@pytest.mark.parametrize("unit", [2**52, 2**20])
+def test_draws_follow_the_distribution_at_any_scale(unit):
+    """Coins are tossed one by one where no sampler has the scale; then too they are fresh and fair."""
+    chooser = PermuteAndFlip(1, monotone=True)
+    scores = [0, unit, 2 * unit]
+    with testing.fixed_noise(5):
+        drawn = [chooser.run(scores, unit) for _ in range(3000)]
+    expected = flip_by_orders([0, 1, 2], 1.0)
+    counts = np.bincount(drawn, minlength=3)
+    assert chisquare(counts, 3000 * expected).pvalue > 1e-3
+    assert chisquare(counts, 3000 * flip_by_orders([0, 1, 2], 0.5)).pvalue < 1e-6
+
+
 def test_equal_scores_are_chosen_evenly():
     """Ties of the noisy scores, too: an order by index would favour the first."""
     with testing.fixed_noise(4):

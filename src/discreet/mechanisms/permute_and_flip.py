@@ -14,6 +14,7 @@ from scipy.special import roots_legendre
 from discreet import events, noise
 from discreet.measures import PureDP
 from discreet.mechanisms.additive import Mechanism
+from discreet.noise.parameters import LARGEST_SCALE, SMALLEST_SCALE
 from discreet.rational import Number, as_integer
 
 __all__ = ["PermuteAndFlip", "check_scores", "selection_scale"]
@@ -105,9 +106,15 @@ class PermuteAndFlip(Mechanism):
         """Draw the index of one candidate."""
         marks = check_scores(scores)
         scale = selection_scale(self.epsilon, sensitivity, self.monotone)
-        best = int(marks.max())
-        for index in noise.permutation(marks.size):
-            if noise.bernoulli_exp((best - int(marks[index])) / scale):
+        order = noise.permutation(marks.size)
+        gaps = marks.max() - marks[order]
+        if (
+            SMALLEST_SCALE <= scale <= LARGEST_SCALE
+        ):  # all coins at once: P(K >= gap) = exp(-gap/scale)
+            kept = noise.geometric(scale, marks.size) >= gaps
+            return int(order[kept.argmax()])  # the first; the best candidate is always kept
+        for index, gap in zip(order.tolist(), gaps.tolist(), strict=True):
+            if noise.bernoulli_exp(gap / scale):
                 return int(index)
         raise AssertionError("the best candidate is always kept")  # exp(0) = 1
 
