@@ -19,11 +19,13 @@ from discreet.queries.sums import By
 from discreet.schema import Derived, Schema
 from discreet.unit import Unit
 
-Criterion = Literal["gini", "majority", "variance"]
+Criterion = Literal["gini", "majority", "variance", "deviation"]
 Objects = npt.NDArray[np.object_]
 
-#: Scores other than counts are whole multiples of 1/FINENESS.
+#: Scores other than counts are whole multiples of 1/FINENESS, and expected shares of 1/FINENESS.
 FINENESS = 2**12
+#: What one row can add to a deviation, and can take from it: large beside FINENESS, which it is divided by.
+DEVIATION = 2**20
 
 
 @final
@@ -33,22 +35,29 @@ class BestSplit(Choice):
     Parameters
     ----------
     target : str
-        A countable column for ``"gini"`` and ``"majority"``, a `Real` or `Integer` for ``"variance"``.
+        A countable column for ``"gini"`` and ``"majority"``, a `Real` or `Integer` for ``"variance"``; for
+        ``"deviation"`` one or the other.
     cuts : mapping of column name to numbers
         The candidates: for a numeric column its cut points, increasing; for a `Categorical` column an
         empty list: each value against all others, undeclared ones included, as in `schema.Tree`.
-    criterion : "gini", "majority" or "variance"
+    criterion : "gini", "majority", "variance" or "deviation"
         With n rows on a side, n_c of them of class c, and S the sum of the target scaled to [-1, 1],
-        the sides' sum of: Σ n_c²/n; max n_c; S²/n.
+        the sides' sum of: Σ n_c²/n; max n_c; S²/n; Σ |n_c - p_c·n| with `expected` shares p_c. For the last
+        a number is a bit of two classes: at a share t between its bounds 1 - t of the first and t of the
+        second, so that it is |S - n·E| with E the expected mean.
     by
         As in every query: one split for each group, such as the leaves of a tree.
     derive : mapping of name to derived column, optional
-        Columns that `by` may name, besides those of the schema; public, or bought.
+        Columns that `by` and `target` may name, besides those of the schema; public, or bought.
+    expected : array of shape (groups, classes), optional
+        For ``"deviation"`` and nothing else: the shares of the classes in each group, up to a factor; public,
+        or bought. By default all classes are alike. The nearer they are, the better the choice.
 
     Privacy
     -------
-    An added row changes scores by values in an interval of width 1 (majority), 2 (Gini) or 4
-    (variance); see `Choice`. Integers throughout. Proof page: ``docs/proofs/tree.md``.
+    An added row changes scores by values in an interval of width 1 (majority), 2 (Gini), 4 (variance) or
+    2(1 - least expected share) (deviation, whose scores are divided by the half of it); see `Choice`.
+    Integers throughout, whatever is expected. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -69,6 +78,7 @@ class BestSplit(Choice):
         criterion: Criterion = "gini",
         by: By = None,
         derive: Mapping[str, Derived] | None = None,
+        expected: npt.ArrayLike | None = None,
     ) -> None:
         super().__init__(by, None)
         if criterion not in get_args(Criterion):
@@ -82,10 +92,13 @@ class BestSplit(Choice):
         self.target, self.criterion = column_name(target, "BestSplit"), criterion
         self.cuts = {name: tuple(points) for name, points in cuts.items()}
         self.derived = dict(derive or {})
+        if expected is not None and criterion != "deviation":
+            raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
+        self.expected = None if expected is None else _whole_shares(expected)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self.cuts, self.target)
+        return tuple(name for name in (*self.cuts, self.target) if name not in self.derived)
 
     def splits_of(self, schema: Schema) -> tuple[Split, ...]:
         """The candidates, in the order of the answer's numbers."""
@@ -119,7 +132,7 @@ class BestSplit(Choice):
                     "dp.Categorical, without."
                 )
             by = (*self.by, cells)
-            if self.criterion == "variance":
+            if self._is_number(larger):
                 queries.append(Mean(self.target, by=by))
             else:
                 queries.append(Count(by=(*by, self.target)))
@@ -137,9 +150,16 @@ class BestSplit(Choice):
             parts.append(replace(part, by=by, known=known))
         return tuple(parts)
 
+    def _is_number(self, larger: Schema) -> bool:
+        """Whether sums of the target are asked, and not counts of its values."""
+        if self.criterion == "deviation":
+            return isinstance(larger[self.target], Numeric)
+        return self.criterion == "variance"
+
     def spread(self, schema: Schema) -> int:
         # rounding down both sides' scores can add one step where the common part isn't whole
-        return {"majority": 1, "gini": 2 * FINENESS, "variance": 4 * FINENESS + 1}[self.criterion]
+        widths = {"majority": 1, "gini": 2 * FINENESS, "variance": 4 * FINENESS + 1}
+        return {**widths, "deviation": 2 * DEVIATION}[self.criterion]
 
     def scores(self, totals: Sequence[Integers], schema: Schema) -> Integers:
         larger = schema.derive(**self.derived)
@@ -148,25 +168,53 @@ class BestSplit(Choice):
         for (name, points), part in zip(self.cuts.items(), totals, strict=True):
             is_cut = isinstance(schema[name], Numeric)
             cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
-            sums = part.astype(object).reshape(groups, cells, -1)
+            sums = _as_safe(part, self.criterion).reshape(groups, cells, -1)
             if is_cut:
                 right = sums[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
             else:  # rows without a declared value are with the others
                 right = sums[:, cells - len(schema.labels(name)) :]
             left = sums.sum(axis=1, keepdims=True) - right
-            found.append(self._side(left, schema) + self._side(right, schema))
+            found.append(self._side(left, larger) + self._side(right, larger))
         return np.concatenate(found, axis=1).astype(np.int64)
 
-    def _side(self, sums: Objects, schema: Schema) -> Objects:
-        """The score of one side, in whole steps of 1/FINENESS, rounded down."""
+    def _side(self, sums: Any, schema: Schema) -> Any:
+        """The score of one side, in whole steps, rounded down."""
+        if self.criterion == "deviation":
+            return self._deviation(sums, schema)
         if self.criterion == "majority":
-            return np.asarray(sums.max(axis=2), object)
+            return sums.max(axis=2)
         if self.criterion == "gini":
             rows = np.maximum(sums.sum(axis=2), 1)
-            return np.asarray(FINENESS * (sums * sums).sum(axis=2) // rows, object)
+            return FINENESS * (sums * sums).sum(axis=2) // rows
         steps = max(1, numeric_column(schema, self.target, "BestSplit").steps(VALUE_BITS))
         rows = np.maximum(sums[:, :, 0] // steps, 1)
-        return np.asarray(FINENESS * sums[:, :, 1] ** 2 // (rows * steps**2), object)
+        return FINENESS * sums[:, :, 1] ** 2 // (rows.astype(object) * steps**2)
+
+    def _deviation(self, sums: Any, schema: Schema) -> Any:
+        """Half of Σ |n_c - p_c·n|, in units of what one row can add, rounded down to 1/DEVIATION."""
+        steps = 1
+        if self._is_number(schema):
+            steps = max(1, numeric_column(schema, self.target, "BestSplit").steps(VALUE_BITS))
+            rows, centred = sums[:, :, 0], sums[:, :, 1]  # in steps; the sum of 2k - steps
+            sums = np.stack([(rows - centred) // 2, (rows + centred) // 2], axis=2)
+        shares = self._shares(*sums.shape[::2])
+        whole = shares.sum(axis=1)
+        unit = DEVIATION // np.maximum(whole - shares.min(axis=1), 1)
+        apart = abs(
+            sums * whole[:, None, None] - shares[:, None, :] * sums.sum(axis=2, keepdims=True)
+        )
+        return unit[:, None] * apart.sum(axis=2) // (2 * steps)
+
+    def _shares(self, groups: int, classes: int) -> Integers:
+        """The expected shares as whole numbers."""
+        if self.expected is None:
+            return np.ones((groups, classes), np.int64)
+        if self.expected.shape != (groups, classes):
+            raise ValueError(
+                f"BestSplit: expected must have the shape {(groups, classes)}, of groups and classes, got "
+                f"{self.expected.shape}."
+            )
+        return self.expected
 
     def _options(self) -> list[str]:
         return [f"criterion={self.criterion!r}", *super()._options()]
@@ -176,6 +224,28 @@ class BestSplit(Choice):
 def _bins(name: str, points: tuple[float, ...]) -> Bins:
     """The bins between cut points: every level of a tree asks for the same ones."""
     return Bins(name, points)
+
+
+def _as_safe(totals: Integers, criterion: Criterion) -> Integers | Objects:
+    """Sums in 64 bits where nothing in a score overflows there, as Python's integers otherwise.
+
+    With t the size of all sums together, that is 2·DEVIATION·t for deviations, FINENESS·t² for squares; a
+    float's rounding is far less than what is left.
+    """
+    size = float(np.abs(totals).sum(dtype=np.float64))
+    reached = 2 * DEVIATION * size if criterion == "deviation" else FINENESS * size**2
+    return totals if reached < 2**62 else totals.astype(object)
+
+
+def _whole_shares(expected: npt.ArrayLike) -> Integers:
+    """Shares in whole multiples of about 1/FINENESS; none is 0, so that their sum isn't."""
+    shares = np.atleast_2d(np.asarray(expected, np.float64))
+    if shares.ndim != 2 or not (np.isfinite(shares).all() and (shares >= 0).all()):
+        raise ValueError(
+            "BestSplit: expected must be an array of numbers from 0, a row for each group."
+        )
+    parts = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.maximum(np.rint(parts * FINENESS), 1), np.int64)
 
 
 def _all_cells(code: Code) -> Code:

@@ -92,6 +92,7 @@ class Joint(Several):
         refuse_own_limits(queries, "Joint")
         super().__init__(None, None)
         self.queries = queries
+        self._found: tuple[Schema, Unit, list[Sensitivity]] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,8 +102,12 @@ class Joint(Several):
         return tuple(ask_each(self.queries, lambda query: query.coded(schema, unit)))
 
     def _moved(self, schema: Schema, unit: Unit) -> list[Sensitivity]:
-        """How far one person moves each block."""
-        return ask_each(self.queries, lambda query: query.sensitivity(schema, unit))
+        """How far one person moves each block; a plan asks for it several times."""
+        found = self._found
+        if found is None or found[0] is not schema or found[1] != unit:
+            moved = ask_each(self.queries, lambda query: query.sensitivity(schema, unit))
+            found = self._found = schema, unit, moved
+        return found[2]
 
     def weights(self, schema: Schema, unit: Unit) -> tuple[int, ...]:
         """What each block is multiplied by, from public facts."""
