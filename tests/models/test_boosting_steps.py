@@ -17,7 +17,8 @@ from discreet.models.boosting.layout import count_rows
 from discreet.models.boosting.learning import Floats, Start, boost
 from discreet.models.boosting.prior import Prior
 from discreet.models.boosting.schedule import MAX_SCANS, fold, public_groups, split_costs
-from discreet.models.boosting.starts import Target, shrink_counts
+from discreet.models.boosting.starts import shrink_counts
+from discreet.models.tree.target import Target
 from discreet.testing import fixed_noise
 
 ROWS = 600

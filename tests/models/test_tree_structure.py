@@ -26,14 +26,15 @@ from discreet.models.tree.structure import (
     MAX_CANDIDATES,
     MAX_CUTS,
     candidates,
+    class_depth,
     coverage,
     cut_points,
     forest_size,
-    greedy_depth,
     leaves_of,
+    mean_depth,
     regression_forest,
 )
-from discreet.queries import WithColumns
+from discreet.queries import BestSplit, WithColumns
 from discreet.schema import Parts, Tree
 
 
@@ -149,11 +150,16 @@ def test_coverage_is_what_simulation_gives(columns: int, depth: int) -> None:
 
 
 def test_defaults_grow_with_budget_and_rows() -> None:
-    assert [greedy_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
-    assert [greedy_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
-    assert greedy_depth(math.inf, 100) == greedy_depth(100, 100)
+    assert [class_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 6, 8]
+    assert [class_depth(1, n) for n in (1, 150, 10**9)] == [1, 1, 8]
+    assert class_depth(math.inf, 100) == class_depth(100, 100)
+    assert [mean_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
+    assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
+    assert mean_depth(math.inf, 100) == mean_depth(100, 100)
     sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
     assert sizes == [(4, 2), (8, 4), (16, 7), (32, 8), (32, 8)]
+    # few rows: less noise bears more trees, and leaves that are only somewhat smaller
+    assert [forest_size(e, 500) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
 
 
 # What leaves say.
@@ -183,16 +189,17 @@ def test_leaves_without_noise_speak_for_themselves_and_with_much_for_all() -> No
     assert leaf_means(np.ones(4), np.ones(4), (1e9, 1e9), 0.3) == pytest.approx([0.3] * 4)
 
 
-def test_few_rows_buy_fewer_splits_by_a_coarser_score() -> None:
-    """Below ε·rows = 250 a level less, majority, and twice the share for the leaves."""
+def test_the_score_and_the_levels_follow_the_budget_and_a_guess_of_the_rows() -> None:
     given: dict[str, Any] = {"bounds": (0, 1), "classes": [0, 1]}
-    plans = [
-        DecisionTreeClassifier(epsilon=1, expected_rows=rows, **given).plan(n_features=2)
-        for rows in (249, 250)
-    ]
-    few, many = ([query.criterion for query in plan.queries[:-1]] for plan in plans)
-    assert few == ["majority"] * 2
-    assert many == ["gini"] * 3
+    found = {}
+    for rows in (99, 100, 199_999, 200_000):
+        tree = DecisionTreeClassifier(epsilon=1, expected_rows=rows, **given)
+        choices = [q for q in tree.plan(n_features=2).queries if isinstance(q, BestSplit)]
+        found[rows] = [query.criterion for query in choices]
+    assert found[99] == ["majority"]
+    assert found[100] == ["deviation"]
+    assert found[199_999] == ["deviation"] * 8
+    assert found[200_000] == ["gini"] * 6
 
 
 def test_class_shares_of_all_rows_are_shrunk_by_their_noise() -> None:

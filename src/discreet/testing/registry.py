@@ -140,6 +140,7 @@ SEVERAL: tuple[Query, ...] = (
     queries.Best(queries.Count(where="x > 0"), queries.Count(where="x > 1")),
     queries.BestSplit("c", {"x": [1], "y": [1.5]}),
     queries.BestSplit("x", {"y": [1.5, 2.5]}, criterion="variance", by="c"),
+    queries.BestSplit("c", {"x": [1], "y": [1.5]}, criterion="deviation"),
     queries.FarMarginals(
         [
             [queries.Axis("x", (1,)), queries.Axis("c")],

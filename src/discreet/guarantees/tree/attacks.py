@@ -156,6 +156,18 @@ CHOICES: dict[str, Choice] = {
     "gini": BestSplit("c", {"x": (0.5, 2.5)}),
     "gini in two nodes": BestSplit("c", {"x": (0.5, 2.5)}, by="node", derive={"node": STUMP}),
     "variance": BestSplit("v", {"x": (0.5, 2.5), "c": ()}, criterion="variance"),
+    "deviation": BestSplit("c", {"x": (0.5, 2.5)}, criterion="deviation"),
+    "deviation from shares in two nodes": BestSplit(
+        "c",
+        {"x": (0.5, 2.5)},
+        criterion="deviation",
+        by="node",
+        derive={"node": STUMP},
+        expected=((0.9, 0.1), (0.3, 0.7)),
+    ),
+    "deviation of numbers": BestSplit(
+        "v", {"x": (0.5, 2.5), "c": ()}, criterion="deviation", expected=((0.4, 0.6),)
+    ),
 }
 
 

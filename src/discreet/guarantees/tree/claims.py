@@ -43,6 +43,7 @@ CLAIMS = (
             "discreet.queries.best_split.BestSplit.spread",
             "discreet.queries.best_split.BestSplit.scores",
             "discreet.queries.best_split.BestSplit._side",
+            "discreet.queries.best_split.BestSplit._deviation",
             "discreet.queries.choice.PreparedChoice",
         ),
     ),
@@ -69,8 +70,9 @@ CLAIMS = (
     ),
     Claim(
         name="decision-tree",
-        statement="A decision tree, its splits and noised leaves, is ε-DP: one private choice for all nodes "
-        "of a level, a fixed number of levels, then one noised vector of leaves.",
+        statement="A decision tree, its splits and noised leaves, is ε-DP: for numbers the target's noised "
+        "moments, then a fixed number of levels, each with one noised vector of what its nodes hold and one "
+        "private choice for all of them, then one noised vector of leaves.",
         unit=_UNIT,
         measure="PureDP",
         status="proved",
@@ -79,8 +81,11 @@ CLAIMS = (
         functions=(
             "discreet.models.tree.greedy.GreedyTree._depth",
             "discreet.models.tree.greedy.GreedyTree._parts",
+            "discreet.models.tree.greedy.GreedyTree._recipe",
             "discreet.models.tree.greedy.GreedyTree._plan",
             "discreet.models.tree.greedy.GreedyTree._train",
+            "discreet.models.tree.regressor.clamp",
+            "discreet.models.tree.target.target_query",
             "discreet.models.tree.structure.candidates",
             "discreet.columns.trees.Tree.code",
         ),

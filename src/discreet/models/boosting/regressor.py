@@ -13,18 +13,16 @@ from discreet.measures import Measure
 from discreet.models import learned
 from discreet.models.boosting.estimator import AdditiveBoosting, Floats
 from discreet.models.boosting.learning import Start, whole_steps
-from discreet.models.boosting.starts import Target, number_start
+from discreet.models.boosting.starts import number_start
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.targets import PrivateRegressor
-from discreet.queries import Additive, Cells, CentredSums, Moments, NumberResiduals
-from discreet.queries.moments import MomentsValue
+from discreet.models.tree.target import BITS, read_target, target_query
+from discreet.queries import Additive, Cells, CentredSums, NumberResiduals
 from discreet.queries.residuals import SIZE, TARGET_BITS
 from discreet.release import Release
 
-#: Bits of the grid of the target in the first answer: few, so that noise fits for many columns.
-BITS = 8
 #: The clip of residuals that a plan expects, as a share of half the target's width.
 DEFAULT_CLIP = 0.25
 
@@ -95,14 +93,7 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
 
     @staticmethod
     def _target_query(budget: Measure, facts: Facts) -> Additive:
-        """Mean and variance for the price of one sum; on a coarser grid where that noise can't be drawn."""
-        assert facts.target is not None
-        query = Moments(facts.target)
-        try:
-            facts.ask(query, budget)
-        except ValueError:
-            return CentredSums(facts.target, products="squares", bits=BITS)
-        return query
+        return target_query(budget, facts)
 
     def _residuals(
         self, values: dict[str, Floats], intercept: Floats, clip: float, cells: Cells, facts: Facts
@@ -130,29 +121,14 @@ class AdditiveBoostingRegressor(AdditiveBoosting, PrivateRegressor):
         assert target is not None
         # a floor takes half a step from u
         moved = [answer + answer[:, :1] * [0.0, self._shift] for answer in answers]
-        return number_start(moved, cells, errors, self._moments(target), is_ordered)
+        return number_start(
+            moved, cells, errors, read_target(target, self._target_column), is_ordered
+        )
 
     @property
     def _shift(self) -> float:
         column = self._target_column
         return 0.0 if column.is_exact(BITS) else 1 / max(1, column.steps(BITS))
-
-    def _moments(self, told: Release) -> Target:
-        """Noised moments of the target scaled to [-1, 1]."""
-        column = self._target_column
-        half = max(column.width / 2, 1e-300)
-        if isinstance(told.value, MomentsValue):
-            mean, error = (np.ravel(part.mean)[0] for part in (told.value, told.stderr))
-            variance, spread = (np.ravel(part.variance)[0] for part in (told.value, told.stderr))
-            middle = float(column.lower) + column.width / 2
-            return Target.of(
-                (mean - middle) / half, error / half, variance / half**2, spread / half**2
-            )
-        count, total, squares = np.ravel(told.value)
-        error = np.ravel(told.stderr)
-        rows = max(float(count), float(error[0]), 1.0)
-        mean = total / rows + self._shift
-        return Target.of(mean, error[1] / rows, squares / rows - mean**2, error[2] / rows)
 
     def _expected_noise(self, residual: float, rows: int) -> float:
         return residual / max(rows / 20, 1.0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +11,7 @@ from discreet.models.boosting.layout import count_rows
 from discreet.models.boosting.learning import Start
 from discreet.models.boosting.prior import Prior, centre
 from discreet.models.posterior import shrink_shares
+from discreet.models.tree.target import Target
 from discreet.queries.residuals import CENTRE, REACH
 
 Floats = npt.NDArray[np.float64]
@@ -36,40 +35,6 @@ CLASS_CLIP, NUMBER_CLIP = 0.5, 1.25
 #: A mean is left as it is whose error is at most this share of the target's standard deviation: means of
 #: clipped residuals are off by as much.
 CERTAIN = 0.1
-#: The least standard deviation of a target that is believed, as a share of half its width.
-MIN_DEVIATION = 0.02
-#: A mean between -1 and 1 of which nothing is known: the variance of an even spread.
-MEAN_VARIANCE = 1 / 3
-#: The variance of a target scaled to [-1, 1] that is expected before anything is measured.
-DEFAULT_VARIANCE = 1 / 16
-
-
-@final
-@dataclass(frozen=True)
-class Target:
-    """Noised moments of a number scaled to [-1, 1], with their standard errors."""
-
-    mean: float
-    mean_error: float
-    variance: float
-    variance_error: float
-
-    @classmethod
-    def of(cls, mean: float, mean_error: float, variance: float, variance_error: float) -> Target:
-        """A mean shrunk towards the middle by its noise, as one of which nothing was known before."""
-        kept = MEAN_VARIANCE / (MEAN_VARIANCE + mean_error**2)
-        # what is left of the doubt about the mean, once it is shrunk
-        error = float(np.sqrt(kept) * mean_error)
-        return cls(
-            float(np.clip(kept * mean, -1, 1)), error, float(variance), float(variance_error)
-        )
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation: between the measured and the expected one, by the noise of the first."""
-        kept = DEFAULT_VARIANCE**2 / (DEFAULT_VARIANCE**2 + self.variance_error**2)
-        variance = kept * self.variance + (1 - kept) * DEFAULT_VARIANCE
-        return float(np.sqrt(np.clip(variance, MIN_DEVIATION**2, 1.0)))
 
 
 def shrink_counts(counts: Floats, errors: Floats, total: float) -> Floats:

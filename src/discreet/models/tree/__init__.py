@@ -1,7 +1,8 @@
 """Decision trees and forests from noised counts and private choices of splits."""
 
 from discreet.models.tree.forest import RandomDecisionForest, RandomDecisionForestRegressor
-from discreet.models.tree.greedy import DecisionTreeClassifier, DecisionTreeRegressor
+from discreet.models.tree.greedy import DecisionTreeClassifier
+from discreet.models.tree.regressor import DecisionTreeRegressor
 
 __all__ = [
     "DecisionTreeClassifier",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -72,12 +72,12 @@ class RandomForest(PrivateEstimator):
         The number of trees. By default a power of two up to 32: 4 where ε·rows is below 100, then 8, or more
         where ε·rows is at least 50 times as large; for regression as many as ε·rows is 100 times as large.
     max_depth : int, optional
-        Levels of each tree, at most 12; by default log2(ε·rows) - 2, for regression - 6, rounded down, from 2
-        to 8. Each tree is complete: the depth stops nothing early.
+        Levels of each tree, at most 12; by default log2(ε·rows) - 2, with √ε instead of an ε above 1, for
+        regression log2(ε·rows) - 6, rounded down, from 2 to 8. Each tree is complete: the depth stops
+        nothing early.
     share : {"budget", "rows"}, optional
-        Whether trees share the budget, or each gets its own part of the rows, by a public hash of the row
-        (then `n_estimators` must be a power of two). By default whichever gives a leaf's share the smaller
-        variance for `expected_rows`: the budget, unless leaves hold very few rows.
+        Whether trees share the budget, which is the default, or each gets its own part of the rows, by a
+        public hash of the row (then `n_estimators` must be a power of two).
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the defaults above.
@@ -123,30 +123,13 @@ class RandomForest(PrivateEstimator):
             return as_integer(self.expected_rows, "expected_rows", minimum=1)
         return facts.rows if facts.rows else DEFAULT_ROWS
 
-    def _splits_rows(self, facts: Facts, trees: int, depth: int) -> bool:
-        """Whether each tree gets a part of the rows, instead of a part of the budget.
-
-        With m rows in a leaf, T trees and noise of variance v(T) on a joint vector of T trees, a leaf's
-        share has variance about 1/m + v(T)/m², against T/m + v(1)·T²/m² with a T-th of the rows.
-        """
+    def _splits_rows(self, trees: int) -> bool:
+        """Whether each tree gets a part of the rows, instead of a part of the budget."""
         if self.share not in (None, "budget", "rows"):
             raise ValueError(f"share must be None, 'budget' or 'rows', got {self.share!r}.")
         if self.share == "rows" and trees & (trees - 1):
             raise ValueError("n_estimators must be a power of two with share='rows'.")
-        if self.share is not None or trees == 1 or trees & (trees - 1):
-            return bool(self.share == "rows")
-        m = self._guess(facts) / 2**depth
-        if m >= trees:  # never with so many rows in a leaf: docs/proofs/tree.md, section 4
-            return False
-        together, alone = (self._error(facts, count) for count in (trees, 1))
-        return bool(1 / m + (together / m) ** 2 > trees / m + (alone * trees / m) ** 2)
-
-    def _error(self, facts: Facts, trees: int) -> float:
-        """The standard deviation of the noise on a leaf of one of this many trees in a joint vector."""
-        leaf = free_name("leaf", facts.schema)
-        known = replace(facts, schema=facts.schema.derive(**{leaf: Tree([_any_split(facts)])}))
-        query = Joint(*([self._leaf_query(leaf, facts)] * trees))
-        return float(np.max(known.ask(query, self._measure()).expected_error(1)[0]))
+        return bool(self.share == "rows")
 
     def _queries(self, facts: Facts, forest: Forest, trees: list[Splits]) -> Joint:
         """One vector: a block for each tree, or one block for a tree of trees."""
@@ -177,7 +160,7 @@ class RandomForest(PrivateEstimator):
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         trees, depth = self._size(facts)
-        splits_rows = depth > 0 and self._splits_rows(facts, trees, depth)
+        splits_rows = depth > 0 and self._splits_rows(trees)
         forest = Forest(trees, depth, splits_rows, self._measure())
         # all trees of this size cost the same, so the example has one split alone
         example = (_any_split(facts) if depth else None, *[None] * (2**depth - 2))
@@ -295,10 +278,8 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         spread = noise * math.sqrt(len(counts[0]) / len(counts))
         prior = self.class_prior_ = class_prior(total, spread)
         signal = signal_share(counts, noise, prior)
-        self._evidence = [
-            signal * (np.log(class_shares(leaves, noise, prior)) - np.log(prior))
-            for leaves in counts
-        ]
+        shares = class_shares(np.concatenate(counts), noise, prior, len(counts))
+        self._evidence = np.split(signal * (np.log(shares) - np.log(prior)), len(counts))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""
@@ -383,9 +364,9 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
         spread = math.sqrt(len(self.leaf_values_[0]) / len(self.leaf_values_))
         mean = whole_mean(float(count), float(total), (noise[0] * spread, noise[1] * spread))
         self.mean_ = mean
-        self._evidence = [
-            leaf_means(v[:, 0], v[:, 1], noise, mean) - mean for v in self.leaf_values_
-        ]
+        trees = len(self.leaf_values_)
+        counts, sums = np.concatenate(self.leaf_values_).T
+        self._evidence = np.split(leaf_means(counts, sums, noise, mean, trees) - mean, trees)
 
     def predict(self, X: Any) -> Floats:
         """The expected target of each row."""

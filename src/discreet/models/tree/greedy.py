@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Numeric, Split, Tree
+from discreet.columns import Split, Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
@@ -21,39 +22,64 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.shares import split as shared
 from discreet.models.shares import together
-from discreet.models.targets import PrivateClassifier, PrivateRegressor
-from discreet.models.tree.forest import COUNT_WEIGHT
-from discreet.models.tree.smoothing import class_prior, class_shares, leaf_means, whole_mean
+from discreet.models.targets import PrivateClassifier
+from discreet.models.tree.smoothing import class_prior, class_shares, node_shares
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     FEW_ROWS,
+    MANY_ROWS,
+    VERY_FEW_ROWS,
     Splits,
     candidates,
+    class_depth,
     free_name,
-    greedy_depth,
     leaves_of,
+    mean_depth,
     strength,
 )
-from discreet.queries import Additive, BestSplit, CentredSums, Count, WithColumns
+from discreet.queries import Additive, BestSplit, Count, WithColumns
 from discreet.rational import as_integer
+from discreet.release import Release
 
 Floats = npt.NDArray[np.float64]
 
 #: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
 GROWTH = Fraction(3, 2)
+#: The share of a level's budget that buys what is expected in its nodes, for the score "deviation".
+EXPECTED = Fraction(1, 6)
 #: The leaves' share of the budget.
 LEAVES = Fraction(1, 5)
-#: Their share where ε·rows is small and splits find little: for classes below FEW_ROWS, for means below this.
-LARGER_LEAVES, FEW_ROWS_FOR_MEANS = Fraction(2, 5), 2000
+#: Their share where ε·rows is small and splits find little.
+LARGER_LEAVES = Fraction(2, 5)
+
+
+@final
+@dataclass(frozen=True)
+class Seen:
+    """How questions see the target: by a name, which may be that of a column derived for them."""
+
+    name: str
+    derived: Mapping[str, Any] = field(default_factory=dict)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Recipe:
-    """The candidates for splits, the budget of each level, and that of the leaves."""
+    """The candidates for splits, and the budgets in the order in which they are spent.
+
+    Attributes
+    ----------
+    cuts : dict
+    first : Measure, optional
+        For what is asked about the target before anything else.
+    levels : tuple of pairs
+        For what is expected in the nodes of a level, where that is asked, and for their choices.
+    leaves : Measure
+    """
 
     cuts: dict[str, tuple[float, ...]]
-    levels: tuple[Measure, ...]
+    first: Measure | None
+    levels: tuple[tuple[Measure | None, Measure], ...]
     leaves: Measure
 
 
@@ -64,8 +90,9 @@ class GreedyTree(PrivateEstimator):
     Parameters
     ----------
     max_depth : int, optional
-        Levels of the tree, at most 12; by default a third of log2(ε·rows), rounded up, from 1 to 8. The
-        tree is complete: nothing about the rows stops it early.
+        Levels of the tree, at most 12; by default from 1 to 8, for classes two thirds of log2(ε·rows) less 3,
+        rounded down, for means, and where ε·rows is 200 000 and more, a third of it, rounded up. The tree
+        is complete: nothing about the rows stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the depth, how the budget is shared and, for classes, how splits are scored.
@@ -82,12 +109,31 @@ class GreedyTree(PrivateEstimator):
         """How splits are scored."""
 
     @abstractmethod
-    def _leaf_query(self, leaf: str | None, facts: Facts) -> Additive:
+    def _seen(self, facts: Facts, first: Release | None = None) -> tuple[Seen, Seen]:
+        """How splits and leaves see the target, given what was asked about it first."""
+
+    @abstractmethod
+    def _node_query(self, node: str | None, target: str) -> Additive:
+        """What is asked of each node, so that something is expected there."""
+
+    @abstractmethod
+    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Floats:
+        """The shares of classes in each node, from noised answers and the shares in the level above."""
+
+    @abstractmethod
+    def _leaf_query(self, leaf: str | None, target: str) -> Additive:
         """What is asked of each leaf."""
 
     @abstractmethod
-    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
+    def _learn(self, facts: Facts, target: Seen, value: Floats, error: Floats) -> None:
         """What the leaves say, from their noised answers."""
+
+    def _first_query(self, budget: Measure, facts: Facts) -> Additive | None:
+        """What is asked about the target before anything else; nothing by default."""
+        return None
+
+    def _first_share(self, facts: Facts) -> Fraction:
+        return Fraction(0)
 
     def _depth(self, facts: Facts) -> int:
         if not self._cuts(facts):
@@ -99,8 +145,9 @@ class GreedyTree(PrivateEstimator):
             return depth
         return self._default_depth(facts)
 
+    @abstractmethod
     def _default_depth(self, facts: Facts) -> int:
-        return greedy_depth(self.epsilon, self._guess(facts))
+        """Levels, from public facts."""
 
     def _guess(self, facts: Facts) -> int:
         if self.expected_rows is not None:
@@ -120,67 +167,114 @@ class GreedyTree(PrivateEstimator):
         assert isinstance(measure, PureDP | ApproxDP)
         return PureDP(measure.epsilon)
 
+    def _expects(self, facts: Facts) -> bool:
+        """Whether each level asks what to expect in its nodes."""
+        return bool(self._criterion(facts) == "deviation")
+
     def _parts(self, facts: Facts) -> tuple[Measure, ...]:
-        """The budgets of the levels and of the leaves."""
+        """The budgets in the order in which they are spent, that of the leaves last."""
         depth, pure = self._depth(facts), self._pure()
         if depth == 0:
             return (pure,)
         weights = [GROWTH**level for level in range(depth)]
         total = sum(weights)
-        leaves = self._leaf_share(facts)
-        return shared(pure, [(1 - leaves) * w / total for w in weights] + [leaves])
+        first, leaves = self._first_share(facts), self._leaf_share(facts)
+        shares = [first] if first else []
+        for weight in weights:
+            level = (1 - first) * (1 - leaves) * weight / total
+            shares += (
+                [level * EXPECTED, level * (1 - EXPECTED)] if self._expects(facts) else [level]
+            )
+        return shared(pure, [*shares, (1 - first) * leaves])
+
+    def _recipe(self, facts: Facts) -> _Recipe:
+        *parts, leaves = self._parts(facts)
+        first = parts.pop(0) if parts and self._first_share(facts) else None
+        if self._expects(facts):
+            levels = tuple(zip(parts[::2], parts[1::2], strict=True))
+            return _Recipe(self._cuts(facts), first, levels, leaves)
+        return _Recipe(self._cuts(facts), first, tuple((None, part) for part in parts), leaves)
+
+    def _by_node(
+        self, facts: Facts, target: Seen, splits: Splits
+    ) -> tuple[str | None, dict[str, Any]]:
+        """The name of a column of nodes, none for the root, and all columns that questions derive."""
+        node = free_name("node", facts.schema)
+        if not any(splits):
+            return None, dict(target.derived)
+        return node, {**target.derived, node: Tree(splits)}
 
     def _split_query(
-        self, facts: Facts, cuts: dict[str, tuple[float, ...]], splits: Splits
+        self,
+        facts: Facts,
+        cuts: dict[str, tuple[float, ...]],
+        target: Seen,
+        splits: Splits,
+        expected: Floats | None = None,
     ) -> BestSplit:
-        assert facts.target is not None
-        leaf = free_name("node", facts.schema)
-        inside: dict[str, Any] = {} if not any(splits) else {leaf: Tree(splits)}
+        by, derived = self._by_node(facts, target, splits)
+        criterion = self._criterion(facts)
         return BestSplit(
-            facts.target,
-            cuts,
-            criterion=self._criterion(facts),
-            by=leaf if inside else None,
-            derive=inside,
+            target.name, cuts, criterion=criterion, by=by, derive=derived, expected=expected
         )
 
-    def _last_query(self, facts: Facts, splits: Splits) -> Additive:
-        leaf = free_name("node", facts.schema)
-        if not any(splits):
-            return self._leaf_query(None, facts)
-        return WithColumns(self._leaf_query(leaf, facts), {leaf: Tree(splits)})
+    def _sum_query(self, facts: Facts, target: Seen, splits: Splits, is_last: bool) -> Additive:
+        """What is asked of the leaves of the tree so far."""
+        by, derived = self._by_node(facts, target, splits)
+        query = (self._leaf_query if is_last else self._node_query)(by, target.name)
+        return WithColumns(query, derived) if derived else query
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
-        *levels, leaves = self._parts(facts)
-        recipe = _Recipe(self._cuts(facts), tuple(levels), leaves)
-        questions = []
+        recipe, questions = self._recipe(facts), []
+        for_splits, for_leaves = self._seen(facts)
+        if recipe.first is not None:
+            query = self._first_query(recipe.first, facts)
+            assert query is not None
+            questions.append(facts.ask(query, recipe.first))
         splits: Splits = ()
-        for level, budget in enumerate(levels):
-            query = self._split_query(facts, recipe.cuts, splits)
-            questions.append(facts.ask(query, budget))
-            any_split: Split = query.splits_of(facts.schema)[0]
+        for level, (expected, budget) in enumerate(recipe.levels):
+            if expected is not None:
+                query = self._sum_query(facts, for_splits, splits, is_last=False)
+                questions.append(facts.ask(query, expected))
+            choice = self._split_query(facts, recipe.cuts, for_splits, splits)
+            questions.append(facts.ask(choice, budget))
+            any_split: Split = choice.splits_of(facts.schema)[0]
             splits = (*splits, *([any_split] * 2**level))
-        last = facts.ask(self._last_query(facts, splits), leaves)
+        last = facts.ask(self._sum_query(facts, for_leaves, splits, is_last=True), recipe.leaves)
         questions.append(last)
-        event = together(asked.event for asked in questions) if levels else last.event
+        event = together(asked.event for asked in questions) if recipe.levels else last.event
         noise = {} if rows is None else {"leaf_values_": last.expected_error(rows)}
-        measure = self._pure() if levels else last.measure
+        measure = self._pure() if recipe.levels else last.measure
         queries = tuple(asked.query for asked in questions)
         return FitPlan(event, measure, noise, queries, facts, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         recipe: _Recipe = plan.recipe
+        first: Release | None = None
+        if recipe.first is not None:
+            query = self._first_query(recipe.first, facts)
+            assert query is not None
+            first = door.release(query, recipe.first)
+        for_splits, for_leaves = self._seen(facts, first)
         splits: Splits = ()
-        for budget in recipe.levels:
-            query = self._split_query(facts, recipe.cuts, splits)
-            chosen = np.atleast_1d(door.release(query, budget).value)
-            listed = query.splits_of(facts.schema)
-            splits = (*splits, *(listed[int(choice)] for choice in chosen))
-        release = door.release(self._last_query(facts, splits), recipe.leaves)
+        shares: Floats | None = None
+        for expected, budget in recipe.levels:
+            if expected is not None:
+                told = door.release(
+                    self._sum_query(facts, for_splits, splits, is_last=False), expected
+                )
+                shares = self._expect(facts, for_splits, told, shares)
+            choice = self._split_query(facts, recipe.cuts, for_splits, splits, shares)
+            chosen = np.atleast_1d(door.release(choice, budget).value)
+            listed = choice.splits_of(facts.schema)
+            splits = (*splits, *(listed[int(one)] for one in chosen))
+        last = self._sum_query(facts, for_leaves, splits, is_last=True)
+        release = door.release(last, recipe.leaves)
         self.tree_ = splits
         self.depth_ = len(recipe.levels)
-        self._learn(facts, np.asarray(release.value, float), np.asarray(release.stderr, float))
+        value, error = np.asarray(release.value, float), np.asarray(release.stderr, float)
+        self._learn(facts, for_leaves, value, error)
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int64]:
         rows = self._rows(X)
@@ -200,10 +294,12 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     Parameters
     ----------
-    criterion : {"gini", "majority"}, optional
-        What a split is scored by: Σ n_c²/n, or the largest class count max n_c, summed over its sides.
-        Majority needs half the noise and sees less; by default it is taken where ε·rows is below 250. The
-        tree then has a level less.
+    criterion : {"deviation", "gini", "majority"}, optional
+        What a split is scored by: Σ |n_c - p_c·n| with p_c the noised shares of classes in the node,
+        Σ n_c²/n, or the largest class count max n_c, summed over its sides. For two classes a deviation is
+        how far apart the split sets them (Kolmogorov and Smirnov's distance): small differences stay large
+        beside its noise, where squares are lost in it. It is the default where ε·rows is from 100, below
+        which majority is, that buys no shares, to 200 000, above which squares are no longer lost.
 
     Attributes
     ----------
@@ -219,7 +315,8 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     -------
     Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves,
     two fifths where ε·rows is below 250. A level is one event `PermuteAndFlip` for all its nodes, since a
-    row is in one node; the leaves are one `DiscreteLaplace`. The plan is fixed in advance and charged once;
+    row is in one node; for deviations a sixth of its share counts the classes in its nodes before, one
+    `DiscreteLaplace`. The leaves are one `DiscreteLaplace`. The plan is fixed in advance and charged once;
     a `delta` is neither needed nor charged. No rows, one class, constant columns, NaN (the fill) and
     unknown categories (left branches, in a fit as in predictions) are not special cases. Proof page:
     ``docs/proofs/tree.md``.
@@ -244,30 +341,48 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         leaf_proba_=learned.Array("leaves", "classes"),
     )
 
-    def _has_few_rows(self, facts: Facts) -> bool:
-        return strength(self.epsilon, self._guess(facts)) < FEW_ROWS
+    def _strength(self, facts: Facts) -> float:
+        return strength(self.epsilon, self._guess(facts))
 
     def _default_depth(self, facts: Facts) -> int:
-        return max(1, super()._default_depth(facts) - self._has_few_rows(facts))
+        depth = class_depth if self._strength(facts) < MANY_ROWS else mean_depth
+        return depth(self.epsilon, self._guess(facts))
 
     def _leaf_share(self, facts: Facts) -> Fraction:
-        return LARGER_LEAVES if self._has_few_rows(facts) else LEAVES
+        return LARGER_LEAVES if self._strength(facts) < FEW_ROWS else LEAVES
 
     def _criterion(self, facts: Facts) -> Any:
         if self.criterion is None:
-            return "majority" if self._has_few_rows(facts) else "gini"
-        if self.criterion not in ("gini", "majority"):
+            found = self._strength(facts)
+            return (
+                "majority"
+                if found < VERY_FEW_ROWS
+                else "deviation"
+                if found < MANY_ROWS
+                else "gini"
+            )
+        if self.criterion not in ("deviation", "gini", "majority"):
             raise ValueError(
-                f"criterion must be 'gini' or 'majority', got {self.criterion!r}. Information gain moves "
-                "with the logarithm of the private number of rows, so it isn't offered."
+                f"criterion must be 'deviation', 'gini' or 'majority', got {self.criterion!r}. Information "
+                "gain moves with the logarithm of the private number of rows, so it isn't offered."
             )
         return self.criterion
 
-    def _leaf_query(self, leaf: str | None, facts: Facts) -> Count:
+    def _seen(self, facts: Facts, first: Release | None = None) -> tuple[Seen, Seen]:
         assert facts.target is not None
-        return Count(by=facts.target if leaf is None else (leaf, facts.target))
+        return Seen(facts.target), Seen(facts.target)
 
-    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
+    def _node_query(self, node: str | None, target: str) -> Count:
+        return self._leaf_query(node, target)
+
+    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Floats:
+        counts = np.asarray(told.value, np.float64).reshape(-1, len(facts.labels))
+        return node_shares(counts, float(np.max(told.stderr)), above)
+
+    def _leaf_query(self, leaf: str | None, target: str) -> Count:
+        return Count(by=target if leaf is None else (leaf, target))
+
+    def _learn(self, facts: Facts, target: Seen, value: Floats, error: Floats) -> None:
         order = self._by_class(facts)
         self.leaf_values_ = value.reshape(-1, len(order))[:, order]
         noise, leaves = float(error.max()), len(self.leaf_values_)
@@ -287,73 +402,3 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         """The most probable class of each row."""
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[shares.argmax(axis=1)])
-
-
-@final
-@with_parameters
-class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
-    """A decision tree whose splits are chosen privately, with noised means in its leaves.
-
-    As `DecisionTreeClassifier`, with splits scored by S²/n, summed over their sides, S the sum of the target
-    scaled to [-1, 1]: how much they reduce the variance. Leaves have a noised count and sum.
-
-    Attributes
-    ----------
-    tree_ : tuple
-        The splits, as `schema.Tree` takes them.
-    depth_ : int
-    leaf_values_ : array of shape (leaves, 2)
-        The noised counts, and noised sums of the target scaled to [-1, 1].
-    leaf_mean_ : array over leaves
-    target_range_ : pair of float
-    privacy_ : FitPrivacy
-
-    Privacy
-    -------
-    As `DecisionTreeClassifier`; where ε·rows is below 2000, the leaves have two fifths of ε. Proof page:
-    ``docs/proofs/tree.md``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet.models.tree import DecisionTreeRegressor
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
-    >>> model = DecisionTreeRegressor(epsilon=4, bounds=(-1, 1), target_bounds=(-1, 1)).fit(X, X[:, 0])
-    >>> model.score(X, X[:, 0]) > 0.7
-    True
-    """
-
-    _learned = learned.attributes(
-        leaf_values_=learned.Array("leaves", 2),
-        leaf_mean_=learned.Array("leaves"),
-        target_range_=learned.Together(learned.Number(), learned.Number()),
-    )
-
-    def _leaf_share(self, facts: Facts) -> Fraction:
-        few = strength(self.epsilon, self._guess(facts)) < FEW_ROWS_FOR_MEANS
-        return LARGER_LEAVES if few else LEAVES
-
-    def _criterion(self, facts: Facts) -> Any:
-        return "variance"
-
-    def _leaf_query(self, leaf: str | None, facts: Facts) -> CentredSums:
-        assert facts.target is not None
-        return CentredSums(facts.target, by=leaf, count_weight=COUNT_WEIGHT)
-
-    def _learn(self, facts: Facts, value: Floats, error: Floats) -> None:
-        column = facts.schema[facts.target]  # type: ignore[index]
-        assert isinstance(column, Numeric)
-        self.target_range_ = (float(column.lower), float(column.upper))
-        self.leaf_values_ = value.reshape(-1, 2)
-        noise = tuple(error.reshape(-1, 2)[0].tolist())
-        count, total = self.leaf_values_.sum(axis=0).tolist()
-        spread = math.sqrt(len(self.leaf_values_))
-        mean = whole_mean(count, total, (noise[0] * spread, noise[1] * spread))
-        u = leaf_means(self.leaf_values_[:, 0], self.leaf_values_[:, 1], noise, mean)
-        low, high = self.target_range_
-        self.leaf_mean_ = low + (high - low) * ((u + 1.0) / 2)
-
-    def predict(self, X: Any) -> Floats:
-        """The expected target of each row."""
-        leaves = self._leaves(X)
-        return np.asarray(self.leaf_mean_[leaves])

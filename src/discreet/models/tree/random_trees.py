@@ -36,10 +36,12 @@ def random_trees(
     for level in range(depth):
         chosen = _choose(np.stack([box.can_cut() for box in boxes], axis=1), draw)
         splits: list[Split | None] = [None] * len(chosen)
-        for place, box in enumerate(boxes):
-            nodes = np.flatnonzero(chosen == place)
-            for node, split in zip(nodes.tolist(), box.cut(nodes, draw), strict=True):
-                splits[node] = split
+        drawn: list[Split] = []
+        order = [np.flatnonzero(chosen == place) for place in range(len(boxes))]
+        for box, nodes in zip(boxes, order, strict=True):
+            drawn += box.cut(nodes, draw)
+        for node, split in zip(np.concatenate(order).tolist(), drawn, strict=True):
+            splits[node] = split
         for tree, nodes_above in enumerate(found):  # on each level, trees stand one after the other
             nodes_above += splits[tree << level : (tree + 1) << level]
     return list(map(tuple, found))

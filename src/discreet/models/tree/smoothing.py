@@ -26,10 +26,13 @@ MEAN_SPREAD = 0.3
 MIN_SIGNAL = 0.02
 
 
-def levels(leaves: Floats) -> list[Floats]:
-    """The sums in the nodes of a complete binary tree, from the root down to the leaves."""
+def levels(leaves: Floats, trees: int = 1) -> list[Floats]:
+    """The sums in the nodes of a complete binary tree, from the root down to the leaves.
+
+    Of several trees of one size, whose leaves stand one tree after the other, so do the nodes.
+    """
     found = [leaves]
-    while len(found[-1]) > 1:
+    while len(found[-1]) > trees:
         found.append(found[-1].reshape(-1, 2, *leaves.shape[1:]).sum(axis=1))
     return found[::-1]
 
@@ -47,14 +50,14 @@ def class_prior(counts: Floats, noise: float) -> Floats:
     return np.asarray(seen / seen.sum())
 
 
-def class_shares(leaves: Floats, noise: float, prior: Floats) -> Floats:
+def class_shares(leaves: Floats, noise: float, prior: Floats, trees: int = 1) -> Floats:
     """The probabilities of classes in each leaf, from noised counts of shape (leaves, classes).
 
-    `prior` are those at the root.
+    `prior` are those at the root, or at the roots of `trees` trees, whose leaves stand one after the other.
     """
     classes = leaves.shape[1]
-    found = levels(leaves)
-    shares = prior[None, :]
+    found = levels(leaves, trees)
+    shares = np.repeat(prior[None, :], trees, axis=0)
     for level, counts in enumerate(found[1:], start=1):
         parents = np.repeat(shares, 2, axis=0)
         below = 2 ** (len(found) - 1 - level)
@@ -62,6 +65,16 @@ def class_shares(leaves: Floats, noise: float, prior: Floats) -> Floats:
         seen = np.maximum(counts, 0.0)
         shares = (seen + pull * parents) / (seen.sum(axis=1, keepdims=True) + pull)
     return shares
+
+
+def node_shares(counts: Floats, noise: float, above: Floats | None) -> Floats:
+    """The probabilities of classes in each node of a level, from noised counts and those above."""
+    if above is None:
+        return class_prior(counts[0], noise)[None, :]
+    pull = ROWS + PULL * noise * math.sqrt(counts.shape[1])
+    seen = np.maximum(counts, 0.0)
+    parents = np.repeat(above, 2, axis=0)
+    return np.asarray((seen + pull * parents) / (seen.sum(axis=1, keepdims=True) + pull))
 
 
 def signal_share(trees: list[Floats], noise: float, prior: Floats) -> float:
@@ -93,13 +106,16 @@ def whole_mean(count: float, total: float, noise: tuple[float, float]) -> float:
     return own * MEAN_SPREAD**2 / (MEAN_SPREAD**2 + spread)  # normal prior, normal noise
 
 
-def leaf_means(counts: Floats, sums: Floats, noise: tuple[float, float], mean: float) -> Floats:
+def leaf_means(
+    counts: Floats, sums: Floats, noise: tuple[float, float], mean: float, trees: int = 1
+) -> Floats:
     """The mean of a target in [-1, 1] in each leaf, from noised counts and sums.
 
     `noise` holds the standard deviations of one leaf's count and of its sum, `mean` is that of all rows.
+    The leaves of several `trees` stand one tree after the other.
     """
-    numbers, totals = levels(counts), levels(sums)
-    means = np.array([mean])
+    numbers, totals = levels(counts, trees), levels(sums, trees)
+    means = np.full(trees, mean)
     for level, (n, s) in enumerate(zip(numbers[1:], totals[1:], strict=True), start=1):
         parents = np.repeat(means, 2)
         below = 2 ** (len(numbers) - 1 - level)

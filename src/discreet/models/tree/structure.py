@@ -27,6 +27,8 @@ MAX_CUTS, MAX_CANDIDATES = 31, 1024
 FEW_ROWS = 250
 #: ε·rows below which a forest has half as many trees.
 VERY_FEW_ROWS = 100
+#: ε·rows from which noise no longer hides squares of class counts.
+MANY_ROWS = 200_000
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 
@@ -103,11 +105,16 @@ def strength(epsilon: Any, rows: int) -> float:
     return max(2.0, min(budget, 100.0) * rows)
 
 
-def greedy_depth(epsilon: Any, rows: int) -> int:
-    """Levels of a tree whose splits are bought: a third of log2(ε·rows), rounded up, from 1 to 8.
+def class_depth(epsilon: Any, rows: int) -> int:
+    """Levels of a tree of classes whose splits are bought: two thirds of log2(ε·rows), less 3, from 1 to 8.
 
     Each level halves the rows of a node and takes a share of the budget.
     """
+    return min(8, max(1, math.floor(2 * math.log2(strength(epsilon, rows)) / 3 - 3)))
+
+
+def mean_depth(epsilon: Any, rows: int) -> int:
+    """Levels of a tree of means whose splits are bought: a third of log2(ε·rows), rounded up, from 1 to 8."""
     return min(8, max(1, math.ceil(math.log2(strength(epsilon, rows)) / 3)))
 
 
@@ -117,12 +124,14 @@ def forest_size(epsilon: Any, rows: int) -> tuple[int, int]:
     Trees: 4 where ε·rows is below 100, then a power of two from 8 to 32, with ε·rows at least 50 times as
     large if that is more than 8. Each tree's leaves have that many times the noise of a single tree, and
     the class shares of all rows √trees times; but one random tree may see nothing.
-    Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it.
+    Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it;
+    above ε = 1 with √ε, since less noise leaves as few rows in a leaf as before.
     """
     product = strength(epsilon, rows)
+    shown = product / math.sqrt(max(1.0, product / rows))
     fewest = 2 if product < VERY_FEW_ROWS else 3
     trees = 2 ** min(5, max(fewest, math.floor(math.log2(product / 50))))
-    return int(trees), min(8, max(2, math.floor(math.log2(product)) - 2))
+    return int(trees), min(8, max(2, math.floor(math.log2(shown)) - 2))
 
 
 def regression_forest(epsilon: Any, rows: int) -> tuple[int, int]:
