@@ -16,12 +16,13 @@ from overheard import Noised, spread_of, tell
 from readings import flatten
 
 from discreet.coding import Engine
+from discreet.models.decomposition.clipped import ClippedProducts
 from discreet.models.decomposition.directions import PrincipalDirections, SquaresAlong
 from discreet.models.metrics.scoring import ScoredRows
 from discreet.step import read_rows
 
 #: Steps that add noise to sums of rows: on the other table they have other sums, and the same noise.
-SUMS_OF_ROWS = (ScoredRows, SquaresAlong)
+SUMS_OF_ROWS = (ScoredRows, SquaresAlong, ClippedProducts)
 
 #: What is public about a door.
 FACTS = {"schema", "unit", "rows", "ledger", "entry", "begun", "is_private", "is_made_up"}

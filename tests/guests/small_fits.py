@@ -122,6 +122,7 @@ SMALL_FITS: dict[str, Small] = {
         rows=beside((0.02, 0.583), (0.68, 0.976), (0.008, 0.545), (0.988, 0.024), each=1),
         draws=100_000,
     ),
+    "PCA(n_components=1, method='clipped')": Small(knows_both=True),
     "PCA(n_components=1, method='exponential', accept_assumed=True)": Small(
         rows=beside((1.0, 1.0), (0.5, 0.5), each=4000),
         runs=1200,

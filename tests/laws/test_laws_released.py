@@ -22,6 +22,7 @@ from discreet.engines import open_engine
 from discreet.guarantees.erm.attacks import task_of
 from discreet.mechanisms import Bernstein, LaplaceDistribution
 from discreet.models.decomposition.ball import Ball
+from discreet.models.decomposition.clipped import ClippedProducts
 from discreet.models.decomposition.directions import SquaresAlong
 from discreet.models.erm.losses import Logistic
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
@@ -84,6 +85,13 @@ def squares() -> Source:
     return lambda: step.run(rows), step.spread()
 
 
+def products(measure: Any) -> Source:
+    schema, names = dp.Schema(x=dp.Real(0, 1), y=dp.Real(0, 1)), ("x", "y")
+    step = ClippedProducts(names, Ball((dp.Real(0, 1),) * 2, np.full(2, 0.5), 1.0), measure, UNIT)
+    rows = CodedRows(np.array([[2**20, 2**19]] * 3), names, schema)
+    return lambda: step.run(rows)[np.triu_indices(2)], step.spread()
+
+
 def bernstein() -> Source:
     mechanism, moved = Bernstein(mechanisms.Laplace(1), degree=1), Sensitivity(50, 2500)
     coded = np.zeros(2, np.int64)
@@ -142,6 +150,8 @@ SOURCES: dict[str, Callable[[], Source]] = {
     ),
     "scores": scored,
     "squares along directions": squares,
+    "products in a ball": lambda: products(dp.PureDP("1/10")),
+    "products in a ball, for delta": lambda: products(dp.ZCDP("1/100")),
     "a polynomial": bernstein,
     "rows": row_perturbation,
     "rows with norm-Gamma noise": lambda: row_perturbation(kind="norm-gamma"),

@@ -108,7 +108,7 @@ def test_consent_is_asked_for() -> None:
         PCA(1, bounds=CLOUD_BOUNDS, accept_assumed="yes").fit(x)
     proved = PCA(1, bounds=CLOUD_BOUNDS).fit(x)
     assert "assumed" not in proved.privacy_.certificate
-    assert proved.privacy_.claims == ("pca",)
+    assert proved.privacy_.claims == ("pca", "pca-clipped")
 
 
 def test_public_arguments_are_checked() -> None:
@@ -117,7 +117,7 @@ def test_public_arguments_are_checked() -> None:
             exponential(1, bounds=CLOUD_BOUNDS, norm=norm).plan()
     with pytest.raises(ValueError, match="norm must lie between"):
         exponential(1, bounds=CLOUD_BOUNDS, norm="1e-400").plan()
-    with pytest.raises(ValueError, match="'analyze_gauss' or 'exponential', got 'exact'"):
+    with pytest.raises(ValueError, match="'clipped' or 'exponential', got 'exact'"):
         PCA(1, bounds=CLOUD_BOUNDS, method="exact").plan()
     step = PrincipalDirections(("x",), box(1), 1, math.inf, dp.Unit())
     with pytest.raises(ValueError, match=r"only with unit=dp.PUBLIC"):

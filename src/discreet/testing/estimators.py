@@ -100,6 +100,7 @@ ESTIMATORS: tuple[Example, ...] = (
     Example("cluster.KMeans", {"n_clusters": 3}, engines="all"),
     Example("cluster.KMeans", {"n_clusters": 3, "method": "sample_aggregate"}),
     Example("decomposition.PCA", {"n_components": 1}),
+    Example("decomposition.PCA", {"n_components": 1, "method": "clipped"}),
     Example(
         "decomposition.PCA", {"n_components": 1, "method": "exponential", "accept_assumed": True}
     ),

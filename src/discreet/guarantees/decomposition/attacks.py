@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet import accounting
 from discreet.audit.exact import exact, statement
 from discreet.audit.registry import Case, Part, attack
 from discreet.coding import VALUE_BITS
-from discreet.columns import Numeric
+from discreet.columns import Numeric, Real
 from discreet.dataset import PrivateDataset
 from discreet.events import Repeat
 from discreet.guarantees.fits import (
@@ -31,8 +32,8 @@ from discreet.guarantees.fits import (
     whole_plan,
 )
 from discreet.ledger import Ledger
-from discreet.measures import PureDP
-from discreet.mechanisms import Distribution, Laplace
+from discreet.measures import ZCDP, PureDP
+from discreet.mechanisms import Distribution, Laplace, mechanism_for
 from discreet.models.decomposition import PCA
 from discreet.models.decomposition.ball import RADIUS, Ball
 from discreet.models.decomposition.directions import PrincipalDirections
@@ -46,6 +47,8 @@ Integers = npt.NDArray[np.int64]
 
 NAMES = ("x", "y")
 EPSILON = 2
+#: Where the curve of a Gaussian is tested.
+SEEN_DELTA = 0.02
 #: Why attacks on drawn directions stay below the claim.
 AXIS = (
     "the loss is largest in rare directions: the exact distribution of the angles stands beside it"
@@ -202,6 +205,81 @@ def one_charge() -> Part:
         except ValueError:
             refused += 1
     return statement("a ledger that wasn't told", "refuses", refused == 2, f"{2 - refused} fits")
+
+
+def find_farthest_products(unit: Unit, d: int) -> tuple[int, int]:
+    """The largest L1 and squared L2 by which one person's rows move products, in a search over the sphere."""
+    made = Ball((Real(0, 1),) * d, np.full(d, 0.5), 1e-6)  # all rows but the middle one are outside
+    directions = [np.array(signs) for signs in product((-1, 0, 1), repeat=d)]
+    middle, above = 2 ** (VALUE_BITS - 1), np.triu_indices(d)
+    found = []
+    for direction in directions:
+        codes = np.repeat((middle + direction * (middle - 1))[None], unit.rows_per_person, axis=0)
+        found.append(made.gram(codes)[above].astype(object))
+    moves = found
+    if unit.relation is REPLACE_ONE:
+        moves = [one - other for one, other in product(found, repeat=2)]
+    return max(sum(map(abs, move)) for move in moves), max(sum(move**2) for move in moves)
+
+
+def products_of(codes: Any) -> Integers:
+    """The products that are noised, of rows in the ball of `ball`."""
+    return ball().gram(codes)[np.triu_indices(2)]
+
+
+def products_case(
+    relation: Relation,
+    measure: PureDP | ZCDP,
+    *,
+    distribution: Distribution | None = None,
+    trials: int = 20_000,
+) -> Case:
+    """The noised products of one row on the surface of the ball, against none or another."""
+    moved = ball().products_sensitivity(Unit(relation))
+    stated = mechanism_for(measure, moved).distribution(moved)
+    chosen = stated if distribution is None else distribution
+    half = 2 ** (VALUE_BITS - 1)
+    diagonal = np.array([[2**VALUE_BITS, 2**VALUE_BITS]], np.int64)
+    if relation is ADD_REMOVE:
+        first, second = diagonal, diagonal[:0]
+    elif isinstance(measure, PureDP):
+        first, second = rows(1, 0), np.array([[half, 2**VALUE_BITS]], np.int64)
+    else:
+        first, second = rows(1, 0), rows(0, 1)
+    claim = (
+        measure
+        if isinstance(measure, PureDP)
+        else accounting.epsilon_at(stated.event(moved), SEEN_DELTA)
+    )
+    here, there = products_of(first), products_of(second)
+    options = {"score": likelihood(chosen, here, there)}
+    title = f"products, {relation.value}, {'Laplace' if isinstance(measure, PureDP) else 'Gaussian'} noise"
+    losses = exact_losses(stated, here, there) if isinstance(measure, PureDP) else None
+    run = add_noise(chosen, products_of)
+    return Case(title, run, (first, second), claim, trials, options, losses)
+
+
+@attack("pca-clipped")
+def pca_clipped() -> Iterator[Part]:
+    yield within_the_ball()
+    for relation in RELATIONS:
+        for d in (1, 2, 3):
+            unit = Unit(relation, "id", 2)
+            bound = Ball((Real(0, 1),) * d, np.full(d, 0.5), 1.0).products_sensitivity(unit)
+            l1, l2_squared = find_farthest_products(unit, d)
+            yield statement(
+                f"{d} columns, {unit}",
+                "products move by at most their sensitivity",
+                l1 <= bound.l1 and l2_squared <= bound.l2_squared,
+                f"L1 {l1 / bound.l1:.3f}, squared L2 {l2_squared / bound.l2_squared:.3f} of it",
+                probe="sensitivity",
+            )
+        for delta in (0.0, 0.01):
+            model = PCA(1, method="clipped", epsilon=2.0, delta=delta, schema=SCHEMA, unit=relation)
+            yield whole_plan(model, relation)
+        yield products_case(relation, PureDP(EPSILON))
+        yield products_case(relation, ZCDP(1))
+    yield fit_case(PCA(1, method="clipped", epsilon=6), PureDP(6), SCHEMA, ROW)
 
 
 @attack("pca-exponential")

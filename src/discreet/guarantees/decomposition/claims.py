@@ -33,6 +33,25 @@ CLAIMS = (
         ),
     ),
     Claim(
+        name="pca-clipped",
+        statement="Components, variances and mean of PCA(method='clipped') are ε-DP (Laplace noise) or "
+        "(ε, δ)-DP (Gaussian noise): a noised mean, then noised sums of products of rows that were moved "
+        "into a ball around it.",
+        unit=_UNIT,
+        measure=_MEASURE,
+        status="proved",
+        source="this project, after Dwork, Talwar, Thakurta & Zhang 2014",
+        proof="decomposition.md",
+        functions=(
+            "discreet.models.decomposition.ball.Ball",
+            "discreet.models.decomposition.centring.MeanFirst",
+            "discreet.models.decomposition.clipped.ClippedProducts",
+            "discreet.models.decomposition.clipped.ClippedPlan",
+            "discreet.models.decomposition.pca.PCA._clipped",
+            "discreet.coding.clipping.clip_rows",
+        ),
+    ),
+    Claim(
         name="pca-exponential",
         statement="Mean, components and variances of PCA(method='exponential') are together ε-DP: a noised "
         "mean, directions drawn one after the other by the exponential mechanism on the sphere (exactly, in "
@@ -47,6 +66,7 @@ CLAIMS = (
             "discreet.models.decomposition.ball.Ball",
             "discreet.models.decomposition.directions.PrincipalDirections",
             "discreet.models.decomposition.directions.SquaresAlong",
+            "discreet.models.decomposition.centring.MeanFirst",
             "discreet.models.decomposition.exponential.ExponentialPlan",
             "discreet.models.decomposition.pca.PCA._exponential",
             "discreet.models.decomposition.pca.PCA._check_own_ledger",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -24,6 +25,18 @@ RADIUS = 2**15
 _ROWS = 2**16
 
 
+def root_above(number: int, divisor: int) -> int:
+    """The least integer whose square is at least number/divisor.
+
+    Examples
+    --------
+    >>> from discreet.models.decomposition.ball import root_above
+    >>> root_above(16, 1), root_above(16, 2)
+    (4, 3)
+    """
+    return 1 + math.isqrt(-(-number // divisor) - 1) if number else 0
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Ball:
@@ -35,8 +48,9 @@ class Ball:
         The declarations of the columns, in order.
     centre : array of shape (d,)
         In the units of the columns: public, or noised already.
-    norm : float
-        The radius in the units of the columns, greater than 0.
+    norm : float, or array of shape (d,)
+        The radius in the units of the columns, greater than 0; one for each column makes the ball an
+        ellipsoid with these half-axes.
 
     Privacy
     -------
@@ -47,7 +61,7 @@ class Ball:
 
     columns: tuple[Numeric, ...]
     centre: Floats
-    norm: float
+    norm: float | Floats
 
     def rows(self, codes: Integers) -> Integers:
         """The rows on the grid, from schema codes of shape (n, d)."""
@@ -68,8 +82,14 @@ class Ball:
     @property
     def squared_unit(self) -> float:
         """What 1 in a sum of squares is in squared units of the columns."""
-        unit = self.norm / RADIUS
+        unit = float(np.max(self.norm)) / RADIUS
         return min(unit * unit, 1e200)
+
+    @property
+    def product_units(self) -> Floats:
+        """What 1 in an entry of the Gram matrix is in the units of its two columns, of shape (d, d)."""
+        units = np.broadcast_to(np.asarray(self.norm) / RADIUS, len(self.columns))
+        return np.minimum(np.outer(units, units), 1e200)
 
     def gram(self, codes: Integers) -> Integers:
         """The sum of zz' over all rows, exactly."""
@@ -98,6 +118,20 @@ class Ball:
             total[:-1] += each.sum(axis=0)
             total[-1] += (whole - reached[:, -1:]).sum()
         return total
+
+    def products_sensitivity(self, unit: Unit) -> Sensitivity:
+        """How far one person moves the entries on and above the diagonal of `gram`.
+
+        A row's add up, in size, to ((Σ|z|)² + Σz²)/2, at most (d + 1)·RADIUS²/2, and their squares to
+        ((Σz²)² + Σz⁴)/2, at most RADIUS⁴. The proof page has replace-one.
+        """
+        d, most = len(self.columns), unit.rows_per_person * RADIUS**2
+        if unit.relation is REPLACE_ONE:
+            # d/√2 + 1, rounded up, and never more than twice a person's own
+            return Sensitivity(
+                min(root_above(d * d * most**2, 2) + most, (d + 1) * most), 2 * most**2
+            )
+        return Sensitivity((d + 1) * most // 2, most**2)
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """How far one person moves `squares`: each row adds a non-negative vector of sum RADIUS² at most."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -13,32 +12,17 @@ from discreet.columns import Numeric
 from discreet.dataset import PrivateDataset
 from discreet.measures import Measure, PureDP
 from discreet.models.decomposition.ball import Ball
+from discreet.models.decomposition.centring import DEFAULT_RADIUS, FoundComponents, MeanFirst
 from discreet.models.decomposition.directions import PrincipalDirections, SquaresAlong
 from discreet.models.facts import Facts
 from discreet.models.shares import split, together
-from discreet.queries import CentredSums
 from discreet.queries.additive import Floats
 from discreet.rational import positive
 
-__all__ = ["ExponentialPlan", "FoundComponents"]
+__all__ = ["ExponentialPlan"]
 
 #: Shares of ε: the mean, the directions, the variances (measured: ``docs/proofs/decomposition.md``).
 SHARES = (1, 8, 1)
-#: The default radius, as a share of the way from the middle of the box of bounds to a corner (measured too).
-DEFAULT_RADIUS = 1 / 3
-#: The grid of the mean, in bits.
-_BITS = 15
-
-
-@final
-@dataclass(frozen=True)
-class FoundComponents:
-    """What was learned, in the units of the columns; `total` is the sum of all variances."""
-
-    mean: Floats
-    components: Floats
-    variances: Floats
-    total: float
 
 
 @final
@@ -55,13 +39,13 @@ class ExponentialPlan:
         self, facts: Facts, columns: tuple[Numeric, ...], count: int, measure: Measure, norm: Any
     ) -> None:
         assert hasattr(measure, "epsilon")
-        self._facts, self._columns, self._count = facts, columns, count
-        self._half = np.array([column.width / 2 for column in columns])
-        self._lower = np.array([float(column.lower) for column in columns])
+        self._facts, self._count = facts, count
+        self._first = MeanFirst(facts, columns)
+        self._half, self._lower = self._first.half, self._first.lower
         self._norm = self._default_norm() if norm is None else float(positive(norm, "norm"))
         if not 1e-300 < self._norm < 1e300:
             raise ValueError(f"norm must lie between 1e-300 and 1e300, got {norm!r}.")
-        self.mean_query = CentredSums(*facts.features, bits=_BITS)
+        self.mean_query = self._first.query
         drawn = min(count, int((self._half > 0).sum()) - 1) > 0
         weights = SHARES if drawn else (SHARES[0], SHARES[2])
         parts = split(PureDP(measure.epsilon), weights)
@@ -76,7 +60,7 @@ class ExponentialPlan:
         return DEFAULT_RADIUS * largest * float(np.sqrt(((self._half / largest) ** 2).sum()))
 
     def _ball(self, mean: Floats) -> Ball:
-        return Ball(self._columns, mean, self._norm)
+        return Ball(self._first.columns, mean, self._norm)
 
     def _directions(self, ball: Ball) -> PrincipalDirections:
         assert isinstance(self._directions_how, PureDP)
@@ -103,19 +87,12 @@ class ExponentialPlan:
         if rows is None:
             return {}
         spread = self._squares(self._ball(self._lower), np.eye(len(self._lower))).spread()
-        asked = self._facts.ask(self.mean_query, self._mean_how)
-        means = np.asarray(asked.expected_error(rows)).ravel()[1:] * self._half
-        n = max(rows, 1)
-        return {"mean_": means / n, "explained_variance_": spread / n}
+        means = self._first.expected_error(self._mean_how, rows)
+        return {"mean_": means, "explained_variance_": spread / max(rows, 1)}
 
     def run(self, door: PrivateDataset) -> FoundComponents:
         """Ask, in the order of the plan."""
-        answer = np.asarray(door.release(self.mean_query, self._mean_how).value).ravel()
-        count = max(float(answer[0]), 1.0)
-        middle = np.clip(answer[1:] / count, -1.0, 1.0) + self.mean_query.shift(self._facts.schema)
-        mean = np.clip(
-            self._lower + self._half * (middle + 1), self._lower, self._lower + 2 * self._half
-        )
+        count, mean = self._first.ask(door, self._mean_how)
         ball = self._ball(mean)
         components = door.run(self._directions(ball))
         sums = np.maximum(door.run(self._squares(ball, components)) / count, 0.0)

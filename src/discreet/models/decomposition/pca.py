@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +15,7 @@ from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet.models import learned
+from discreet.models.decomposition.clipped import ClippedPlan
 from discreet.models.decomposition.exponential import ExponentialPlan
 from discreet.models.facts import Facts, Question
 from discreet.models.parameters import with_parameters
@@ -22,6 +25,12 @@ from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums
 from discreet.queries.additive import Floats
 from discreet.rational import as_integer
+
+METHODS = ("auto", "sulq", "analyze_gauss", "clipped", "exponential")
+#: How many rows are expected where nobody says.
+DEFAULT_ROWS = 10_000
+#: Noise of this norm, where columns are in [-1, 1], hides variances (``docs/proofs/decomposition.md``).
+HIDDEN = 1 / 256
 
 
 @final
@@ -38,27 +47,35 @@ class _Recipe:
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     """Principal component analysis of private rows.
 
-    By default one noised vector (count, sums, products) of the columns scaled by their bounds to [-1, 1]
-    gives mean and covariance, and everything else is post-processing. With ``method="exponential"`` no
-    matrix is noised: the components themselves are drawn, one after the other.
+    A noised matrix of products gives the covariance, and everything else is post-processing: where rows are
+    many, one vector (count, sums, products) of the columns scaled by their bounds to [-1, 1]; where they are
+    few for the budget, products of rows that were first moved into a ball around their noised mean. With
+    ``method="exponential"`` no matrix is noised: the components themselves are drawn, one after the other.
 
     Parameters
     ----------
     n_components : int, optional
         All by default.
-    method : {"auto", "sulq", "analyze_gauss", "exponential"}
+    method : {"auto", "sulq", "analyze_gauss", "clipped", "exponential"}
         ``"sulq"``: independent Laplace noise on each entry of the symmetric matrix, which is pure DP and
         never needs a delta (SuLQ of Blum et al. 2005, made symmetric). ``"analyze_gauss"``: Gaussian
-        noise, for delta > 0 (Dwork et al. 2014). ``"auto"`` is ``"analyze_gauss"`` where there is a
-        delta, else ``"sulq"``. ``"exponential"``: each component is drawn by the exponential mechanism
+        noise, for delta > 0 (Dwork et al. 2014). ``"clipped"``: the noise of either, for rows that are
+        moved into a ball around their noised mean; far less noise for many columns, and a small bias. It
+        reads rows instead of sums. ``"auto"`` is ``"clipped"`` where noise on the whole matrix would hide
+        what `expected_rows` show, else ``"analyze_gauss"`` where there is a delta, else ``"sulq"``.
+        ``"exponential"``: each component is drawn by the exponential mechanism
         (PPCA: Chaudhuri, Sarwate & Sinha 2013), pure DP whatever the delta; for many columns and few
         components. It reads rows instead of sums.
     whiten : bool
         Whether `transform` divides each component by its standard deviation.
     norm : number, optional
-        For ``"exponential"``: rows farther from the noised mean are moved to this distance, in the units
-        of the columns. By default a third of the way from the middle of the box of bounds to a corner. A
-        smaller one means less noise and more bias.
+        For ``"clipped"`` and ``"exponential"``: rows farther from the noised mean are moved to this distance,
+        in the units of the columns. By default a third of the way from the middle of the box of bounds to a
+        corner; for ``"clipped"`` after columns were scaled by their bounds, and up to two thirds of the way
+        where `expected_rows` promise little noise. A smaller one means less noise and more bias.
+    expected_rows : int, optional
+        A public guess of the number of rows, 10000 by default; where the number is public, that one. It only
+        decides what ``"auto"`` and the default of `norm` mean.
     accept_assumed : bool
         Whether the ledger that a fit opens accepts ``"exponential"``, which is private in real arithmetic
         that floating point only approximates. A `ledger` that is given must itself have been opened with
@@ -71,7 +88,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         if several) is positive.
     explained_variance_, explained_variance_ratio_ : arrays of shape (n_components,)
         From the noised covariance (divisor n), at least 0; the ratio is to the sum of all. With
-        ``"exponential"`` from noised sums of squares of the rows as moved, in falling order.
+        ``"clipped"`` of the rows as moved; with ``"exponential"`` from noised sums of their squares, in
+        falling order.
     mean_ : array of shape (n_features,)
     n_components_ : int
     privacy_ : FitPrivacy
@@ -79,10 +97,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     Privacy
     -------
     The vector's joint sensitivity is an exact integer: no separate share for the mean, and the diagonal
-    is noised like every other entry. No eigenvalue is looked at before the noise. Null and NaN count as
-    the column's fill; with no rows the matrix is noise. ``"exponential"`` composes a noised mean, the
-    draws (an `Assumed` event) and noised sums of squares; its running time depends on the rows.
-    Proof page: ``docs/proofs/decomposition.md``.
+    is noised like every other entry. ``"clipped"`` composes a noised mean (a fifth of the budget) and the
+    noised products of rows that lie in the ball by exact integers. No eigenvalue is looked at before the
+    noise. Null and NaN count as the column's fill; with no rows the matrix is noise. ``"exponential"``
+    composes a noised mean, the draws (an `Assumed` event) and noised sums of squares; its running time
+    depends on the rows. Proof page: ``docs/proofs/decomposition.md``.
 
     Examples
     --------
@@ -97,6 +116,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
     method: str = "auto"
     whiten: bool = False
     norm: Any = None
+    expected_rows: Any = None
     accept_assumed: bool = False
 
     _learned = learned.attributes(
@@ -109,13 +129,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("pca-exponential",) if self.method == "exponential" else ("pca",)
+        named = {
+            "exponential": ("pca-exponential",),
+            "clipped": ("pca-clipped",),
+            "auto": ("pca", "pca-clipped"),
+        }
+        return named.get(self.method, ("pca",))
 
     def _how(self) -> Measure | Mechanism:
         measure = self._measure()
-        if self.method not in ("auto", "sulq", "analyze_gauss", "exponential"):
+        if self.method not in METHODS:
             raise ValueError(
-                "method must be 'auto', 'sulq', 'analyze_gauss' or 'exponential', "
+                "method must be 'auto', 'sulq', 'analyze_gauss', 'clipped' or 'exponential', "
                 f"got {self.method!r}."
             )
         gaussian = isinstance(measure, ApproxDP) and bool(measure.delta)
@@ -147,6 +172,31 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             facts, facts.numeric("PCA"), self._components(facts), self._measure(), self.norm
         )
 
+    def _clipped(self, facts: Facts) -> ClippedPlan | None:
+        """The plan with rows in a ball, where that is asked for, or better for as many rows as expected."""
+        if self.method not in ("auto", "clipped"):
+            return None
+        rows = facts.rows or DEFAULT_ROWS
+        if self.expected_rows is not None:
+            rows = as_integer(self.expected_rows, "expected_rows", minimum=1)
+        plan = partial(ClippedPlan, facts, facts.numeric("PCA"), self._measure(), rows, self.norm)
+        if self.method == "clipped":
+            return plan()
+        if facts.unit.is_public or not self._hides(facts, rows):
+            return None
+        try:
+            return plan()
+        except (
+            ValueError
+        ):  # too much noise for that grid; of the whole matrix there is a coarser one
+            return None
+
+    def _hides(self, facts: Facts, rows: int) -> bool:
+        """Whether noise on the whole matrix would hide the variances of this many rows."""
+        asked = facts.ask(self._query(facts), self._how())
+        error = float(np.max(asked.expected_error(rows)[..., -1])) / rows
+        return error * math.sqrt(len(facts.features)) > HIDDEN
+
     def _check_own_ledger(self) -> None:
         if self.method == "exponential" and self.accept_assumed is not True:
             raise ValueError(
@@ -161,6 +211,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             plan = self._exponential(facts)
             queries = (plan.mean_query,)
             return FitPlan(plan.event(), self._measure(), plan.noise(rows), queries, facts, plan)
+        clipped = self._clipped(facts)
+        if clipped is not None:
+            self._components(facts)
+            asked = (clipped.mean_query,)
+            return FitPlan(
+                clipped.event(), self._measure(), clipped.noise(rows), asked, facts, clipped
+            )
         recipe = _Recipe(facts.ask(self._query(facts), budget), self._components(facts))
         noise = {}
         if rows is not None:
@@ -170,12 +227,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         return FitPlan.from_question(facts, recipe.question, noise, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
-        if isinstance(plan.recipe, ExponentialPlan):
+        if isinstance(plan.recipe, ExponentialPlan | ClippedPlan):
             found = plan.recipe.run(door)
-            self.n_components_ = len(found.components)
+            self.n_components_ = self._components(plan.facts)
             self.mean_ = found.mean
-            self.components_ = fix_signs(found.components)
-            self._set_variances(found.variances, found.total)
+            self.components_ = fix_signs(found.components[: self.n_components_])
+            self._set_variances(found.variances[: self.n_components_], found.total)
             return
         recipe: _Recipe = plan.recipe
         facts, count, query = plan.facts, recipe.components, recipe.question.query
