@@ -33,8 +33,8 @@ CLUSTERS, COMPONENTS = 4, 2
 PATIENCE, ENOUGH = 20.0, 1.0
 #: The same for small tables, where whoever takes so long would take it for every seed.
 SMALL_PATIENCE = 5.0
-#: And for fits without privacy.
-PLAIN_PATIENCE = 60.0
+#: And for fits without privacy, and for those of a second measurement: among more fits more are slow.
+PLAIN_PATIENCE = AGAIN_PATIENCE = 60.0
 FEWEST_SEEDS = 3
 #: Where the seeds of a second measurement start; those of the first start at 0.
 FRESH_SEED = 1000
@@ -279,7 +279,9 @@ def lines_again(
         for model, task, view, delta, epsilon, count in wanted:
             if (model, task, view) == (one.model, one.task, one.view):
                 seeds = list(range(FRESH_SEED, FRESH_SEED + count))
-                yield record(one, name, delta, (epsilon,), seeds, enough=math.inf)
+                yield record(
+                    one, name, delta, (epsilon,), seeds, enough=math.inf, limit=AGAIN_PATIENCE
+                )
 
 
 def record(
@@ -289,11 +291,16 @@ def record(
     epsilons: tuple[float, ...],
     seeds: list[int],
     enough: float = ENOUGH,
+    limit: float | None = None,
 ) -> dict[str, Any]:
-    """The figures of a contestant at each ε."""
+    """The figures of a contestant at each ε; `limit` is for a fit, by default that of its table."""
+    limit = patience(one, tables.TABLES[name]) if limit is None else limit
     start = time.process_time()
     inputs = prepare(one, name)
-    found = [_at(one, inputs, epsilon, delta, seeds, enough) for epsilon in epsilons or (math.inf,)]
+    found = [
+        _at(one, inputs, epsilon, delta, seeds, enough, limit)
+        for epsilon in epsilons or (math.inf,)
+    ]
     return {
         "table": name,
         "library": one.library,
@@ -332,6 +339,7 @@ def _at(
     delta: float,
     seeds: list[int],
     enough: float,
+    limit: float,
 ) -> dict[str, Any]:
     """Mean and standard error of each metric, and the median of the seconds."""
     found: list[dict[str, float]] = []
@@ -340,7 +348,6 @@ def _at(
         if len(took) >= FEWEST_SEEDS and sum(took) > enough:
             break
         split, inputs = prepared(seed)
-        limit = patience(one, split.table)
         try:
             model = one.build(split, one, epsilon, delta, seed)
             took.append(measured(model, inputs, limit))

@@ -43,7 +43,7 @@ def _again(line: Line, epsilon: float, again: list[Line]) -> Line | None:
 
 
 def find(figures: dict[str, Any]) -> Wanted:
-    """The lines to measure again: both sides of each clear loss, but none twice."""
+    """The lines to measure again: both sides of each clear loss, but none twice unless a fit failed."""
     again = figures.get("again", [])
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     for duel in like_with_like(figures_of(figures)):
@@ -53,7 +53,8 @@ def find(figures: dict[str, Any]) -> Wanted:
         if TABLES[duel.theirs["table"]].is_large:
             fits = min(fits, MOST_ON_LARGE)
         for line in (duel.theirs, duel.ours):
-            if _again(line, duel.epsilon, again) is None:
+            known = _again(line, duel.epsilon, again)
+            if known is None or known["failed"] != [None]:
                 kind = (line["model"], line["task"], line["columns"], line["delta"], duel.epsilon)
                 place = (line["library"], line["table"], kind)
                 counts[place] = max(counts[place], fits)

@@ -69,6 +69,12 @@ def test_nothing_is_measured_a_third_time() -> None:
     assert list(suspects.find(half)) == [("diffprivlib", "adult")]
 
 
+def test_a_second_measurement_that_failed_is_no_measurement() -> None:
+    failed = line("diffprivlib", 0.82, auc=[None], failed=["a fit takes over 5 s"])
+    once = figures(0.80, line("discreet", 0.83), failed)
+    assert list(suspects.find(once)) == [("diffprivlib", "adult")]
+
+
 @pytest.mark.parametrize(
     ("table", "first", "fits"), [("adult", 3, 9), ("adult", 10, 12), ("pima", 10, 30)]
 )
@@ -104,8 +110,15 @@ def test_fresh_seeds_are_not_those_of_the_first_measurement(
     used: list[int] = []
 
     def note(
-        _one: object, prepared: object, _e: float, _d: float, seeds: list[int], _n: float
+        _one: object,
+        prepared: object,
+        _e: float,
+        _d: float,
+        seeds: list[int],
+        _n: float,
+        limit: float,
     ) -> Any:
+        assert limit >= 60  # a loss isn't left unconfirmed because one of 30 fits is slow
         used.extend(seeds)
         return {}
 
