@@ -32,8 +32,9 @@ STEEPEST = 4.0
 LOWEST, HIGHEST, OUTSIDE = -0.5, 1.5, 1 / 16
 #: Rows per bucket that give the most buckets of two, and how many of these for each row: 1/(2e).
 ROWS_PER_BUCKET, PAIRS_PER_ROW = 1.0, 0.184
-#: The evidence at which a slope is halved, and that from which pairs tell the level.
-HALVING_EVIDENCE, PAIRS_EVIDENCE = 2.0, 32.0
+#: The evidence at which a slope is halved, and that from which pairs tell the level: the grid beyond all
+#: pairs then weighs less than 1 % of one step at their median, 2^10·e^-12.
+HALVING_EVIDENCE, PAIRS_EVIDENCE = 2.0, 12.0
 
 
 def is_matched(unit: Unit) -> bool:
