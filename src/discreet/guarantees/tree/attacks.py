@@ -278,11 +278,13 @@ def decision_tree() -> Iterator[Part]:
         for kind, target in ((DecisionTreeClassifier, "c"), (DecisionTreeRegressor, "v")):
             model, known = kind(epsilon=6, max_depth=2), facts(relation, target)
             yield whole_plan(model, known)
-            made = model._plan(known, None)
-            *levels, leaves = made.queries
-            for level, query in enumerate(levels):
-                yield choice_result(f"{kind.__name__}, level {level}", query, relation)
-            yield vector_case(f"{kind.__name__}, leaves", leaves, model._parts(known)[-1], relation)
+            asked = zip(model._plan(known, None).queries, model._parts(known), strict=True)
+            for place, (query, budget) in enumerate(asked):
+                title = f"{kind.__name__}, question {place}"
+                if isinstance(query, Choice):
+                    yield choice_result(title, query, relation)
+                else:  # the target's moments, what nodes hold, or the leaves
+                    yield vector_case(title, query, budget, relation)
     stump = DecisionTreeClassifier(epsilon=16, max_depth=1)
     share = stump._parts(facts(ADD_REMOVE, "c"))[-1]
     yield fit_case(stump, share, SCHEMA, ROW, "c", told=slice(-1, None))
