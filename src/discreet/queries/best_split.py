@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, final, get_args
@@ -52,6 +53,9 @@ class BestSplit(Choice):
     expected : array of shape (groups, classes), optional
         For ``"deviation"`` and nothing else: the shares of the classes in each group, up to a factor; public,
         or bought. By default all classes are alike. The nearer they are, the better the choice.
+    classes : bool
+        For ``"deviation"``: whether the values of an `Integer` target are classes, as they are for
+        ``"gini"`` and ``"majority"``, and not numbers.
 
     Privacy
     -------
@@ -79,6 +83,7 @@ class BestSplit(Choice):
         by: By = None,
         derive: Mapping[str, Derived] | None = None,
         expected: npt.ArrayLike | None = None,
+        classes: bool = False,
     ) -> None:
         super().__init__(by, None)
         if criterion not in get_args(Criterion):
@@ -95,6 +100,7 @@ class BestSplit(Choice):
         if expected is not None and criterion != "deviation":
             raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
         self.expected = None if expected is None else _whole_shares(expected)
+        self.classes = classes
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ class BestSplit(Choice):
         for name, points in self.cuts.items():
             column, cells = schema[name], name
             if isinstance(column, Numeric):
-                cells = _free_name(f"bins of {name}", larger)
+                cells = _free_name(f"bins of {name}", {*larger, *bins})
                 bins[cells] = _bins(name, points)
             elif not isinstance(column, Categorical) or points:
                 raise ValueError(
@@ -141,6 +147,9 @@ class BestSplit(Choice):
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
         larger, queries = self._questions(schema)
+        if self.criterion == "deviation":  # raises here, before anything is charged
+            classes = 2 if self._is_number(larger) else len(larger.labels(self.target))
+            self._shares(self._groups(larger), classes)
         # the same rows count in every part: so one person's rows are in the same groups throughout
         known = partial_codes(*(larger.code(name) for name in (*self.by, self.target)))
         at, parts = len(self.by), []
@@ -150,10 +159,13 @@ class BestSplit(Choice):
             parts.append(replace(part, by=by, known=known))
         return tuple(parts)
 
+    def _groups(self, larger: Schema) -> int:
+        return math.prod(len(larger.labels(name)) for name in self.by)
+
     def _is_number(self, larger: Schema) -> bool:
         """Whether sums of the target are asked, and not counts of its values."""
         if self.criterion == "deviation":
-            return isinstance(larger[self.target], Numeric)
+            return isinstance(larger[self.target], Numeric) and not self.classes
         return self.criterion == "variance"
 
     def spread(self, schema: Schema) -> int:
@@ -163,7 +175,7 @@ class BestSplit(Choice):
 
     def scores(self, totals: Sequence[Integers], schema: Schema) -> Integers:
         larger = schema.derive(**self.derived)
-        groups = int(np.prod([len(larger.labels(name)) for name in self.by], dtype=np.int64))
+        groups = self._groups(larger)
         found = []
         for (name, points), part in zip(self.cuts.items(), totals, strict=True):
             is_cut = isinstance(schema[name], Numeric)
@@ -253,7 +265,7 @@ def _all_cells(code: Code) -> Code:
     return Cuts(code, tuple(range(code.high + 1))) if code.low < 0 else code
 
 
-def _free_name(name: str, schema: Schema) -> str:
-    while name in schema:
+def _free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
         name += "'"
     return name

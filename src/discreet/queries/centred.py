@@ -115,14 +115,16 @@ class CentredSums(Additive):
 
     def _weights(self, schema: Schema) -> tuple[list[int], list[int]]:
         """Weights of the sums and of the products. There may be many, so they are made once."""
-        if self._last_weights is None or self._last_weights[0] is not schema:
-            self._last_weights = schema, self._new_weights(schema)
-        return self._last_weights[1]
+        last = self._last_weights  # read once: another thread may ask with another schema
+        if last is None or last[0] is not schema:
+            last = self._last_weights = schema, self._new_weights(schema)
+        return last[1]
 
     def terms(self, schema: Schema) -> tuple[Term, ...]:
-        if self._last_terms is None or self._last_terms[0] is not schema:
-            self._last_terms = schema, self._new_terms(schema)
-        return self._last_terms[1]
+        last = self._last_terms
+        if last is None or last[0] is not schema:
+            last = self._last_terms = schema, self._new_terms(schema)
+        return last[1]
 
     def _new_weights(self, schema: Schema) -> tuple[list[int], list[int]]:
         ends = [max(1, end) for end in self._ends(schema)]

@@ -60,9 +60,10 @@ class WithColumns(Additive):
 
     def larger(self, schema: Schema) -> Schema:
         """The schema on which the query is asked."""
-        if self._larger is None or self._larger[0] is not schema:
-            self._larger = schema, schema.derive(**self._derived)
-        return self._larger[1]
+        last = self._larger  # read once: another thread may ask with another schema
+        if last is None or last[0] is not schema:
+            last = self._larger = schema, schema.derive(**self._derived)
+        return last[1]
 
     def labels(self, schema: Schema) -> list[Any]:
         return self.query.labels(self.larger(schema))

@@ -89,7 +89,8 @@ class Ball:
     def product_units(self) -> Floats:
         """What 1 in an entry of the Gram matrix is in the units of its two columns, of shape (d, d)."""
         units = np.broadcast_to(np.asarray(self.norm) / RADIUS, len(self.columns))
-        return np.minimum(np.outer(units, units), 1e200)
+        with np.errstate(over="ignore"):
+            return np.minimum(np.outer(units, units), 1e200)
 
     def gram(self, codes: Integers) -> Integers:
         """The sum of zz' over all rows, exactly."""

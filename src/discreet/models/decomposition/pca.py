@@ -24,7 +24,7 @@ from discreet.models.scaled import finest, scaled_moments
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import CentredSums
 from discreet.queries.additive import Floats
-from discreet.rational import as_integer
+from discreet.rational import as_integer, positive
 
 METHODS = ("auto", "sulq", "analyze_gauss", "clipped", "exponential")
 #: How many rows are expected where nobody says.
@@ -179,6 +179,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
         rows = facts.rows or DEFAULT_ROWS
         if self.expected_rows is not None:
             rows = as_integer(self.expected_rows, "expected_rows", minimum=1)
+        if self.norm is not None:
+            positive(self.norm, "norm")  # a wrong one isn't taken for too much noise below
         plan = partial(ClippedPlan, facts, facts.numeric("PCA"), self._measure(), rows, self.norm)
         if self.method == "clipped":
             return plan()

@@ -70,6 +70,8 @@ class _Recipe:
     Attributes
     ----------
     cuts : dict
+    criterion : str
+        How splits are scored: kept here, since a fit may be planned with a part of the model's ε.
     first : Measure, optional
         For what is asked about the target before anything else.
     levels : tuple of pairs
@@ -78,6 +80,7 @@ class _Recipe:
     """
 
     cuts: dict[str, tuple[float, ...]]
+    criterion: Any
     first: Measure | None
     levels: tuple[tuple[Measure | None, Measure], ...]
     leaves: Measure
@@ -190,10 +193,10 @@ class GreedyTree(PrivateEstimator):
     def _recipe(self, facts: Facts) -> _Recipe:
         *parts, leaves = self._parts(facts)
         first = parts.pop(0) if parts and self._first_share(facts) else None
+        levels: tuple[tuple[Measure | None, Measure], ...] = tuple((None, part) for part in parts)
         if self._expects(facts):
             levels = tuple(zip(parts[::2], parts[1::2], strict=True))
-            return _Recipe(self._cuts(facts), first, levels, leaves)
-        return _Recipe(self._cuts(facts), first, tuple((None, part) for part in parts), leaves)
+        return _Recipe(self._cuts(facts), self._criterion(facts), first, levels, leaves)
 
     def _by_node(
         self, facts: Facts, target: Seen, splits: Splits
@@ -207,15 +210,20 @@ class GreedyTree(PrivateEstimator):
     def _split_query(
         self,
         facts: Facts,
-        cuts: dict[str, tuple[float, ...]],
+        recipe: _Recipe,
         target: Seen,
         splits: Splits,
         expected: Floats | None = None,
     ) -> BestSplit:
         by, derived = self._by_node(facts, target, splits)
-        criterion = self._criterion(facts)
         return BestSplit(
-            target.name, cuts, criterion=criterion, by=by, derive=derived, expected=expected
+            target.name,
+            recipe.cuts,
+            criterion=recipe.criterion,
+            by=by,
+            derive=derived,
+            expected=expected,
+            classes=self._target == "class",
         )
 
     def _sum_query(self, facts: Facts, target: Seen, splits: Splits, is_last: bool) -> Additive:
@@ -236,7 +244,7 @@ class GreedyTree(PrivateEstimator):
             if expected is not None:
                 query = self._sum_query(facts, for_splits, splits, is_last=False)
                 questions.append(facts.ask(query, expected))
-            choice = self._split_query(facts, recipe.cuts, for_splits, splits)
+            choice = self._split_query(facts, recipe, for_splits, splits)
             questions.append(facts.ask(choice, budget))
             any_split: Split = choice.splits_of(facts.schema)[0]
             splits = (*splits, *([any_split] * 2**level))
@@ -265,7 +273,7 @@ class GreedyTree(PrivateEstimator):
                     self._sum_query(facts, for_splits, splits, is_last=False), expected
                 )
                 shares = self._expect(facts, for_splits, told, shares)
-            choice = self._split_query(facts, recipe.cuts, for_splits, splits, shares)
+            choice = self._split_query(facts, recipe, for_splits, splits, shares)
             chosen = np.atleast_1d(door.release(choice, budget).value)
             listed = choice.splits_of(facts.schema)
             splits = (*splits, *(listed[int(one)] for one in chosen))

@@ -44,7 +44,9 @@ def clamp(facts: Facts, first: Release | None, reach: float) -> Seen:
         target, half = read_target(first, column), (high - low) / 2
         away = reach * half * math.hypot(target.deviation, target.mean_error)
         middle = low + half * (1 + target.mean)
-        low, high = max(low, middle - away), min(high, middle + away)
+        closer = max(low, middle - away), min(high, middle + away)
+        if closer[0] < closer[1]:  # not so where rounding leaves nothing between them
+            low, high = closer
     name = free_name("closer target", facts.schema)
     return Seen(name, {name: Clamped.from_column(facts.target, column, low, high)})
 
@@ -105,7 +107,7 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     def _can_clamp(self, facts: Facts) -> bool:
         """Whether the target has bounds that can be drawn closer."""
         column = facts.schema[facts.target]  # type: ignore[index]
-        return isinstance(column, Real | Integer) and column.width > 0 and self._depth(facts) > 0
+        return isinstance(column, Real | Integer) and column.width > 0 and bool(self._cuts(facts))
 
     def _first_share(self, facts: Facts) -> Fraction:
         return MOMENTS if self._can_clamp(facts) else Fraction(0)
