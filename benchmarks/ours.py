@@ -158,6 +158,7 @@ ENTRIES = (
     entry("cluster.KMeans", "clusters", n_clusters=CLUSTERS),
     entry("cluster.KMeans", "clusters", method="sample_aggregate", n_clusters=CLUSTERS),
     entry("decomposition.PCA", "components", n_components=COMPONENTS),
+    entry("decomposition.PCA", "components", method="clipped", n_components=COMPONENTS),
     entry(
         "decomposition.PCA",
         "components",

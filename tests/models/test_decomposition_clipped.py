@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from discreet.guarantees.decomposition.attacks import find_farthest_products
 from discreet.models.decomposition import PCA
 from discreet.models.decomposition.ball import RADIUS, Ball, root_above
 from discreet.models.decomposition.clipped import ClippedPlan, ClippedProducts
+from discreet.models.facts import Facts
 from discreet.testing import fixed_noise
 from small_tables import CLOUD_BOUNDS, draw_cloud
 
@@ -160,10 +162,11 @@ def test_public_facts_decide_whether_rows_are_clipped() -> None:
     assert not is_clipped(20, epsilon=1, method="sulq")
     assert not is_clipped(20, epsilon=1, delta=1e-6, method="analyze_gauss")
     assert not is_clipped(3, epsilon=math.inf, unit=dp.PUBLIC)
-    # noise that a fine grid has no room for: the whole matrix, on a coarser one
-    assert not is_clipped(3, epsilon="1e-7")
-    with pytest.raises(ValueError):
-        recipe(3, epsilon="1e-7", method="clipped")
+    # noise that a fine grid has no room for: on a coarser one
+    assert is_clipped(3, epsilon="1e-7")
+    assert recipe(3, epsilon="1e-7")._grid < RADIUS
+    with pytest.raises(ValueError, match="more than can be drawn"):
+        recipe(3, epsilon="1e-13", method="clipped")
     with pytest.raises(ValueError, match="expected_rows"):
         is_clipped(3, expected_rows=0)
     for norm in (0, -1):
@@ -215,3 +218,31 @@ def test_few_rows_and_many_columns_keep_most_of_the_variance() -> None:
     whole = np.mean([captured(PCA(2, method="analyze_gauss", **options).fit(x)) for _ in range(8)])
     assert ours > 0.85 * best
     assert whole < 0.6 * best
+
+
+def test_a_huge_norm_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(Ball((dp.Real(0, 1),), np.zeros(1), 1e200).product_units).all()
+
+
+def test_a_wrong_norm_is_refused_whatever_the_method() -> None:
+    with pytest.raises(ValueError, match="norm"):
+        PCA(norm=-3, epsilon=0.01, bounds=(0, 1)).plan(n_features=20)
+
+
+def test_a_grid_is_as_coarse_as_the_noise_asks_and_no_row_reaches_beyond_it() -> None:
+    """Noise for 200 columns at a tiny ε can't be drawn on the finest grid."""
+    schema = dp.Schema({f"x{i}": dp.Real(0, 1) for i in range(200)})
+    draw = np.random.default_rng(0)
+    for epsilon, most in ((1.0, RADIUS), (1e-4, 2**11), (1e-7, 2**7)):
+        facts = Facts(schema, dp.Unit(), tuple(schema), None, None)
+        plan = ClippedPlan(facts, tuple(schema.base.values()), dp.PureDP(epsilon), 100, None)
+        made = plan._products(np.full(200, 0.5), plan._grid)
+        assert plan._grid == most
+        z = made._ball.rows(draw.integers(0, 2**VALUE_BITS + 1, (50, 200)))
+        assert (z**2).sum(axis=1).max() <= most**2
+        moved = made._ball.products_sensitivity(dp.Unit())
+        assert moved.l2_squared == most**4
+        assert accounting.satisfies(plan.event(), dp.PureDP(epsilon))
+    PCA(1, method="clipped", epsilon=1e-7, schema=schema).fit(draw.random((5, 200)))

@@ -125,7 +125,8 @@ class BestSplit(Choice):
 
     def _questions(self, schema: Schema) -> tuple[Schema, list[Count | Mean]]:
         """For each column, the sums in its bins, on a schema that has these bins."""
-        larger, bins = schema.derive(**self.derived), {}
+        larger = schema.derive(**self.derived)
+        bins: dict[str, Bins] = {}
         queries: list[Count | Mean] = []
         for name, points in self.cuts.items():
             column, cells = schema[name], name

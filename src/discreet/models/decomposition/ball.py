@@ -51,17 +51,20 @@ class Ball:
     norm : float, or array of shape (d,)
         The radius in the units of the columns, greater than 0; one for each column makes the ball an
         ellipsoid with these half-axes.
+    radius : int
+        The radius on the grid: how fine it is.
 
     Privacy
     -------
-    `rows` is a function of each row alone, and Σz² <= RADIUS² holds in integers. So one row adds to
-    the Gram matrix of all rows a matrix zz' with v'zz'v in [0, RADIUS²] for each unit vector v.
+    `rows` is a function of each row alone, and Σz² <= radius² holds in integers. So one row adds to
+    the Gram matrix of all rows a matrix zz' with v'zz'v in [0, radius²] for each unit vector v.
     Proof page: ``docs/proofs/decomposition.md``.
     """
 
     columns: tuple[Numeric, ...]
     centre: Floats
     norm: float | Floats
+    radius: int = RADIUS
 
     def rows(self, codes: Integers) -> Integers:
         """The rows on the grid, from schema codes of shape (n, d)."""
@@ -75,20 +78,20 @@ class Ball:
         middle = middle - np.where(exact, 0.0, 0.5)
         # no finite code may become infinite, however small the norm is
         with np.errstate(over="ignore"):
-            scale = np.minimum(step / self.norm * RADIUS, float(LARGEST_CODE))
+            scale = np.minimum(step / self.norm * self.radius, float(LARGEST_CODE))
         z = np.rint((codes - middle) * scale)
-        return clip_rows(np.clip(z, -LARGEST_CODE, LARGEST_CODE).astype(np.int64), RADIUS)
+        return clip_rows(np.clip(z, -LARGEST_CODE, LARGEST_CODE).astype(np.int64), self.radius)
 
     @property
     def squared_unit(self) -> float:
         """What 1 in a sum of squares is in squared units of the columns."""
-        unit = float(np.max(self.norm)) / RADIUS
+        unit = float(np.max(self.norm)) / self.radius
         return min(unit * unit, 1e200)
 
     @property
     def product_units(self) -> Floats:
         """What 1 in an entry of the Gram matrix is in the units of its two columns, of shape (d, d)."""
-        units = np.broadcast_to(np.asarray(self.norm) / RADIUS, len(self.columns))
+        units = np.broadcast_to(np.asarray(self.norm) / self.radius, len(self.columns))
         with np.errstate(over="ignore"):
             return np.minimum(np.outer(units, units), 1e200)
 
@@ -105,7 +108,7 @@ class Ball:
         """The sums of squares along orthonormal directions, and what is left, of shape (k + 1,).
 
         Directions are rounded to a grid, so that a row's squares are exact integers; their sum is capped at
-        the row's own Σz², so that all k + 1 numbers of a row are at least 0 and add up to at most RADIUS².
+        the row's own Σz², so that all k + 1 numbers of a row are at least 0 and add up to at most radius².
         """
         fine = np.rint(directions.T * RADIUS)
         total = np.zeros(len(directions) + 1, np.int64)
@@ -123,10 +126,10 @@ class Ball:
     def products_sensitivity(self, unit: Unit) -> Sensitivity:
         """How far one person moves the entries on and above the diagonal of `gram`.
 
-        A row's add up, in size, to ((Σ|z|)² + Σz²)/2, at most (d + 1)·RADIUS²/2, and their squares to
-        ((Σz²)² + Σz⁴)/2, at most RADIUS⁴. The proof page has replace-one.
+        A row's add up, in size, to ((Σ|z|)² + Σz²)/2, at most (d + 1)·radius²/2, and their squares to
+        ((Σz²)² + Σz⁴)/2, at most radius⁴. The proof page has replace-one.
         """
-        d, most = len(self.columns), unit.rows_per_person * RADIUS**2
+        d, most = len(self.columns), unit.rows_per_person * self.radius**2
         if unit.relation is REPLACE_ONE:
             # d/√2 + 1, rounded up, and never more than twice a person's own
             return Sensitivity(
@@ -135,8 +138,8 @@ class Ball:
         return Sensitivity((d + 1) * most // 2, most**2)
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
-        """How far one person moves `squares`: each row adds a non-negative vector of sum RADIUS² at most."""
-        rows, most = unit.rows_per_person, RADIUS**2
+        """How far one person moves `squares`: each row adds a non-negative vector of sum radius² at most."""
+        rows, most = unit.rows_per_person, self.radius**2
         if unit.relation is REPLACE_ONE:
             return Sensitivity(2 * rows * most, 2 * (rows * most) ** 2)
         return Sensitivity(rows * most, (rows * most) ** 2)

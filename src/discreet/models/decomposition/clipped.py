@@ -30,6 +30,8 @@ SHARES = (1, 4)
 #: the norm `LOUD`, columns being scaled to [-1, 1] (measured too).
 LARGER_RADII = (2 / 3, 1 / 2)
 LOUD = 1 / 64
+#: How fine the grid of rows is; a coarser one where noise is too large for a finer one, which hides the rest.
+GRIDS = (RADIUS, 2**11, 2**7)
 
 
 @final
@@ -71,7 +73,7 @@ class ClippedProducts(Step):
 
     def spread(self) -> float:
         """The standard deviation of the noise, in parts of the squared radius."""
-        return self._distribution.expected_error() / RADIUS**2
+        return self._distribution.expected_error() / self._ball.radius**2
 
     def __repr__(self) -> str:
         return f"ClippedProducts{self.columns}"
@@ -97,13 +99,24 @@ class ClippedPlan:
         self.mean_query = self._first.query
         self._mean_how, self._products_how = split(measure, SHARES)
         self._norms = np.ones(len(columns))
-        # of any ball the same, in parts of its squared radius; too much for the grid is refused now
-        spread = self._products(self._first.lower).spread()
+        self._grid = self._finest_grid()
+        # of any ball the same, in parts of its squared radius
+        spread = self._products(self._first.lower, self._grid).spread()
         self._norms = self._default_norms(spread / rows)
         if norm is not None:
             self._norms = np.full(len(columns), float(positive(norm, "norm")))
         if not (self._norms > 1e-300).all() or not (self._norms < 1e300).all():
             raise ValueError(f"norm must lie between 1e-300 and 1e300, got {norm!r}.")
+
+    def _finest_grid(self) -> int:
+        """The finest grid whose noise can be drawn; what decides is public."""
+        for grid in GRIDS[:-1]:
+            try:
+                self._products(self._first.lower, grid)
+            except ValueError:
+                continue
+            return grid
+        return GRIDS[-1]
 
     def _default_norms(self, spread: float) -> Floats:
         """The half-axes: a share of each column's half width times the root of the number of columns.
@@ -116,15 +129,17 @@ class ClippedPlan:
         radius = next(quiet, DEFAULT_RADIUS)
         return np.where(half > 0, radius * math.sqrt(wide) * half, 1.0)
 
-    def _products(self, mean: Floats) -> ClippedProducts:
-        ball = Ball(self._first.columns, mean, self._norms)
+    def _products(self, mean: Floats, grid: int) -> ClippedProducts:
+        ball = Ball(self._first.columns, mean, self._norms, grid)
         return ClippedProducts(self._facts.features, ball, self._products_how, self._facts.unit)
 
     def event(self) -> events.Event:
         """All that is asked; the centre of the ball plays no part in it."""
         facts = self._facts
         mean = facts.ask(self.mean_query, self._mean_how).event
-        return together([mean, self._products(self._first.lower).event(facts.schema, facts.unit)])
+        return together(
+            [mean, self._products(self._first.lower, self._grid).event(facts.schema, facts.unit)]
+        )
 
     def noise(self, rows: int | None) -> dict[str, Any]:
         """The expected noise of what is learned; of the covariance's entries where columns are in [-1, 1]."""
@@ -132,14 +147,14 @@ class ClippedPlan:
             return {}
         half = self._first.half
         axes = np.divide(self._norms, half, out=np.zeros_like(half), where=half > 0)
-        spread = self._products(self._first.lower).spread() * float(axes.max()) ** 2
+        spread = self._products(self._first.lower, self._grid).spread() * float(axes.max()) ** 2
         means = self._first.expected_error(self._mean_how, rows)
         return {"mean_": means, "covariance": spread / max(rows, 1)}
 
     def run(self, door: PrivateDataset) -> FoundComponents:
         """Ask, in the order of the plan."""
         count, mean = self._first.ask(door, self._mean_how)
-        products = door.run(self._products(mean)) / count
+        products = door.run(self._products(mean, self._grid)) / count
         half = self._first.half
         wide, narrow = np.flatnonzero(half > 0), np.flatnonzero(half <= 0)
         values, vectors = np.linalg.eigh(products[np.ix_(wide, wide)])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet import events
 from discreet.measures import PureDP
 from discreet.mechanisms import Laplace, NoNoise
-from discreet.models.decomposition.ball import RADIUS, Ball
+from discreet.models.decomposition.ball import Ball
 from discreet.noise import bingham
 from discreet.schema import Schema
 from discreet.step import CodedRows, Step
@@ -33,7 +33,7 @@ class PrincipalDirections(Step):
     """Orthonormal directions in which rows in a ball spread most, drawn one after the other.
 
     Each v is drawn among the unit vectors orthogonal to those before, with density ∝ exp(c·v'Gv), G the
-    sum of zz' over the rows and c = ε/(draws·sides·max_rows·RADIUS²), sides 2 under replace-one, else 1
+    sum of zz' over the rows and c = ε/(draws·sides·max_rows·radius²), sides 2 under replace-one, else 1
     (Chaudhuri, Sarwate & Sinha 2013; Kapralov & Talwar 2013 for one direction after the other).
 
     Parameters
@@ -105,7 +105,7 @@ class PrincipalDirections(Step):
     def factor(self) -> Fraction:
         """What the Gram matrix is multiplied by: c above."""
         sides = 2 if self._unit.relation is REPLACE_ONE else 1
-        most = sides * self._unit.rows_per_person * RADIUS**2
+        most = sides * self._unit.rows_per_person * self._ball.radius**2
         return Fraction(self._epsilon) / (self.draws * most)
 
     def __repr__(self) -> str:

@@ -186,12 +186,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BoundedEstimator):
             return plan()
         if facts.unit.is_public or not self._hides(facts, rows):
             return None
-        try:
-            return plan()
-        except (
-            ValueError
-        ):  # too much noise for that grid; of the whole matrix there is a coarser one
-            return None
+        return plan()
 
     def _hides(self, facts: Facts, rows: int) -> bool:
         """Whether noise on the whole matrix would hide the variances of this many rows."""

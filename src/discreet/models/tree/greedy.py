@@ -27,14 +27,12 @@ from discreet.models.tree.smoothing import class_prior, class_shares, node_share
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     FEW_ROWS,
-    MANY_ROWS,
     VERY_FEW_ROWS,
     Splits,
     candidates,
     class_depth,
     free_name,
     leaves_of,
-    mean_depth,
     strength,
 )
 from discreet.queries import Additive, BestSplit, Count, WithColumns
@@ -94,8 +92,8 @@ class GreedyTree(PrivateEstimator):
     ----------
     max_depth : int, optional
         Levels of the tree, at most 12; by default from 1 to 8, for classes two thirds of log2(ε·rows) less 3,
-        rounded down, for means, and where ε·rows is 200 000 and more, a third of it, rounded up. The tree
-        is complete: nothing about the rows stops it early.
+        rounded down, for means a third of it, rounded up. The tree is complete: nothing about the rows
+        stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the depth, how the budget is shared and, for classes, how splits are scored.
@@ -183,19 +181,18 @@ class GreedyTree(PrivateEstimator):
         total = sum(weights)
         first, leaves = self._first_share(facts), self._leaf_share(facts)
         shares = [first] if first else []
+        within = [EXPECTED, 1 - EXPECTED] if self._expects(facts) else [Fraction(1)]
         for weight in weights:
             level = (1 - first) * (1 - leaves) * weight / total
-            shares += (
-                [level * EXPECTED, level * (1 - EXPECTED)] if self._expects(facts) else [level]
-            )
+            shares += [level * part for part in within]
         return shared(pure, [*shares, (1 - first) * leaves])
 
     def _recipe(self, facts: Facts) -> _Recipe:
         *parts, leaves = self._parts(facts)
         first = parts.pop(0) if parts and self._first_share(facts) else None
-        levels: tuple[tuple[Measure | None, Measure], ...] = tuple((None, part) for part in parts)
-        if self._expects(facts):
-            levels = tuple(zip(parts[::2], parts[1::2], strict=True))
+        nothing: list[Measure | None] = [None] * len(parts)
+        expected, choices = (parts[::2], parts[1::2]) if self._expects(facts) else (nothing, parts)
+        levels = tuple(zip(expected, choices, strict=True))
         return _Recipe(self._cuts(facts), self._criterion(facts), first, levels, leaves)
 
     def _by_node(
@@ -269,10 +266,8 @@ class GreedyTree(PrivateEstimator):
         shares: Floats | None = None
         for expected, budget in recipe.levels:
             if expected is not None:
-                told = door.release(
-                    self._sum_query(facts, for_splits, splits, is_last=False), expected
-                )
-                shares = self._expect(facts, for_splits, told, shares)
+                asked = self._sum_query(facts, for_splits, splits, is_last=False)
+                shares = self._expect(facts, for_splits, door.release(asked, expected), shares)
             choice = self._split_query(facts, recipe, for_splits, splits, shares)
             chosen = np.atleast_1d(door.release(choice, budget).value)
             listed = choice.splits_of(facts.schema)
@@ -306,8 +301,8 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         What a split is scored by: Σ |n_c - p_c·n| with p_c the noised shares of classes in the node,
         Σ n_c²/n, or the largest class count max n_c, summed over its sides. For two classes a deviation is
         how far apart the split sets them (Kolmogorov and Smirnov's distance): small differences stay large
-        beside its noise, where squares are lost in it. It is the default where ε·rows is from 100, below
-        which majority is, that buys no shares, to 200 000, above which squares are no longer lost.
+        beside its noise, where squares are lost in it. It is the default where ε·rows is at least 100;
+        below that majority is, which buys no shares.
 
     Attributes
     ----------
@@ -353,22 +348,14 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         return strength(self.epsilon, self._guess(facts))
 
     def _default_depth(self, facts: Facts) -> int:
-        depth = class_depth if self._strength(facts) < MANY_ROWS else mean_depth
-        return depth(self.epsilon, self._guess(facts))
+        return class_depth(self.epsilon, self._guess(facts))
 
     def _leaf_share(self, facts: Facts) -> Fraction:
         return LARGER_LEAVES if self._strength(facts) < FEW_ROWS else LEAVES
 
     def _criterion(self, facts: Facts) -> Any:
         if self.criterion is None:
-            found = self._strength(facts)
-            return (
-                "majority"
-                if found < VERY_FEW_ROWS
-                else "deviation"
-                if found < MANY_ROWS
-                else "gini"
-            )
+            return "majority" if self._strength(facts) < VERY_FEW_ROWS else "deviation"
         if self.criterion not in ("deviation", "gini", "majority"):
             raise ValueError(
                 f"criterion must be 'deviation', 'gini' or 'majority', got {self.criterion!r}. Information "

@@ -27,8 +27,6 @@ MAX_CUTS, MAX_CANDIDATES = 31, 1024
 FEW_ROWS = 250
 #: ε·rows below which a forest has half as many trees.
 VERY_FEW_ROWS = 100
-#: ε·rows from which noise no longer hides squares of class counts.
-MANY_ROWS = 200_000
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 

@@ -1,17 +1,43 @@
-"""What a review of trees, splits and PCA found: each of these failed before."""
+"""A fit carries out the plan that was charged: of all estimators, and where trees once looked again."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from examples import schema_for, table_for
 
 import discreet as dp
-from discreet.models.decomposition import PCA
-from discreet.models.decomposition.ball import Ball
+from discreet.models.inputs import open_input
 from discreet.models.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from discreet.queries import BestSplit
+from discreet.testing import ESTIMATORS, Example
+
+
+class Unreadable:
+    """An ε that nobody may look at any more."""
+
+    def _refuse(self, *others: Any) -> Any:
+        raise AssertionError("the budget is in the plan: a fit reads no other")
+
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __bool__ = _refuse
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__ = __radd__ = __str__ = _refuse
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize("example", [e for e in ESTIMATORS if not e.inner], ids=str)
+def test_what_is_carried_out_follows_from_the_plan_alone(example: Example) -> None:
+    """A checked fit plans with less than the model's ε, and then asks what it planned."""
+    table = table_for(example, 60)
+    model = example.build(epsilon=1.0, delta=1e-6)
+    schema = schema_for(example)
+    limit = dp.Ledger(limit=dp.ApproxDP(1, 1e-6), accept_assumed=True)
+    data = dp.PrivateDataset(table, schema, ledger=limit)
+    source = open_input(model, data, None, None, "y" if "y" in table else None, None)
+    plan = model._plan(source.facts, None)
+    model.epsilon = Unreadable()
+    model._carry_out(plan, source)
 
 
 @pytest.mark.parametrize("epsilon", [0.0105, 20, 21])
@@ -35,34 +61,6 @@ def test_bounds_few_doubles_apart_are_not_drawn_closer(column: dp.Real, epsilon:
         data = dp.PrivateDataset(table, schema, ledger=dp.Ledger(limit=dp.PureDP(epsilon)))
         model = DecisionTreeRegressor(epsilon=epsilon).fit(data)
         assert np.isfinite(model.leaf_mean_).all()
-
-
-def test_shares_of_a_wrong_shape_are_refused_before_the_charge() -> None:
-    schema = dp.Schema(x=dp.Integer(0, 9), t=dp.Categorical("a", "b", "c"))
-    ledger = dp.Ledger(limit=dp.PureDP(1))
-    data = dp.PrivateDataset({"x": [1, 2, 3], "t": ["a", "b", "c"]}, schema, ledger=ledger)
-    query = BestSplit("t", {"x": [5]}, criterion="deviation", expected=[[0.5, 0.5]])
-    with pytest.raises(ValueError, match="shape"):
-        data.release(query, dp.PureDP(1))
-    assert ledger.spent() == dp.PureDP(0)
-
-
-def test_names_of_bins_do_not_meet() -> None:
-    names = ["a", "a'", "bins of a"]
-    schema = dp.Schema({**{n: dp.Integer(0, 9) for n in names}, "t": dp.Categorical("u", "v")})
-    parts = BestSplit("t", {"a": [3, 5], "a'": [5]}).parts(schema, dp.Unit())
-    assert [part.groups for part in parts] == [6, 4]
-
-
-def test_a_huge_norm_warns_of_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.isfinite(Ball((dp.Real(0, 1),), np.zeros(1), 1e200).product_units).all()
-
-
-def test_a_wrong_norm_is_refused_whatever_the_method() -> None:
-    with pytest.raises(ValueError, match="norm"):
-        PCA(norm=-3, epsilon=0.01, bounds=(0, 1)).plan(n_features=20)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 6])
