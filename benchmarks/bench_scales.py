@@ -133,10 +133,10 @@ def loss(name: str, build: Any, delta: float) -> tuple[float, float, float]:
             model.fit(rows, target=table.label)
             areas.append(roc_auc_score(label == model.classes_[1], scores(model, others)))
         found.append(areas)
-    areas = np.array(found)
-    lost = areas[:, 0] - areas[:, 1]
+    close, wide = np.array(found).T
+    lost = close - wide
     spread = lost.std(ddof=1) / np.sqrt(len(lost))
-    return float(areas[:, 0].mean()), float(lost.mean()), float(spread)
+    return float(close.mean()), float(lost.mean()), float(spread)
 
 
 def hold(names: Sequence[str]) -> int:
