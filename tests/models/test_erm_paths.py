@@ -19,7 +19,7 @@ from discreet.coding.clipping import clip_rows
 from discreet.engines.arrays import Arrays
 from discreet.measures.gaussian import gaussian_delta
 from discreet.models.erm import FeatureMap, Logistic, Softmax, Task, solver
-from discreet.models.erm.features import ONE, shrink
+from discreet.models.erm.features import ONE, shrink, shrink_sizes
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.objective import WEIGHT_STEP, Objective
 from discreet.models.erm.perturbation import ObjectivePerturbation
@@ -96,6 +96,69 @@ def test_shrinking_in_floats_is_clipping_in_integers() -> None:
             z = rows.astype(np.float64)
             shrink(z, radius)
             assert (z == clip_rows(rows, radius)).all()
+
+
+def test_sizes_of_shrunk_rows_add_up_to_the_length_at_most() -> None:
+    """Rows above it end just below, in their direction; others, and rows of zeros, stay."""
+    draw = np.random.default_rng(2)
+    for width in (1, 3, 40):
+        for length in (1, 7, ONE, 3 * ONE // 2, 2**17):
+            rows = draw.integers(-ONE, ONE + 1, (500, width))
+            rows[:100] //= 1000
+            rows[0] = 0
+            z = rows.astype(np.float64)
+            with np.errstate(all="raise"):
+                shrink_sizes(z, length)
+            found, sizes = z.astype(np.int64), np.abs(rows).sum(axis=1)
+            long = sizes > length
+            assert (found == z).all()
+            assert (found[~long] == rows[~long]).all()
+            assert np.abs(found).sum(axis=1).max() <= length
+            assert (np.abs(found[long]).sum(axis=1) >= length - width - 1).all()
+            wanted = rows[long] * (length / sizes[long, None])
+            assert (np.abs(found[long] - wanted) <= 1 + 1e-6).all()
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_short_rows_are_those_of_the_norm_scaled_down(constant: bool) -> None:
+    codes = some_codes(300)
+    plain = FeatureMap(COLUMNS, constant).block(codes)
+    short = FeatureMap(COLUMNS, constant, short=True)
+    numbers = sum(isinstance(column, dp.Real | dp.Integer) for column in COLUMNS)
+    others = len(COLUMNS) - numbers + constant
+    assert short.length == ONE * (2 * others + numbers) // 2
+    assert short.length < FeatureMap(COLUMNS, constant).length
+    block = short.block(codes)
+    assert (np.abs(block).sum(axis=1) <= short.length).all()
+    assert ((block**2).sum(axis=1) <= short.radius**2).all()
+    assert np.abs(block).sum(axis=1).max() > short.length - short.width - 1
+    fits = np.abs(plain).sum(axis=1) <= short.length
+    assert 0 < fits.sum() < len(fits)
+    assert (block[fits] == plain[fits]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "is_short"),
+    [
+        ({}, True),
+        ({"class_weight": "balanced"}, True),
+        ({"delta": "1e-6"}, False),
+        ({"norm": 2}, False),
+        ({"method": "output"}, False),
+        ({"noise": "norm-gamma"}, False),
+        ({"epsilon": np.inf, "unit": dp.PUBLIC}, False),
+    ],
+)
+def test_rows_are_short_where_laplace_noise_grows_with_their_sizes(
+    given: dict[str, Any], is_short: bool
+) -> None:
+    schema = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), c=dp.Categorical("no", "yes"))
+    model = LogisticRegression(**{"epsilon": 1, "schema": schema, **given})
+    recipe = model.plan().recipe
+    features = getattr(recipe, "step", recipe).features
+    assert features.short == is_short
+    if is_short:
+        assert features.length == 2 * ONE
 
 
 @pytest.mark.parametrize("most", [None, 2])

@@ -62,10 +62,13 @@ class RiskEstimator(BoundedEstimator):
         The ridge Λ, of features scaled to [-1, 1]. By default what the budget asks for: with
         ``"objective"`` the least Λ at which the determinants take half of ε (a third with δ > 0), or more
         where that leaves too much noise for `expected_rows` (for a number, never less than five deviations
-        of the noise); a smaller `alpha` is raised to the Λ for half.
+        of the noise); a smaller `alpha` is raised to the Λ for half. With ``"output"`` the Λ at which noise
+        moves a score by half a unit of log-odds, a fifth of a margin or a thirtieth of half the target's
+        width; less where many rows are expected.
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
-        d numbers and a categories and constants.
+        d numbers and a categories and constants. By default, for classes and with Laplace noise in the
+        objective, rows whose sizes add up to more than a + d/2 are scaled down to that, too.
     fit_intercept : bool
         Whether there is a constant feature; it counts in the norm.
     expected_rows : int, optional
@@ -86,6 +89,8 @@ class RiskEstimator(BoundedEstimator):
     _log_scaling = True
     #: Whether the value of a column on a logarithmic scale is a feature beside its place there.
     _sees_values: ClassVar[bool] = False
+    #: Whether rows are scaled down to a sum of sizes where Laplace noise grows with it.
+    _may_shorten: ClassVar[bool] = False
     _learned = learned.attributes(alpha_=learned.IfSet(learned.Number()))
 
     @abstractmethod
@@ -101,8 +106,17 @@ class RiskEstimator(BoundedEstimator):
     def _features(self, facts: Facts) -> RowMap:
         """From codes to features of bounded norm."""
         return FeatureMap(
-            facts.columns, bool(self.fit_intercept), self.norm, values=self._sees_values
+            facts.columns,
+            bool(self.fit_intercept),
+            self.norm,
+            values=self._sees_values,
+            short=self._may_shorten and self._has_laplace() and self.norm is None,
         )
+
+    def _has_laplace(self) -> bool:
+        """Whether noise grows with the sum of the sizes of a row's features."""
+        is_pure = isinstance(self._measure(), PureDP) and self.epsilon != math.inf
+        return is_pure and (self.method, self.noise) == ("objective", "exact")
 
     @staticmethod
     def _check_columns(facts: Facts) -> None:
@@ -218,6 +232,7 @@ class RiskClassifier(RiskEstimator, PrivateClassifier):
     class_weight: Any = None
 
     _sees_values = True
+    _may_shorten = True
     _learned = learned.attributes(
         coef_=learned.Array("scores", "width"),
         intercept_=learned.Array("scores"),

@@ -96,16 +96,21 @@ class FeatureMap(RowMap):
     values : bool
         Whether a column on a logarithmic scale has a second feature, its value (`clamp_values`) over its
         reach: small for most rows of such a column, so the default norm doesn't count it.
+    short : bool
+        Whether the sizes of a row's features add up to a + d/2 at most, their mean in rows spread evenly
+        between their bounds: Laplace noise grows with this sum, and longer rows are scaled down to it.
 
     Privacy
     -------
-    A row's features depend on that row alone, and are integers over 2^15 with Σz² ≤ radius², exactly.
+    A row's features depend on that row alone, and are integers over 2^15 with Σz² ≤ radius² and
+    Σ|z| ≤ length, exactly.
     """
 
     columns: tuple[Base, ...]
     constant: bool
     norm: Any = None
     values: bool = False
+    short: bool = False
 
     def _has_value(self, column: Base) -> bool:
         return self.values and isinstance(column, Logarithmic)
@@ -129,10 +134,15 @@ class FeatureMap(RowMap):
         return sum(self.sizes) + self.constant
 
     @cached_property
+    def _kinds(self) -> tuple[int, int]:
+        """How many columns are numbers, and how many categories and constants there are."""
+        numbers = sum(isinstance(column, Numeric) for column in self.columns)
+        return numbers, len(self.columns) - numbers + self.constant
+
+    @cached_property
     def radius(self) -> int:
         """A bound on the L2 norm of a row, in units of 1/ONE."""
-        numbers = sum(isinstance(column, Numeric) for column in self.columns)
-        others = len(self.columns) - numbers + self.constant
+        numbers, others = self._kinds
         longest = ONE * ONE * self._nonzero
         if self.norm is None:
             return math.isqrt(ONE * ONE * (3 * others + numbers) // 3)
@@ -144,10 +154,14 @@ class FeatureMap(RowMap):
     @cached_property
     def length(self) -> int:
         """A bound on the L1 norm of a row, in units of 1/ONE."""
-        return min(
+        longest = min(
             ONE * self._nonzero,
             math.isqrt(self.width * self.radius**2) + 1,
         )
+        if not self.short:
+            return longest
+        numbers, others = self._kinds
+        return min(longest, ONE * (2 * others + numbers) // 2)
 
     @cached_property
     def _numbers(self) -> tuple[Integers, Integers, Floats]:
@@ -191,6 +205,8 @@ class FeatureMap(RowMap):
             self._others(codes, found)
             z = found
         shrink(z, self.radius)
+        if self.short:
+            shrink_sizes(z, self.length)
         return z
 
     def _others(self, codes: Integers, found: Floats) -> None:
@@ -216,5 +232,18 @@ def shrink(z: Floats, radius: int) -> None:
     squares = np.einsum("ij,ij->i", z, z)  # below 2^44: exact
     scale = radius * MARGIN / np.sqrt(np.maximum(squares, 1.0))
     scale[squares <= float(radius * radius)] = 1.0
+    z *= scale[:, None]
+    np.trunc(z, out=z)
+
+
+def shrink_sizes(z: Floats, length: int) -> None:
+    """Scale rows of integers in place, so that Σ|z| ≤ length as integers; other rows stay as they are.
+
+    A longer row is multiplied by length·(1 - 2^-40)/Σ|z| and truncated towards zero. Three roundings of 2^-53
+    each are less than the margin, so the sizes add up to less than `length` before they are truncated.
+    """
+    sizes = np.abs(z).sum(axis=1)  # below 2^28: exact in any order
+    scale = length * MARGIN / np.maximum(sizes, 1.0)
+    scale[sizes <= float(length)] = 1.0
     z *= scale[:, None]
     np.trunc(z, out=z)

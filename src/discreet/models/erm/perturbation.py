@@ -17,6 +17,7 @@ from discreet.coding import Sensitivity
 from discreet.measures import ApproxDP
 from discreet.mechanisms import Distribution, LaplaceDistribution, drawable_scale, mechanism_for
 from discreet.models.erm.features import ONE
+from discreet.models.erm.losses import Loss, SmoothHinge
 from discreet.models.erm.objective import MAX_ROWS, WEIGHT_STEP
 from discreet.models.erm.task import Task, power_below, shorten
 from discreet.rational import float_above, square_root_above
@@ -41,8 +42,11 @@ BALANCE = 5
 #: For a loss of residuals, the default Λ is this many deviations of b or more: where rows say nothing, noise
 #: moves a prediction by about a fifth of half the width of the target's bounds.
 DEVIATIONS = 5
-#: The same for noise on the minimiser, which moves all predictions, whatever rows say.
-OUTPUT_DEVIATIONS = 30
+#: The same for noise on the minimiser, which moves all scores, whatever rows say: so many deviations of a
+#: score are half the width of a target's bounds, a margin of 1 for `SmoothHinge`, or log-odds of 1.
+OUTPUT_DEVIATIONS, OUTPUT_MARGIN_DEVIATIONS, OUTPUT_ODDS_DEVIATIONS = 30, 5, 2
+#: Above so many rows for each unit of noise there is room for less of it.
+OUTPUT_ROWS = 3000
 #: The number of rows that a default Λ is made for.
 GUESSED_ROWS = 10_000
 
@@ -134,20 +138,24 @@ def output_regulariser(task: Task) -> Fraction:
         return shorten(task.alpha)
     if isinstance(task.epsilon, float):
         return PLAIN_REGULARISER
-    rows = task.rows or GUESSED_ROWS
-    wide = math.sqrt(task.size) * (1 if isinstance(task.measure, ApproxDP) else 2)
-    # a rule of thumb, its constants set by accuracy on Adult (public)
-    wide *= math.sqrt(float(task.loss.slope_squared))
-    found = (task.radius / ONE) ** 2 * math.sqrt(rows * wide) / 16
-    found *= min(float(task.epsilon), 1e3) ** -0.75
+    # the noise of a score against its size; with many rows against shrinkage, even at Λ ~ √(noise·rows)
+    noise, rows = _weight_noise(task), task.rows or GUESSED_ROWS
+    room = rows * (task.radius / ONE) ** 2 / (OUTPUT_ROWS * noise)
+    found = _output_deviations(task.loss) * noise * math.sqrt(max(1.0, room))
     if task.loss.of_residuals:
-        hidden = OUTPUT_DEVIATIONS * _weight_noise(task)
-        found = max(found, min(hidden, float(task.most_regulariser) / 2))
+        found = min(found, float(task.most_regulariser) / 2)
     return shorten(max(Fraction(found), MIN_REGULARISER))
 
 
+def _output_deviations(loss: Loss) -> int:
+    """How many deviations of a score, moved by noise on the minimiser, its natural size should be."""
+    if loss.of_residuals:
+        return OUTPUT_DEVIATIONS
+    return OUTPUT_MARGIN_DEVIATIONS if isinstance(loss, SmoothHinge) else OUTPUT_ODDS_DEVIATIONS
+
+
 def _weight_noise(task: Task) -> float:
-    """About the deviation of a prediction from noise on the minimiser, times Λ."""
+    """About the deviation of a score from noise on the minimiser, times Λ."""
     radius = task.radius / ONE
     moved = task.changed * math.sqrt(float(task.loss.slope_squared)) * radius
     wide = math.sqrt(2 * task.size)
