@@ -2,7 +2,8 @@
 
 Run ``python benchmarks/bench_cluster.py``. Figures are means over repeated fits with fresh noise and
 fresh public seeds. The bars beside them are those of diffprivlib 0.6.6 on scikit-learn 1.5 on the same
-columns and bounds, and for k-means at ε = 1 the inertia without noise plus 15 %. The data set is read from
+columns and bounds, and for k-means the mean inertia over that of Lloyd's algorithm without noise, the best
+of 100 starts: at most 4 % more at ε = 1, and 2 % at ε = 10. The data set is read from
 ``DISCREET_DATA`` (by default ``../shared/data`` beside the repository); without it nothing is
 measured. The exit status is the number of bars missed.
 
@@ -24,11 +25,13 @@ from sklearn import cluster, decomposition
 from discreet.models.cluster import KMeans, elbow
 from discreet.models.decomposition import PCA
 
-REPEATS, SLACK = 20, 1.15
+REPEATS, STARTS = 20, 100
+#: How many times the inertia without noise the mean inertia may be, by ε.
+RATIOS = {1: 1.04, 10: 1.02}
 #: diffprivlib 0.6.6: inertia of four clusters, and the share of variance that two components capture.
 INERTIA = {0.1: 2924.0, 1: 9072.0, 10: 13317.0}
 CAPTURED = {0.1: 0.435, 1: 0.576, 10: 0.593}
-QUICK = {"REPEATS": 1, "INERTIA": {1: 9072.0}, "CAPTURED": {1: 0.576}}
+QUICK = {"REPEATS": 1, "STARTS": 2, "INERTIA": {1: 9072.0}, "CAPTURED": {1: 0.576}}
 
 
 def captured(components: Any, x: Any) -> float:
@@ -38,7 +41,7 @@ def captured(components: Any, x: Any) -> float:
 
 
 def k_means(bars: Bars, x: Any) -> None:
-    plain = cluster.KMeans(4, n_init=10, random_state=0).fit(x).inertia_
+    plain = cluster.KMeans(4, n_init=STARTS, random_state=0).fit(x).inertia_
     print(f"{'Adult, 4 clusters, scikit-learn without noise':58} {plain:9.1f}")
     for epsilon, other in INERTIA.items():
         for title, options in (
@@ -61,10 +64,9 @@ def k_means(bars: Bars, x: Any) -> None:
                 continue
             bars.show(what, float(np.mean(found)), other, most=True)
             print(f"{'':58}             worst {max(found):.0f}, {spent:.2f} s a fit")
-            if epsilon == 1:
-                bars.show(
-                    f"{what}, over scikit-learn", float(np.mean(found)) / plain, SLACK, most=True
-                )
+            if epsilon in RATIOS and title != ", public start":
+                ratio = float(np.mean(found)) / plain
+                bars.show(f"{what}, over scikit-learn", ratio, RATIOS[epsilon], most=True)
     curve = elbow(KMeans(epsilon=1, bounds=(0, 1)), x)
     print(f"{'Adult, elbow at ε = 1 suggests':58} {curve.suggested}")
 

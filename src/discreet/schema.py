@@ -105,6 +105,17 @@ class Schema(Mapping[str, Column], Shown):
                 )
         self._base: Mapping[str, Base] = MappingProxyType(given)
         self._derived: Mapping[str, Derived] = MappingProxyType({})
+        #: The codes that were asked for: queries and plans ask for the same ones many times. Those of base
+        #: columns are shared by all schemas that derive others of them.
+        self._base_codes: dict[str, Code] = {}
+        self._codes: dict[str, Code] = {}
+
+    def _with_derived(self, derived: Mapping[str, Derived]) -> Schema:
+        """The same base columns, which were checked once, with these derived ones."""
+        schema = Schema.__new__(Schema)
+        schema._base, schema._derived = self._base, MappingProxyType(dict(derived))
+        schema._base_codes, schema._codes = self._base_codes, {}
+        return schema
 
     @property
     def base(self) -> Mapping[str, Base]:
@@ -118,8 +129,10 @@ class Schema(Mapping[str, Column], Shown):
 
     def derive(self, /, **columns: Derived) -> Schema:
         """A schema with further columns, each a public function of a row's other columns."""
-        schema = Schema(self._base)
         derived = dict(self._derived)
+        schema = self._with_derived({})
+        schema._derived = MappingProxyType(derived)  # which grows here, column by column
+        schema._codes = dict(self._codes)  # columns that are there already stay as they are
         for name, column in columns.items():
             _check_name(name)
             if name in self._base or name in derived:
@@ -129,10 +142,8 @@ class Schema(Mapping[str, Column], Shown):
                     f"derive: {name!r} must be dp.Bins, dp.Nearest or dp.Score, or a part of a date such "
                     f"as dp.Month, not {type(column).__name__}."
                 )
-            schema._derived = MappingProxyType(dict(derived))
-            column.code(name, schema)  # raises when it does not fit the other columns
-            derived[name] = column
-        schema._derived = MappingProxyType(derived)
+            code = column.code(name, schema)  # raises when it does not fit the other columns
+            derived[name], schema._codes[name] = column, code
         return schema
 
     def replace(self, /, **columns: Base) -> Schema:
@@ -147,9 +158,7 @@ class Schema(Mapping[str, Column], Shown):
 
         Models see derived columns like this, as categories or numbers.
         """
-        schema = Schema(self._base)
-        schema._derived = MappingProxyType({**self._derived, **columns})  # type: ignore[dict-item]
-        return schema
+        return self._with_derived({**self._derived, **columns})  # type: ignore[dict-item]
 
     def on_scale(self, names: Iterable[str], kept: Iterable[str] = ()) -> Schema:
         """The same columns, those of `names` that have `is_log` on their logarithmic scale.
@@ -169,7 +178,11 @@ class Schema(Mapping[str, Column], Shown):
 
     def code(self, name: str) -> Code:
         """The integer code of a column, on the grid of `VALUE_BITS` bits."""
-        return self[name].code(name, self)
+        codes = self._base_codes if name in self._base else self._codes
+        found = codes.get(name)
+        if found is None:
+            found = codes[name] = self[name].code(name, self)
+        return found
 
     def labels(self, name: str) -> tuple[Any, ...]:
         """What the codes 0, 1, ... of a countable column mean; an error for a `Real`."""

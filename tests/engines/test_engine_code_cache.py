@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.coding import CodedQuery, Engine
 from discreet.engines.arrays import Arrays
-from discreet.engines.code_cache import CHUNK, CodeCache, with_cache
+from discreet.engines.code_cache import CHUNK, TOGETHER, CodeCache, with_cache
 from discreet.engines.frames import Frames
 from discreet.queries import Cells, CentredSums, ClassResiduals, Marginals, NumberResiduals
 from small_tables import draw_table
@@ -28,6 +28,9 @@ QUERIES = [
     dp.Count(),
     dp.Count(by=("half", "c")),
     dp.Count(by=["tree", "y"], where="n >= 3 and c in ['a', 'b']"),
+    dp.Count(by=["tree", "half", "c"]),  # the last two together are kept
+    dp.Mean("x", by=["near", "half", "y"], where="n >= 3"),
+    dp.Count(by=["near", "tree", "half", "c"]),
     dp.Sum("x", where="x > 0.2"),
     dp.Gram("x", "n"),
     dp.Moments("x", "n", by="c"),
@@ -73,6 +76,18 @@ def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPat
         coded = by.coded(SCHEMA, dp.Unit())
         assert np.array_equal(kept.totals(coded), engine.totals(coded))
         assert len(kept._codes.values) <= 5
+
+
+def test_many_queries_at_once_keep_no_more_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.engines.code_cache.MAX_CODES", 2)
+    engine = Arrays(numbers_and_gaps(200))
+    kept = CodeCache(engine)
+    schemas = [SCHEMA.derive(own=dp.schema.Tree([("x", cut / 40)])) for cut in range(1, 40)]
+    queries = [dp.Count(by=["own", "half", "c"]).coded(schema, dp.Unit()) for schema in schemas]
+    found = kept.joint_totals(queries)
+    assert all(map(np.array_equal, found, engine.joint_totals(queries)))
+    # of each query the leaf, of all of them the bin, and the bin with the category
+    assert len(kept._codes.values) <= 2 + TOGETHER + 2
 
 
 def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

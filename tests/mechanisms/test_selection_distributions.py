@@ -131,6 +131,25 @@ def test_draws_follow_the_distribution_at_any_scale(unit):
     assert chisquare(counts, 3000 * flip_by_orders([0, 1, 2], 0.5)).pvalue < 1e-6
 
 
+@pytest.mark.parametrize("unit", [1, 10**16])
+def test_rows_of_scores_are_drawn_independently(unit):
+    """Two rows are drawn like two choices: their pairs follow the product of their distributions."""
+    flip, scores = PermuteAndFlip(1), np.array([[3, 5, 4], [5, 5, 2]]) * unit
+    expected = np.outer(*(flip.probabilities(row // unit) for row in scores))
+    draws = np.array([flip.run_each(scores, unit) for _ in range(4000)])
+    found = np.zeros((3, 3))
+    np.add.at(found, tuple(draws.T), 1)
+    assert chisquare(found.ravel(), 4000 * expected.ravel()).pvalue > 1e-4
+
+
+def test_rows_of_scores_have_orders_of_their_own():
+    """With equal scores the order alone decides; three rows agree as often as independent ones, 1 in 16."""
+    draws = np.array([PermuteAndFlip(1).run_each(np.zeros((3, 4), int)) for _ in range(2000)])
+    agree = (draws == draws[:, :1]).all(axis=1)
+    assert 85 < agree.sum() < 168  # 125 expected, standard deviation 10.8
+    assert chisquare(np.bincount(draws.ravel(), minlength=4)).pvalue > 1e-4
+
+
 def test_equal_scores_are_chosen_evenly():
     """Ties of the noisy scores, too: an order by index would favour the first."""
     with testing.fixed_noise(4):

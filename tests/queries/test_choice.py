@@ -19,7 +19,6 @@ from discreet.columns import Clamped
 from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
 from discreet.queries import Best, BestSplit, Joint
-from discreet.queries.best_split import FINENESS
 
 
 def scores(query: Any, data: list[Row], unit: dp.Unit, ids: list[int] | None = None) -> Any:
@@ -209,18 +208,6 @@ def test_draws_follow_their_distribution_and_no_other() -> None:
 
     assert surprise("1/2") < 16  # chi-square, 3 degrees of freedom: p = 0.001
     assert surprise("2") > 16
-
-
-def test_the_best_split_is_the_one_that_separates() -> None:
-    data = [(0, 0.5, "a", 0)] * 40 + [(1, 0.5, "b", 1)] * 40 + [(2, 0.5, "a", 1)] * 40
-    private = dp.PrivateDataset(with_ids(data), SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(100)))
-    for criterion in ("gini", "majority", "deviation"):
-        query = BestSplit("y", {"x": [0.5, 1.5], "s": []}, criterion=criterion)  # type: ignore[arg-type]
-        with testing.fixed_noise(4):
-            choice = private.release(query, dp.PureDP(5)).value
-        assert query.splits_of(SCHEMA)[choice] == ("x", 0.5)
-    whole = scores(BestSplit("y", {"x": [0.5]}), data, UNITS["add"])
-    assert whole.tolist() == [[120 * FINENESS]]
 
 
 @pytest.mark.parametrize("case", list(CHOICES))

@@ -206,6 +206,10 @@ class Chunk:
         if not query.by:
             return np.zeros(self.length, np.int64)
         result = self.code(query.by[0]).astype(np.int64, copy=False)
-        for code, size in zip(query.by[1:], query.sizes[1:], strict=True):
-            result = result * size + self.code(code)
+        for at, (code, size) in enumerate(zip(query.by[1:], query.sizes[1:], strict=True)):
+            if at:
+                result *= size
+            else:
+                result = result * size  # what a code's values are kept in isn't written to
+            result += self.code(code)
         return result

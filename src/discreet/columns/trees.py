@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +48,21 @@ class Tree(Column):
     """
 
     def __init__(self, splits: Sequence[Any]) -> None:
-        self.splits = tuple([None if not split else _split(split) for split in splits])
+        self.splits = tuple(
+            [
+                # what forests are made of, thousands of times
+                split
+                if type(split) is tuple
+                and len(split) == 2
+                and type(split[1]) is float
+                and type(split[0]) is str
+                and isfinite(split[1])
+                else _split(split)
+                if split
+                else None
+                for split in splits
+            ]
+        )
         self.depth = len(self.splits).bit_length()
         if len(self.splits) != 2**self.depth - 1 or not 1 <= self.depth <= DEEPEST:
             raise ValueError(
@@ -148,11 +162,9 @@ class Parts(Column):
 
 
 def _split(split: Any) -> Split:
-    # what forests are made of, thousands of times
     if type(split) is tuple and len(split) == 2 and type(split[0]) is str:
-        if type(split[1]) is float and math.isfinite(split[1]):
-            return split
-        if type(split[1]) is tuple and split[1]:
+        column, at = split
+        if type(at) is tuple and at:
             return split
     if isinstance(split, str) or not isinstance(split, Sequence) or len(split) != 2:
         raise TypeError("Tree: a split is a pair of a column and a cut or a list of values.")

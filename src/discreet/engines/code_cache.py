@@ -23,7 +23,7 @@ from discreet.coding import (
     leaves,
 )
 from discreet.coding.chunks import CHUNK, Chunk
-from discreet.engines.arrays import totals_of
+from discreet.engines.arrays import Mask, group_alike, totals_of
 from discreet.engines.base import withhold_errors
 from discreet.engines.wrappers import EngineWrapper
 
@@ -31,6 +31,8 @@ from discreet.engines.wrappers import EngineWrapper
 MAX_KEPT = 2**24
 #: The most codes that are kept besides those of cells.
 MAX_CODES = 2**12
+#: Queries that are added up one after the other before room is made for codes of the next.
+TOGETHER = 8
 #: Plans of fewer rounds read their rows anew in each.
 FEWEST_ROUNDS = 3
 _EVERY_ROW = CodedQuery((), (), None, (), None)
@@ -59,6 +61,7 @@ class _Codes:
         self.leaves, self.rows = leaves, rows
         self._chunk = self._with({})
         self._stands: dict[int, tuple[Code, Grid]] = {}
+        self._pairs: dict[tuple[Code, Code], Grid] = {}
         self.values: dict[Code, Integers] = {}
 
     def _with(self, values: dict[Code, Integers]) -> Chunk:
@@ -66,32 +69,52 @@ class _Codes:
 
     @property
     def is_full(self) -> bool:
-        return len(self._stands) > min(MAX_CODES, MAX_KEPT // (4 * max(1, self.rows)))
+        return len(self.values) > min(MAX_CODES, MAX_KEPT // (4 * max(1, self.rows)))
 
     def holds(self, code: Code | Condition) -> bool:
         """Whether a small code stands for this one."""
         return id(code) in self._stands
 
-    def totals(self, query: CodedQuery, lock: threading.Lock) -> Integers:
-        """The sums of a query; `lock` is held while codes are looked up, not while they are added up."""
+    def totals(self, queries: Sequence[CodedQuery], lock: threading.Lock) -> list[Integers]:
+        """The sums of queries; `lock` is held while codes are looked up, not while they are added up."""
         with lock:
-            mask = self._chunk.counted(query)
-            query = replace(
-                query,
-                by=tuple(map(self._stand, query.by)),
-                terms=tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms),
-            )
+            masks: dict[int, Mask] = {}
+            for places in group_alike(queries):
+                masks |= dict.fromkeys(places, self._chunk.counted(queries[places[0]]))
+            asked = list(map(self._with_stands, queries))
             chunk = self._with(self.values)
-        return totals_of(query, [(chunk, mask)])
+        return [totals_of(query, [(chunk, masks[place])]) for place, query in enumerate(asked)]
+
+    def _with_stands(self, query: CodedQuery) -> CodedQuery:
+        """The same query about small codes."""
+        by = tuple(map(self._stand, query.by))
+        if len(by) > 2:  # such as nodes, bins, classes: the last two are the same in every round
+            by = (*by[:-2], self._join(*by[-2:]))
+        terms = tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms)
+        return replace(query, by=by, terms=terms)
+
+    def _join(self, first: Code, second: Code) -> Code:
+        """A code whose values are the pairs of two others', in order, for rows that have both."""
+        pair = first, second
+        if pair not in self._pairs:
+            size = second.high + 1
+            chunk, joined = self._with(self.values), self._new(0, (first.high + 1) * size - 1)
+            self.values[joined] = chunk.code(first) * size + chunk.code(second)
+            self._pairs[pair] = joined
+        return self._pairs[pair]
+
+    def _new(self, low: int, high: int) -> Grid:
+        """A small code of which nothing is kept yet."""
+        least = float(low)
+        # a lone surrogate is no text, so that no column has this name
+        return Grid(f"\ud800{len(self.values)}", least, float(high), least, 0.0, 1.0, 0.0)
 
     def _stand(self, code: Code) -> Code:
         """A small code with the same values; engines have their own ways with the simplest codes."""
         if isinstance(code, Leaf | Linear) or (isinstance(code, Lookup) and len(code.sources) == 1):
             return code
         if id(code) not in self._stands:
-            low, high = float(code.low), float(code.high)
-            # a lone surrogate is no text, so that no column has this name
-            stand = Grid(f"\ud800{len(self._stands)}", low, high, low, 0.0, 1.0, 0.0)
+            stand = self._new(code.low, code.high)
             self.values[stand] = self._chunk.code(code)
             self._stands[id(code)] = code, stand
         return self._stands[id(code)][1]
@@ -119,13 +142,24 @@ class CodeCache(EngineWrapper):
         codes = self._fetch(needed)
         if codes is None:
             return self._engine.totals(query)
-        return withhold_errors(lambda: codes.totals(query, self._lock))
+        return withhold_errors(lambda: codes.totals([query], self._lock)[0])
 
     def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
         if any(query.keep is not None for query in queries):
             return self._engine.joint_totals(queries)
-        self._fetch([code for query in queries for code in _needed(query)])  # all in one reading
-        return [self.totals(query) for query in queries]
+        needed = [code for query in queries for code in _needed(query)]
+        if self._fetch(needed) is None:  # all in one reading
+            return [self.totals(query) for query in queries]
+        parts = (queries[at : at + TOGETHER] for at in range(0, len(queries), TOGETHER))
+        return [found for some in parts for found in self._some(some)]
+
+    def _some(self, queries: Sequence[CodedQuery]) -> list[Integers]:
+        """The sums of a few queries; between these, codes that need too much room are forgotten."""
+        needed = list(map(_needed, queries))
+        codes = self._fetch([code for part in needed for code in part]) if all(needed) else None
+        if codes is None:
+            return [self.totals(query) for query in queries]
+        return withhold_errors(lambda: codes.totals(queries, self._lock))
 
     def _fetch(self, needed: list[Code | Condition]) -> _Codes | None:
         """What holds the codes of cells that are needed, read if they are new; None if they don't fit."""

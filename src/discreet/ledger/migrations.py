@@ -20,8 +20,10 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.schema import CreateTable
 
 from discreet.ledger.errors import LedgerCorrupt, LedgerUnavailable
+from discreet.ledger.store import run
 
 __all__ = ["STEPS", "balances", "entries", "migrate", "version_of"]
 
@@ -54,32 +56,45 @@ balances = Table(
 Step = Callable[[Connection], None]
 
 
+_first_tables = MetaData()
+Table("discreet_version", _first_tables, Column("version", Integer, nullable=False))
+Table(
+    "discreet_entries",
+    _first_tables,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("hash", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+)
+Table(
+    "discreet_balances",
+    _first_tables,
+    Column("account", String(1000), primary_key=True),
+    Column("entry", Integer, nullable=False),
+    Column("caps", Text, nullable=False),
+    Column("totals", Text, nullable=False),
+)
+
+#: The statements of each step, made once: every fit without a ledger opens one of its own.
+_FIRST = [
+    *(CreateTable(table) for table in _first_tables.sorted_tables),
+    versions.insert().values(version=1),
+]
+_SECOND = [
+    text("ALTER TABLE discreet_entries ADD COLUMN token VARCHAR(32)"),
+    text("CREATE UNIQUE INDEX discreet_tokens ON discreet_entries (token)"),
+]
+_set_version = versions.update()
+
+
 def _first(connection: Connection) -> None:
-    tables = MetaData()
-    Table("discreet_version", tables, Column("version", Integer, nullable=False))
-    Table(
-        "discreet_entries",
-        tables,
-        Column("number", Integer, primary_key=True, autoincrement=False),
-        Column("hash", String(64), nullable=False),
-        Column("body", Text, nullable=False),
-    )
-    Table(
-        "discreet_balances",
-        tables,
-        Column("account", String(1000), primary_key=True),
-        Column("entry", Integer, nullable=False),
-        Column("caps", Text, nullable=False),
-        Column("totals", Text, nullable=False),
-    )
-    tables.create_all(connection, checkfirst=False)
-    connection.execute(versions.insert().values(version=1))
+    for statement in _FIRST:
+        run(connection, statement)
 
 
 def _second(connection: Connection) -> None:
     # Entries made before have no token, neither here nor in what is hashed.
-    connection.execute(text("ALTER TABLE discreet_entries ADD COLUMN token VARCHAR(32)"))
-    connection.execute(text("CREATE UNIQUE INDEX discreet_tokens ON discreet_entries (token)"))
+    for statement in _SECOND:
+        run(connection, statement)
 
 
 STEPS: tuple[Step, ...] = (_first, _second)
@@ -119,4 +134,4 @@ def migrate(connection: Connection, steps: Sequence[Step] | None = None) -> None
         return
     for step in chosen[version:]:
         step(connection)
-    connection.execute(versions.update().values(version=len(chosen)))
+    run(connection, _set_version, version=len(chosen))

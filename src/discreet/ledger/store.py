@@ -290,8 +290,10 @@ def run(connection: Connection, statement: ClauseElement, **values: Any) -> list
     found = _compiled.get(key)
     if found is None:
         compiled = cast(SQLCompiler, statement.compile(dialect=connection.dialect))
-        order = list(compiled.positiontup) if compiled.positiontup is not None else None
-        found = _compiled[key] = compiled.string, order, dict(compiled.params)
+        # what makes a table has no parameters
+        places = getattr(compiled, "positiontup", None)
+        order = list(places) if places is not None else None
+        found = _compiled[key] = compiled.string, order, dict(compiled.params or {})
     text, order, defaults = found
     given = {**defaults, **values}
     cursor = connection.connection.cursor()

@@ -104,18 +104,33 @@ class PermuteAndFlip(Mechanism):
 
     def run(self, scores: npt.ArrayLike, sensitivity: int = 1) -> int:
         """Draw the index of one candidate."""
-        marks = check_scores(scores)
+        return int(self.run_each(check_scores(scores)[None], sensitivity)[0])
+
+    def run_each(self, scores: Integers, sensitivity: int = 1) -> Integers:
+        """Draw the index of one candidate for each row of scores, independently."""
+        marks = check_scores(scores.reshape(-1)).reshape(scores.shape)
         scale = selection_scale(self.epsilon, sensitivity, self.monotone)
-        order = noise.permutation(marks.size)
-        gaps = marks.max() - marks[order]
-        if (
-            SMALLEST_SCALE <= scale <= LARGEST_SCALE
-        ):  # all coins at once: P(K >= gap) = exp(-gap/scale)
-            kept = noise.geometric(scale, marks.size) >= gaps
-            return int(order[kept.argmax()])  # the first; the best candidate is always kept
-        for index, gap in zip(order.tolist(), gaps.tolist(), strict=True):
+        gaps = marks.max(axis=1, keepdims=True) - marks
+        # an order of all candidates of all rows: in each row it is uniform, and rows are independent
+        order = noise.permutation(marks.size).reshape(marks.shape)
+        if SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+            # all coins at once: P(K >= gap) = exp(-gap/scale)
+            kept = noise.geometric(scale, marks.shape) >= gaps
+            # the first of those kept, among which the best candidate always is
+            return np.asarray(np.where(kept, order, marks.size).argmin(axis=1), np.int64)
+        first = [
+            self._toss(row[places.argsort()], scale)
+            for row, places in zip(gaps, order, strict=True)
+        ]
+        places = np.take_along_axis(order.argsort(axis=1), np.array(first)[:, None], axis=1)
+        return places[:, 0]
+
+    @staticmethod
+    def _toss(gaps: Integers, scale: Fraction) -> int:
+        """The first of some candidates that is kept, coin by coin."""
+        for place, gap in enumerate(gaps.tolist()):
             if noise.bernoulli_exp(gap / scale):
-                return int(index)
+                return place
         raise AssertionError("the best candidate is always kept")  # exp(0) = 1
 
     def probabilities(self, scores: npt.ArrayLike, sensitivity: int = 1) -> Floats:

@@ -143,8 +143,7 @@ class Query(ABC):
     def _cells(self, schema: Schema) -> list[tuple[Any, ...]]:
         """The values of each column of `by`; raise where there are too many groups."""
         cells = [schema.labels(name) for name in self.by]
-        if math.prod(map(len, cells)) > MAX_CELLS:
-            raise ValueError(f"by: more than {MAX_CELLS} groups; use fewer or coarser columns.")
+        check_cells(math.prod(map(len, cells)))
         return cells
 
     def can_leave_out(self, schema: Schema, unit: Unit) -> bool:
@@ -203,6 +202,12 @@ class Query(ABC):
     def __repr__(self) -> str:
         arguments = [repr(name) for name in self.columns] + self._options()
         return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+def check_cells(cells: int) -> None:
+    """Raise where there are too many groups."""
+    if cells > MAX_CELLS:
+        raise ValueError(f"by: more than {MAX_CELLS} groups; use fewer or coarser columns.")
 
 
 def not_a_query(given: object) -> TypeError:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS, Code, CodedQuery, Cuts, Integers, partial_codes
 from discreet.columns import Bins, Categorical, Numeric, Split, column_name, numeric_column
+from discreet.queries.base import check_cells
 from discreet.queries.choice import Choice
 from discreet.queries.counts import Count
 from discreet.queries.means import Mean
@@ -22,6 +23,7 @@ from discreet.unit import Unit
 
 Criterion = Literal["gini", "majority", "variance", "deviation"]
 Objects = npt.NDArray[np.object_]
+_Ungrouped = tuple[Schema, Unit, list[tuple[CodedQuery, int]]]
 
 #: Scores other than counts are whole multiples of 1/FINENESS, and expected shares of 1/FINENESS.
 FINENESS = 2**12
@@ -101,6 +103,31 @@ class BestSplit(Choice):
             raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
         self.expected = None if expected is None else _whole_shares(expected)
         self.classes = classes
+        self._larger: tuple[Schema, Schema] | None = None
+        self._ungrouped: list[_Ungrouped] = []  # shared with what `within` makes of it
+
+    def within(
+        self, derive: Mapping[str, Derived], expected: npt.ArrayLike | None = None
+    ) -> BestSplit:
+        """The same question with other shares expected, in the groups of columns derived for it, if any.
+
+        What doesn't depend on groups is shared: a tree asks it once for all its levels.
+        """
+        if self.by and derive:
+            raise ValueError("BestSplit: a question that has groups can't be asked within others.")
+        if self.derived.keys() & derive.keys():
+            raise ValueError("BestSplit: what is derived already can't be derived otherwise.")
+        found = BestSplit(
+            self.target,
+            self.cuts,
+            criterion=self.criterion,
+            by=(*self.by, *derive) or None,
+            derive={**self.derived, **derive},
+            expected=expected,
+            classes=self.classes,
+        )
+        found._ungrouped = self._ungrouped
+        return found
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,12 +147,19 @@ class BestSplit(Choice):
     def count(self, schema: Schema) -> int:
         return len(self.splits_of(schema))
 
+    def larger(self, schema: Schema) -> Schema:
+        """The schema with the columns that `by` and `target` may name."""
+        last = self._larger  # read once: another thread may ask with another schema
+        if last is None or last[0] is not schema:
+            last = self._larger = schema, schema.derive(**self.derived)
+        return last[1]
+
     def labels(self, schema: Schema) -> list[Any]:
-        return super().labels(schema.derive(**self.derived))
+        return super().labels(self.larger(schema))
 
     def _questions(self, schema: Schema) -> tuple[Schema, list[Count | Mean]]:
         """For each column, the sums in its bins, on a schema that has these bins."""
-        larger = schema.derive(**self.derived)
+        larger = self.larger(schema)
         bins: dict[str, Bins] = {}
         queries: list[Count | Mean] = []
         for name, points in self.cuts.items():
@@ -138,26 +172,39 @@ class BestSplit(Choice):
                     f"BestSplit: column {name!r} must be dp.Real or dp.Integer, with cut points, or "
                     "dp.Categorical, without."
                 )
-            by = (*self.by, cells)
             if self._is_number(larger):
-                queries.append(Mean(self.target, by=by))
+                queries.append(Mean(self.target, by=cells))
             else:
-                queries.append(Count(by=(*by, self.target)))
+                queries.append(Count(by=(cells, self.target)))
         larger = larger.derive(**bins)
         return larger, queries
 
-    def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
+    def _without_groups(self, schema: Schema, unit: Unit) -> list[tuple[CodedQuery, int]]:
+        """The sums in the bins of each column, without groups, and how many cells they have labels for."""
+        for known in self._ungrouped:
+            if known[0] is schema and known[1] == unit:
+                return known[2]
         larger, queries = self._questions(schema)
-        if self.criterion == "deviation":  # raises here, before anything is charged
-            classes = 2 if self._is_number(larger) else len(larger.labels(self.target))
-            self._shares(self._groups(larger), classes)
-        # the same rows count in every part: so one person's rows are in the same groups throughout
-        known = partial_codes(*(larger.code(name) for name in (*self.by, self.target)))
-        at, parts = len(self.by), []
+        found = []
         for query in queries:
             part = query._coded(larger, unit, query.terms(larger))  # a mean as count and sum
-            by = (*part.by[:at], _all_cells(part.by[at]), *part.by[at + 1 :])
-            parts.append(replace(part, by=by, known=known))
+            by = (_all_cells(part.by[0]), *part.by[1:])
+            found.append((replace(part, by=by), len(query.labels(larger))))
+        self._ungrouped[:] = [(schema, unit, found)]
+        return found
+
+    def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
+        larger, parts = self.larger(schema), []
+        groups = self._groups(larger)
+        if self.criterion == "deviation":  # raises here, before anything is charged
+            classes = 2 if self._is_number(larger) else len(larger.labels(self.target))
+            self._shares(groups, classes)
+        above = tuple(larger.code(name) for name in self.by)
+        # the same rows count in every part: so one person's rows are in the same groups throughout
+        known = partial_codes(*above, larger.code(self.target))
+        for part, cells in self._without_groups(schema, unit):
+            check_cells(groups * cells)
+            parts.append(replace(part, by=(*above, *part.by), known=known))
         return tuple(parts)
 
     def _groups(self, larger: Schema) -> int:
@@ -175,9 +222,9 @@ class BestSplit(Choice):
         return {**widths, "deviation": 2 * DEVIATION}[self.criterion]
 
     def scores(self, totals: Sequence[Integers], schema: Schema) -> Integers:
-        larger = schema.derive(**self.derived)
+        larger = self.larger(schema)
         groups = self._groups(larger)
-        found = []
+        lefts, rights = [], []
         for (name, points), part in zip(self.cuts.items(), totals, strict=True):
             is_cut = isinstance(schema[name], Numeric)
             cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
@@ -186,9 +233,11 @@ class BestSplit(Choice):
                 right = sums[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
             else:  # rows without a declared value are with the others
                 right = sums[:, cells - len(schema.labels(name)) :]
-            left = sums.sum(axis=1, keepdims=True) - right
-            found.append(self._side(left, larger) + self._side(right, larger))
-        return np.concatenate(found, axis=1).astype(np.int64)
+            lefts.append(sums.sum(axis=1, keepdims=True) - right)
+            rights.append(right)
+        left, right = (np.concatenate(side, axis=1) for side in (lefts, rights))
+        scores = self._side(left, larger) + self._side(right, larger)
+        return np.asarray(scores.astype(np.int64))
 
     def _side(self, sums: Any, schema: Schema) -> Any:
         """The score of one side, in whole steps, rounded down."""

@@ -179,7 +179,7 @@ class PreparedChoice(Prepared):
 
     def answer(self, engine: Engine) -> Answer:
         scores = self._query.scores(engine.joint_totals(self._parts), self._schema)
-        value = np.array([self._draw(row) for row in scores], np.int64)
+        value = self._draw(scores)
         return Answer(
             value if self._query.by else int(value[0]),
             None,
@@ -187,13 +187,14 @@ class PreparedChoice(Prepared):
             self._interval,
         )
 
-    def _draw(self, scores: Integers) -> int:
+    def _draw(self, scores: Integers) -> Integers:
+        """A candidate for each group, which has a row of scores."""
         if isinstance(self._epsilon, float) or self._sensitivity == 0:
-            return int(scores.argmax())
+            return np.asarray(scores.argmax(axis=1), np.int64)
         if self._flips:
-            return self._mechanism().run(scores, self._sensitivity)
-        sides = 1 if self._monotone else 2
-        return int(noise.select(scores, self._epsilon / (sides * self._sensitivity)))
+            return self._mechanism().run_each(scores, self._sensitivity)
+        scale = self._epsilon / ((1 if self._monotone else 2) * self._sensitivity)
+        return np.array([noise.select(row, scale) for row in scores], np.int64)
 
     def _interval(self, level: float) -> NoiseInterval:
         if isinstance(self._epsilon, float) or self._sensitivity == 0:

@@ -195,38 +195,27 @@ class GreedyTree(PrivateEstimator):
         levels = tuple(zip(expected, choices, strict=True))
         return _Recipe(self._cuts(facts), self._criterion(facts), first, levels, leaves)
 
-    def _by_node(
-        self, facts: Facts, target: Seen, splits: Splits
-    ) -> tuple[str | None, dict[str, Any]]:
-        """The name of a column of nodes, none for the root, and all columns that questions derive."""
-        node = free_name("node", facts.schema)
-        if not any(splits):
-            return None, dict(target.derived)
-        return node, {**target.derived, node: Tree(splits)}
-
-    def _split_query(
-        self,
-        facts: Facts,
-        recipe: _Recipe,
-        target: Seen,
-        splits: Splits,
-        expected: Floats | None = None,
-    ) -> BestSplit:
-        by, derived = self._by_node(facts, target, splits)
+    def _choice(self, recipe: _Recipe, target: Seen) -> BestSplit:
+        """What is asked of the root; of the nodes below it the same, within them."""
         return BestSplit(
             target.name,
             recipe.cuts,
             criterion=recipe.criterion,
-            by=by,
-            derive=derived,
-            expected=expected,
+            derive=target.derived,
             classes=self._target == "class",
         )
 
-    def _sum_query(self, facts: Facts, target: Seen, splits: Splits, is_last: bool) -> Additive:
+    @staticmethod
+    def _nodes(facts: Facts, splits: Splits) -> dict[str, Tree]:
+        """The column of the nodes that are to be split, or of leaves; none where there is the root alone."""
+        return {free_name("node", facts.schema): Tree(splits)} if any(splits) else {}
+
+    def _sum_query(self, target: Seen, nodes: dict[str, Tree], is_last: bool) -> Additive:
         """What is asked of the leaves of the tree so far."""
-        by, derived = self._by_node(facts, target, splits)
-        query = (self._leaf_query if is_last else self._node_query)(by, target.name)
+        derived = {**target.derived, **nodes}
+        query = (self._leaf_query if is_last else self._node_query)(
+            next(iter(nodes), None), target.name
+        )
         return WithColumns(query, derived) if derived else query
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
@@ -236,16 +225,18 @@ class GreedyTree(PrivateEstimator):
             query = self._first_query(recipe.first, facts)
             assert query is not None
             questions.append(facts.ask(query, recipe.first))
-        splits: Splits = ()
+        nodes: dict[str, Tree] = {}
+        choice = self._choice(recipe, for_splits) if recipe.levels else None
         for level, (expected, budget) in enumerate(recipe.levels):
+            assert choice is not None
             if expected is not None:
-                query = self._sum_query(facts, for_splits, splits, is_last=False)
+                query = self._sum_query(for_splits, nodes, is_last=False)
                 questions.append(facts.ask(query, expected))
-            choice = self._split_query(facts, recipe, for_splits, splits)
-            questions.append(facts.ask(choice, budget))
+            questions.append(facts.ask(choice.within(nodes), budget))
+            # all trees of this size cost the same, so the example has one split alone
             any_split: Split = choice.splits_of(facts.schema)[0]
-            splits = (*splits, *([any_split] * 2**level))
-        last = facts.ask(self._sum_query(facts, for_leaves, splits, is_last=True), recipe.leaves)
+            nodes = self._nodes(facts, (any_split, *[None] * (2 ** (level + 1) - 2)))
+        last = facts.ask(self._sum_query(for_leaves, nodes, is_last=True), recipe.leaves)
         questions.append(last)
         event = together(asked.event for asked in questions) if recipe.levels else last.event
         noise = {} if rows is None else {"leaf_values_": last.expected_error(rows)}
@@ -263,17 +254,19 @@ class GreedyTree(PrivateEstimator):
             first = door.release(query, recipe.first)
         for_splits, for_leaves = self._seen(facts, first)
         splits: Splits = ()
+        nodes: dict[str, Tree] = {}
         shares: Floats | None = None
+        choice = self._choice(recipe, for_splits) if recipe.levels else None
+        listed = choice.splits_of(facts.schema) if choice is not None else ()
         for expected, budget in recipe.levels:
+            assert choice is not None
             if expected is not None:
-                asked = self._sum_query(facts, for_splits, splits, is_last=False)
-                shares = self._expect(facts, for_splits, door.release(asked, expected), shares)
-            choice = self._split_query(facts, recipe, for_splits, splits, shares)
-            chosen = np.atleast_1d(door.release(choice, budget).value)
-            listed = choice.splits_of(facts.schema)
-            splits = (*splits, *(listed[int(one)] for one in chosen))
-        last = self._sum_query(facts, for_leaves, splits, is_last=True)
-        release = door.release(last, recipe.leaves)
+                told = door.release(self._sum_query(for_splits, nodes, is_last=False), expected)
+                shares = self._expect(facts, for_splits, told, shares)
+            answer = door.release(choice.within(nodes, shares), budget)
+            splits = (*splits, *(listed[int(one)] for one in np.atleast_1d(answer.value)))
+            nodes = self._nodes(facts, splits)
+        release = door.release(self._sum_query(for_leaves, nodes, is_last=True), recipe.leaves)
         self.tree_ = splits
         self.depth_ = len(recipe.levels)
         value, error = np.asarray(release.value, float), np.asarray(release.stderr, float)

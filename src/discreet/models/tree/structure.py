@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
     return high - length + 1
 
 
+@lru_cache(maxsize=1024)
 def cut_points(column: Numeric, maximum: int = MAX_CUTS) -> tuple[float, ...]:
     """Public cut points: about half of them evenly spaced, the others halving towards a crowded end."""
     # a real value equal to the upper bound has a cell of its own: no cut there
