@@ -3,8 +3,8 @@
 Run ``python benchmarks/bench_cluster.py``. Figures are means over repeated fits with fresh noise and
 fresh public seeds. The bars beside them are those of diffprivlib 0.6.6 on scikit-learn 1.5 on the same
 columns and bounds, and for k-means the mean inertia over that of Lloyd's algorithm without noise, the best
-of 100 starts: at most 4 % more at ε = 1 (15 % from public points), and 2 % at ε = 10. The data set is read from
-``DISCREET_DATA`` (by default ``../shared/data`` beside the repository); without it nothing is
+of 100 starts: at most 4 % more at ε = 1 (15 % from public points), and 2 % at ε = 10. The data set is read
+from ``DISCREET_DATA`` (by default ``../shared/data`` beside the repository); without it nothing is
 measured. The exit status is the number of bars missed.
 
 The rounds after a grid (four, or two where ε or a public number of rows is small) were chosen on Adult's
