@@ -3,8 +3,8 @@
 Run ``python benchmarks/bench_cluster.py``. Figures are means over repeated fits with fresh noise and
 fresh public seeds. The bars beside them are those of diffprivlib 0.6.6 on scikit-learn 1.5 on the same
 columns and bounds, and for k-means the mean inertia over that of Lloyd's algorithm without noise, the best
-of 100 starts: at most 4 % more at ε = 1, and 2 % at ε = 10. The data set is read from
-``DISCREET_DATA`` (by default ``../shared/data`` beside the repository); without it nothing is
+of 100 starts: at most 4 % more at ε = 1 (15 % from public points), and 2 % at ε = 10. The data set is read
+from ``DISCREET_DATA`` (by default ``../shared/data`` beside the repository); without it nothing is
 measured. The exit status is the number of bars missed.
 
 The rounds after a grid (four, or two where ε or a public number of rows is small) were chosen on Adult's
@@ -28,6 +28,8 @@ from discreet.models.decomposition import PCA
 REPEATS, STARTS = 20, 100
 #: How many times the inertia without noise the mean inertia may be, by ε.
 RATIOS = {1: 1.04, 10: 1.02}
+#: The same at ε = 1 from public points.
+SLACK = 1.15
 #: diffprivlib 0.6.6: inertia of four clusters, and the share of variance that two components capture.
 INERTIA = {0.1: 2924.0, 1: 9072.0, 10: 13317.0}
 CAPTURED = {0.1: 0.435, 1: 0.576, 10: 0.593}
@@ -64,9 +66,11 @@ def k_means(bars: Bars, x: Any) -> None:
                 continue
             bars.show(what, float(np.mean(found)), other, most=True)
             print(f"{'':58}             worst {max(found):.0f}, {spent:.2f} s a fit")
-            if epsilon in RATIOS and title != ", public start":
+            # a public start has bought no place to start at
+            bar = (SLACK if epsilon == 1 else None) if "init" in options else RATIOS.get(epsilon)
+            if bar is not None:
                 ratio = float(np.mean(found)) / plain
-                bars.show(f"{what}, over scikit-learn", ratio, RATIOS[epsilon], most=True)
+                bars.show(f"{what}, over scikit-learn", ratio, bar, most=True)
     curve = elbow(KMeans(epsilon=1, bounds=(0, 1)), x)
     print(f"{'Adult, elbow at ε = 1 suggests':58} {curve.suggested}")
 
