@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import oracle
+import polars as pl
 import pytest
 import tables
 import test_engine_matrix as matrix
@@ -16,6 +17,7 @@ import discreet as dp
 from discreet.coding import Category, CodedQuery, Cuts, Grid, Linear, Lookup, Term
 from discreet.engines import arrays, grouped, tallies
 from discreet.engines.arrays import Arrays
+from discreet.engines.frames import Frames
 from discreet.queries import Marginals
 from discreet.testing import exact_totals
 from small_tables import as_columns, as_rows
@@ -196,3 +198,15 @@ def test_tallies_are_counts(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = list(zip(values(rows, KIND), values(rows, GRID), strict=True))
     wanted = sorted((*pair, pairs.count(pair)) for pair in set(pairs) if pair[0] >= 0)
     assert np.stack(found, axis=1).tolist() == [list(row) for row in wanted]
+
+
+@pytest.mark.parametrize("made", [pl.DataFrame, pl.LazyFrame])
+def test_columns_of_one_code_may_both_be_groups(made: Any) -> None:
+    """Such as the same bins under two names: whatever is charged is answered."""
+    schema = dp.Schema(x=dp.Real(0, 1), n=dp.Integer(0, 9)).derive(
+        a=dp.Bins("x", [0.5]), b=dp.Bins("x", [0.5])
+    )
+    table = {"x": np.linspace(0, 1, 40), "n": np.arange(40) % 10}
+    for query in (dp.Count(by=["a", "b"]), dp.Mean("n", by=["b", "a"], where="n > 2")):
+        coded = query.coded(schema, dp.Unit())
+        assert np.array_equal(Frames(made(table)).totals(coded), Arrays(table).totals(coded))

@@ -147,13 +147,16 @@ def test_short_rows_are_those_of_the_norm_scaled_down(constant: bool) -> None:
         ({"method": "output"}, False),
         ({"noise": "norm-gamma"}, False),
         ({"epsilon": np.inf, "unit": dp.PUBLIC}, False),
+        ({"expected_rows": 3000}, False),  # 1000 for each of three features
+        ({"epsilon": 2}, False),
+        ({"expected_rows": None}, False),
     ],
 )
 def test_rows_are_short_where_laplace_noise_grows_with_their_sizes(
     given: dict[str, Any], is_short: bool
 ) -> None:
     schema = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), c=dp.Categorical("no", "yes"))
-    model = LogisticRegression(**{"epsilon": 1, "schema": schema, **given})
+    model = LogisticRegression(**{"epsilon": 1, "schema": schema, "expected_rows": 2999, **given})
     recipe = model.plan().recipe
     features = getattr(recipe, "step", recipe).features
     assert features.short == is_short

@@ -39,6 +39,13 @@ def test_a_question_within_groups_is_the_one_with_these_groups() -> None:
         derived.within({"band": dp.Bins("x", [0.6])})
 
 
+def test_a_question_within_groups_keeps_its_own_limit_of_rows_per_person() -> None:
+    unit = dp.Unit(id_column="id", max_rows=3)
+    root = BestSplit("y", {"x": [0.5]}).per_person(1)
+    for nodes in ({}, {"node": dp.schema.Tree([("x", 0.5)])}):
+        assert root.within(nodes).narrow(unit) == root.narrow(unit)
+
+
 def test_too_many_cells_in_all_groups_together_are_refused() -> None:
     schema = dp.Schema(
         g=dp.Integer(0, 2**17), c=dp.Categorical(*range(40)), y=dp.Categorical("no", "yes")

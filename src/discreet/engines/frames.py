@@ -155,16 +155,17 @@ class Frames(JointFrames):
         frame, names = self._code(query, query.codes)
         terms = {index: term for index, term in enumerate(query.terms) if term.codes}
         keys = [names[code] for code in query.by]
+        different = list(dict.fromkeys(keys))  # two columns of one code are one key
         if self._traits.fenced:
             products = {f"s{i}": [names[code] for code in t.codes] for i, t in terms.items()}
-            columns = sum_products(frame, keys, products)
+            columns = sum_products(frame, different, products)
         else:
             if terms:
                 frame = frame.with_columns(
                     *(product_of(t, names).alias(f"t{i}") for i, t in terms.items())
                 )
             sums = [nw.len().alias("s"), *(nw.col(f"t{i}").sum().alias(f"s{i}") for i in terms)]
-            grouped = frame.group_by(*keys).agg(*sums) if keys else frame.select(*sums)
+            grouped = frame.group_by(*different).agg(*sums) if keys else frame.select(*sums)
             columns = self._collect(grouped)
         result = np.zeros((query.groups, len(query.terms)), np.int64)
         places = places_of(query, [columns[key] for key in keys], len(columns["s"]))

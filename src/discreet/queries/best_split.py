@@ -126,7 +126,7 @@ class BestSplit(Choice):
             expected=expected,
             classes=self.classes,
         )
-        found._ungrouped = self._ungrouped
+        found.person_rows, found._ungrouped = self.person_rows, self._ungrouped
         return found
 
     @property

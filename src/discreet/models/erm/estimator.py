@@ -23,7 +23,12 @@ from discreet.models.erm.features import (
 )
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
-from discreet.models.erm.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
+from discreet.models.erm.perturbation import (
+    GUESSED_ROWS,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    Perturbation,
+)
 from discreet.models.erm.step import MinimisedRisk
 from discreet.models.erm.task import Task
 from discreet.models.erm.weights import BALANCE_SHARE, balanced_weights, read_weights
@@ -42,6 +47,9 @@ PERTURBATIONS: dict[str, dict[str, type[Perturbation]]] = {
     "objective": {"exact": ObjectivePerturbation, "norm-gamma": NormGammaObjective},
     "output": {"exact": OutputPerturbation, "norm-gamma": NormGammaOutput},
 }
+#: Rows are scaled down to a sum of sizes where ε·rows is below this for each feature: above it there is too
+#: little noise for what that bends.
+SHORT_ROWS = 1000
 #: More classes are refused: the solver's error bound is proved for this many.
 MAX_CLASSES = 64
 
@@ -68,7 +76,8 @@ class RiskEstimator(BoundedEstimator):
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
         d numbers and a categories and constants. By default, for classes and with Laplace noise in the
-        objective, rows whose sizes add up to more than a + d/2 are scaled down to that, too.
+        objective, rows whose sizes add up to more than a + d/2 are scaled down to that, too, where
+        ε·`expected_rows` is below 1000 for each feature.
     fit_intercept : bool
         Whether there is a constant feature; it counts in the norm.
     expected_rows : int, optional
@@ -105,18 +114,25 @@ class RiskEstimator(BoundedEstimator):
 
     def _features(self, facts: Facts) -> RowMap:
         """From codes to features of bounded norm."""
-        return FeatureMap(
-            facts.columns,
-            bool(self.fit_intercept),
-            self.norm,
-            values=self._sees_values,
-            short=self._may_shorten and self._has_laplace() and self.norm is None,
+        found = FeatureMap(
+            facts.columns, bool(self.fit_intercept), self.norm, values=self._sees_values
         )
+        return replace(found, short=self._shortens(facts, found.width))
 
-    def _has_laplace(self) -> bool:
-        """Whether noise grows with the sum of the sizes of a row's features."""
-        is_pure = isinstance(self._measure(), PureDP) and self.epsilon != math.inf
-        return is_pure and (self.method, self.noise) == ("objective", "exact")
+    def _shortens(self, facts: Facts, width: int) -> bool:
+        """Whether rows are scaled down to a sum of sizes, with which Laplace noise grows."""
+        measure = self._measure()
+        if not self._may_shorten or self.norm is not None or not isinstance(measure, PureDP):
+            return False
+        if (self.method, self.noise) != ("objective", "exact") or measure.epsilon == math.inf:
+            return False
+        return bool(measure.epsilon * (self._guess(facts) or GUESSED_ROWS) < SHORT_ROWS * width)
+
+    def _guess(self, facts: Facts) -> int | None:
+        """The number of rows to expect; None where nobody says."""
+        if self.expected_rows is None:
+            return facts.rows
+        return as_integer(self.expected_rows, "expected_rows")
 
     @staticmethod
     def _check_columns(facts: Facts) -> None:
@@ -138,9 +154,6 @@ class RiskEstimator(BoundedEstimator):
             raise ValueError(
                 f"X has {features.width} features, counting categories: at most {MAX_FEATURES} are allowed."
             )
-        rows = (
-            None if self.expected_rows is None else as_integer(self.expected_rows, "expected_rows")
-        )
         task = Task(
             self._loss(facts),
             features.width,
@@ -149,7 +162,7 @@ class RiskEstimator(BoundedEstimator):
             measure,
             facts.unit,
             None if self.alpha is None else positive(self.alpha, "alpha"),
-            facts.rows if rows is None else rows,
+            self._guess(facts),
             features.directions,
         )
         assert facts.target is not None

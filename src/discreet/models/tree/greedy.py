@@ -92,8 +92,8 @@ class GreedyTree(PrivateEstimator):
     ----------
     max_depth : int, optional
         Levels of the tree, at most 12; by default from 1 to 8, for classes two thirds of log2(ε·rows) less 3,
-        rounded down, for means a third of it, rounded up. The tree is complete: nothing about the rows
-        stops it early.
+        rounded down, with √ε instead of an ε above 1, for means a third of it, rounded up. The tree is
+        complete: nothing about the rows stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the depth, how the budget is shared and, for classes, how splits are scored.

@@ -105,12 +105,18 @@ def strength(epsilon: Any, rows: int) -> float:
     return max(2.0, min(budget, 100.0) * rows)
 
 
+def shown_strength(epsilon: Any, rows: int) -> float:
+    """ε·rows, above ε = 1 with √ε: less noise leaves as few rows in a leaf as before."""
+    product = strength(epsilon, rows)
+    return product / math.sqrt(max(1.0, product / rows))
+
+
 def class_depth(epsilon: Any, rows: int) -> int:
     """Levels of a tree of classes whose splits are bought: two thirds of log2(ε·rows), less 3, from 1 to 8.
 
-    Each level halves the rows of a node and takes a share of the budget.
+    Each level halves the rows of a node and takes a share of the budget; ε is that of `shown_strength`.
     """
-    return min(8, max(1, math.floor(2 * math.log2(strength(epsilon, rows)) / 3 - 3)))
+    return min(8, max(1, math.floor(2 * math.log2(shown_strength(epsilon, rows)) / 3 - 3)))
 
 
 def mean_depth(epsilon: Any, rows: int) -> int:
@@ -127,8 +133,7 @@ def forest_size(epsilon: Any, rows: int) -> tuple[int, int]:
     Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it;
     above ε = 1 with √ε, since less noise leaves as few rows in a leaf as before.
     """
-    product = strength(epsilon, rows)
-    shown = product / math.sqrt(max(1.0, product / rows))
+    product, shown = strength(epsilon, rows), shown_strength(epsilon, rows)
     fewest = 2 if product < VERY_FEW_ROWS else 3
     trees = 2 ** min(5, max(fewest, math.floor(math.log2(product / 50))))
     return int(trees), min(8, max(2, math.floor(math.log2(shown)) - 2))
