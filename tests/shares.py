@@ -6,9 +6,10 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-#: What people touch, and weakened copies, which have a share of their own: run for every commit.
+#: What people touch, copies weakened by hand, and mutants, which have a share of their own: for every commit.
 ALWAYS = (
     "tests/cli/",
+    "tests/guarantees/test_weakened.py",
     "tests/meta/test_site_browser.py",
     "tests/mutations/",
     "tests/report/",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from contextlib import nullcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -50,6 +51,11 @@ from discreet.queries.several import PreparedJoint
 from discreet.unit import PUBLIC
 
 
+def noise_with(**samplers):
+    """The module of noise with other samplers in some places: whatever else is drawn is drawn as it is."""
+    return SimpleNamespace(**{**vars(noise), **samplers})
+
+
 def half_the_laplace_noise(patch):
     patch.setattr(
         LaplaceDistribution,
@@ -89,11 +95,8 @@ def narrow_stairs(patch):
 
 
 def flips_of_half_the_scale(patch):
-    class Noise:
-        permutation = staticmethod(noise.permutation)
-        bernoulli_exp = staticmethod(lambda x: noise.bernoulli_exp(2 * x))
-
-    patch.setattr(permute_and_flip, "noise", Noise)
+    replaced = noise_with(geometric=lambda scale, shape: noise.geometric(scale / 2, shape))
+    patch.setattr(permute_and_flip, "noise", replaced)
 
 
 def scores_with_half_the_noise(patch):
@@ -121,10 +124,8 @@ def draws_of_twice_the_epsilon(patch):
 
 
 def choices_of_twice_the_epsilon(patch):
-    class Noise:
-        select = staticmethod(lambda scores, factor: noise.select(scores, 2 * factor))
-
-    patch.setattr(choice_query, "noise", Noise)
+    replaced = noise_with(select=lambda scores, factor: noise.select(scores, 2 * factor))
+    patch.setattr(choice_query, "noise", replaced)
 
 
 def a_stream_with(patch, threshold=1, answers=1, numbers=1):
@@ -282,12 +283,8 @@ def fewer_lies(patch):
         rarer = chance * 3 / 4 if chance < Fraction(1, 2) else chance
         return noise.bernoulli(rarer, *(() if shape is None else (shape,)))
 
-    class Noise:
-        def __getattr__(self, name):
-            return bernoulli if name == "bernoulli" else getattr(noise, name)
-
     for module in (response, unary, hashing, means):
-        patch.setattr(module, "noise", Noise())
+        patch.setattr(module, "noise", noise_with(bernoulli=bernoulli))
 
 
 def reports_without_a_second_blur(patch):
