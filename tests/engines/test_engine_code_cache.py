@@ -26,6 +26,7 @@ SCHEMA = dp.Schema(
 CELLS = Cells({"fives": dp.Bins("n", [5])})
 QUERIES = [
     dp.Count(),
+    dp.Count(where="n != 2.5"),  # every row meets it: it reads no cell
     dp.Count(by=("half", "c")),
     dp.Count(by=["tree", "y"], where="n >= 3 and c in ['a', 'b']"),
     dp.Count(by=["tree", "half", "c"]),  # the last two together are kept
@@ -64,6 +65,11 @@ def test_the_same_integers(rows: int) -> None:
             coded = [query.coded(SCHEMA, unit) for query in QUERIES]
             for query in (*coded, *reversed(coded)):  # once new, once remembered
                 assert np.array_equal(kept.totals(query), engine.totals(query))
+            for query in coded:  # each as the first of a plan
+                first = CodeCache(engine)
+                assert np.array_equal(first.totals(query), engine.totals(query))
+                found = CodeCache(engine).joint_totals([query, query])
+                assert all(np.array_equal(one, engine.totals(query)) for one in found)
 
 
 def test_what_is_kept_is_forgotten_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,12 +129,20 @@ class CodeTable:
         return _Walk(nodes, places, self._length).leaves(self._cells.reshape(-1))
 
     def _place(self, codes: tuple[Code, ...]) -> list[int]:
-        """Where codes stand in the table, which new ones join."""
-        new = [code for code in dict.fromkeys(codes) if code not in self._places]
+        """Where codes stand in the table, which new ones join.
+
+        A code made of another tree's leaves puts that tree's codes here while it is fetched, so what is
+        new is known only after that.
+        """
+        fetched = {
+            code: self._fetch(code).astype(np.int32)
+            for code in dict.fromkeys(codes)
+            if code not in self._places
+        }
+        new = [code for code in fetched if code not in self._places]
         if new:
-            fetched = [self._fetch(code).astype(np.int32) for code in new]
-            self._cells = np.concatenate([self._cells, np.stack(fetched)])
             self._places |= {code: len(self._places) + at for at, code in enumerate(new)}
+            self._cells = np.concatenate([self._cells, np.stack([fetched[code] for code in new])])
         return [self._places[code] for code in codes]
 
 
@@ -220,5 +228,5 @@ class _Walk:
         offset = int(self._offsets[node])
         if offset != FAR:
             assert self._members is not None
-            return self._members.take(values + np.intp(offset))
+            return self._members.take(values + np.intp(offset), mode="clip")  # raises for no row
         return np.asarray(values >= self._least[node])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -27,7 +27,8 @@ from discreet.engines.arrays import Mask, group_alike, totals_of
 from discreet.engines.base import withhold_errors
 from discreet.engines.wrappers import EngineWrapper
 
-#: The most numbers that are kept: 128 megabytes.
+#: The most numbers that are kept between two questions: 128 megabytes. Up to half as much again may be needed
+#: while `TOGETHER` questions are added up.
 MAX_KEPT = 2**24
 #: The most codes that are kept besides those of cells.
 MAX_CODES = 2**12
@@ -59,12 +60,14 @@ class _Codes:
 
     def __init__(self, leaves: dict[Code, Integers], rows: int) -> None:
         self.leaves, self.rows = leaves, rows
-        self._chunk = self._with({})
+        self.values: dict[Code, Integers] = {}
+        self._chunk = self._with(())
         self._stands: dict[int, tuple[Code, Grid]] = {}
         self._pairs: dict[tuple[Code, Code], Grid] = {}
-        self.values: dict[Code, Integers] = {}
 
-    def _with(self, values: dict[Code, Integers]) -> Chunk:
+    def _with(self, codes: Iterable[Code]) -> Chunk:
+        """The rows as a chunk that knows the values of cells, and of those small codes that are asked for."""
+        values = {code: self.values[code] for code in codes if code in self.values}
         return Chunk({"": np.zeros(self.rows, np.bool_)}, {**self.leaves, **values})
 
     @property
@@ -82,7 +85,7 @@ class _Codes:
             for places in group_alike(queries):
                 masks |= dict.fromkeys(places, self._chunk.counted(queries[places[0]]))
             asked = list(map(self._with_stands, queries))
-            chunk = self._with(self.values)
+            chunk = self._with(code for query in asked for code in _counted(query))
         return [totals_of(query, [(chunk, masks[place])]) for place, query in enumerate(asked)]
 
     def _with_stands(self, query: CodedQuery) -> CodedQuery:
@@ -98,7 +101,7 @@ class _Codes:
         pair = first, second
         if pair not in self._pairs:
             size = second.high + 1
-            chunk, joined = self._with(self.values), self._new(0, (first.high + 1) * size - 1)
+            chunk, joined = self._with(pair), self._new(0, (first.high + 1) * size - 1)
             self.values[joined] = chunk.code(first) * size + chunk.code(second)
             self._pairs[pair] = joined
         return self._pairs[pair]
@@ -168,6 +171,8 @@ class CodeCache(EngineWrapper):
             with self._lock:
                 new = {id(code): code for code in needed if not codes.holds(code)}
             missing = tuple(c for c in leaves(*new.values()) if c not in codes.leaves)
+            if not missing and not codes.leaves:
+                return None  # a condition that all rows meet reads no cell, and no row was read yet
             if missing:
                 length = self._engine.length() or 0
                 if (len(codes.leaves) + len(missing)) * length > MAX_KEPT // 2:
@@ -182,11 +187,15 @@ class CodeCache(EngineWrapper):
             return self._codes
 
 
+def _counted(query: CodedQuery) -> list[Code]:
+    """The codes that a query groups by or adds up."""
+    return [*query.by, *(code for term in query.terms for code in term.codes)]
+
+
 def _needed(query: CodedQuery) -> list[Code | Condition]:
     """The codes and conditions that a query reads."""
     return [
-        *query.by,
-        *(code for term in query.terms for code in term.codes),
+        *_counted(query),
         *query.known,
         *(() if query.where is None else (query.where,)),
     ]
