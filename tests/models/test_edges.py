@@ -61,6 +61,27 @@ def test_a_column_without_width(example: Example) -> None:
     check(example, features(table), table.get("y"), schema.replace(x1=column))
 
 
+#: No width, or a few doubles between the bounds.
+NARROW = [dp.Real(2, 2), dp.Integer(3, 3), dp.Real(1e16, 1e16 + 4), dp.Real(1, 1 + 2**-52)]
+
+
+@every
+@pytest.mark.parametrize("column", NARROW, ids=str)
+def test_narrow_columns(example: Example, column: dp.Real) -> None:
+    if counts(example, 1):
+        return  # categories have no width
+    table, schema = table_for(example, 60), schema_for(example).replace(x1=column)
+    check(example, features(table), table.get("y"), schema)
+
+
+@pytest.mark.parametrize("example", [e for e in ESTIMATORS if e.target == "number"], ids=str)
+@pytest.mark.parametrize("column", NARROW, ids=str)
+def test_a_narrow_target(example: Example, column: dp.Real) -> None:
+    table, schema = table_for(example, 60), schema_for(example).replace(y=column)
+    for value in (column.lower, column.upper, 0):
+        check(example, features(table), np.full(60, value), schema)
+
+
 @every
 def test_cells_of_any_kind(example: Example) -> None:
     table = table_for(example, 50)

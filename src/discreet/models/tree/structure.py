@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +26,7 @@ DEFAULT_ROWS = 10_000
 MAX_CUTS, MAX_CANDIDATES = 31, 1024
 #: ε·rows below which splits of classes find little: fewer are bought, by a coarser score.
 FEW_ROWS = 250
-#: ε·rows below which a forest has half as many trees.
+#: ε·rows below which a forest has two trees.
 VERY_FEW_ROWS = 100
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
@@ -41,11 +41,14 @@ def crowding(column: Numeric) -> float:
     return 1.0 - small / large if large else 0.0
 
 
-def _cut_at(column: Numeric, code: int) -> float:
-    """A cut point: values at or above it have this code or a larger one."""
+def _cuts_at(column: Numeric, codes: Iterable[int]) -> tuple[float, ...]:
+    """Cut points between the bounds, each once: values at or above one have its code or a larger one."""
+    lower, upper = float(column.lower), float(column.upper)
     if column.is_exact(VALUE_BITS):
-        return float(column.lower) + code - 0.5
-    return column.decode(code, VALUE_BITS)
+        cuts = {lower + code - 0.5 for code in codes}
+    else:
+        cuts = {column.decode(code, VALUE_BITS) for code in codes}
+    return tuple(sorted(cut for cut in cuts if lower < cut < upper))
 
 
 def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
@@ -58,18 +61,21 @@ def _from_crowd(column: Numeric, share: float, low: int, high: int) -> int:
 
 @lru_cache(maxsize=1024)
 def cut_points(column: Numeric, maximum: int = MAX_CUTS) -> tuple[float, ...]:
-    """Public cut points: about half of them evenly spaced, the others halving towards a crowded end."""
+    """Public cut points: about half of them evenly spaced, the others halving towards a crowded end.
+
+    Between bounds that are a few doubles apart there are fewer.
+    """
     # a real value equal to the upper bound has a cell of its own: no cut there
     last = column.steps(VALUE_BITS) - (0 if column.is_exact(VALUE_BITS) else 1)
     if last < 1:
         return ()
     if last <= maximum:
-        return tuple(_cut_at(column, code) for code in range(1, last + 1))
+        return _cuts_at(column, range(1, last + 1))
     halvings = min(HALVINGS, maximum // 2) if crowding(column) > 0.5 else 0
     even = maximum - halvings
     codes = {max(1, round(last * k / (even + 1))) for k in range(1, even + 1)}
     codes |= {_from_crowd(column, 2.0**-k, 0, last) for k in range(3, 3 + halvings)}
-    return tuple(_cut_at(column, code) for code in sorted(codes))
+    return _cuts_at(column, codes)
 
 
 def candidates(columns: Mapping[str, Base]) -> dict[str, tuple[float, ...]]:
@@ -127,16 +133,19 @@ def mean_depth(epsilon: Any, rows: int) -> int:
 def forest_size(epsilon: Any, rows: int) -> tuple[int, int]:
     """How many random trees for classes, and their levels.
 
-    Trees: 4 where ε·rows is below 100, then a power of two from 8 to 32, with ε·rows at least 50 times as
+    Trees: 2 where ε·rows is below 100, then a power of two from 8 to 32, with ε·rows at least 50 times as
     large if that is more than 8. Each tree's leaves have that many times the noise of a single tree, and
     the class shares of all rows √trees times; but one random tree may see nothing.
     Levels: log2(ε·rows) - 2, rounded down, from 2 to 8, since a node has the noise of all leaves below it;
-    above ε = 1 with √ε, since less noise leaves as few rows in a leaf as before.
+    above ε = 1 with √ε, since less noise leaves as few rows in a leaf as before; a level more where two
+    trees are the default, so that they see as many columns.
     """
     product, shown = strength(epsilon, rows), shown_strength(epsilon, rows)
-    fewest = 2 if product < VERY_FEW_ROWS else 3
-    trees = 2 ** min(5, max(fewest, math.floor(math.log2(product / 50))))
-    return int(trees), min(8, max(2, math.floor(math.log2(shown)) - 2))
+    levels = math.floor(math.log2(shown)) - 2
+    if product < VERY_FEW_ROWS:
+        return 2, max(2, levels + 1)
+    trees = 2 ** min(5, max(3, math.floor(math.log2(product / 50))))
+    return int(trees), min(8, max(2, levels))
 
 
 def regression_forest(epsilon: Any, rows: int) -> tuple[int, int]:

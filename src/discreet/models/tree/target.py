@@ -65,12 +65,15 @@ def target_query(budget: Measure, facts: Facts) -> Additive:
 
 def read_target(told: Release, column: Numeric) -> Target:
     """Noised moments of the target scaled to [-1, 1], from the answer to `target_query`."""
-    half = max(column.width / 2, 1e-300)
+    half = column.width / 2
+    if not half:
+        return Target(0.0, 0.0, 0.0, 0.0)  # only one value is declared
     if isinstance(told.value, MomentsValue):
         mean, error = (np.ravel(part.mean)[0] for part in (told.value, told.stderr))
         variance, spread = (np.ravel(part.variance)[0] for part in (told.value, told.stderr))
         middle = float(column.lower) + column.width / 2
-        return Target.of((mean - middle) / half, error / half, variance / half**2, spread / half**2)
+        deviations = (mean - middle) / half, error / half
+        return Target.of(*deviations, variance / half / half, spread / half / half)
     count, total, squares = np.ravel(told.value)
     error = np.ravel(told.stderr)
     rows = max(float(count), float(error[0]), 1.0)
