@@ -157,9 +157,11 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert mean_depth(math.inf, 100) == mean_depth(100, 100)
     sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
-    assert sizes == [(4, 2), (8, 4), (16, 7), (32, 8), (32, 8)]
+    assert sizes == [(2, 2), (8, 4), (16, 7), (32, 8), (32, 8)]
     # few rows: less noise bears more trees, and leaves that are only somewhat smaller
     assert [forest_size(e, 500) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
+    # very few: two trees, with a level more
+    assert [forest_size("1/10", n) for n in (50, 500, 900)] == [(2, 2), (2, 4), (2, 5)]
 
 
 # What leaves say.

@@ -69,12 +69,12 @@ class RandomForest(PrivateEstimator):
     Parameters
     ----------
     n_estimators : int, optional
-        The number of trees. By default a power of two up to 32: 4 where ε·rows is below 100, then 8, or more
+        The number of trees. By default a power of two up to 32: 2 where ε·rows is below 100, then 8, or more
         where ε·rows is at least 50 times as large; for regression as many as ε·rows is 100 times as large.
     max_depth : int, optional
         Levels of each tree, at most 12; by default log2(ε·rows) - 2, with √ε instead of an ε above 1, for
-        regression log2(ε·rows) - 6, rounded down, from 2 to 8. Each tree is complete: the depth stops
-        nothing early.
+        regression log2(ε·rows) - 6, rounded down, from 2 to 8; for classes a level more where ε·rows is
+        below 100. Each tree is complete: the depth stops nothing early.
     share : {"budget", "rows"}, optional
         Whether trees share the budget, which is the default, or each gets its own part of the rows, by a
         public hash of the row (then `n_estimators` must be a power of two).

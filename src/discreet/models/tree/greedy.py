@@ -23,7 +23,12 @@ from discreet.models.plan import FitPlan
 from discreet.models.shares import split as shared
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
-from discreet.models.tree.smoothing import class_prior, class_shares, node_shares
+from discreet.models.tree.smoothing import (
+    ROWS_OF_CHOSEN,
+    class_prior,
+    class_shares,
+    node_shares,
+)
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     FEW_ROWS,
@@ -375,7 +380,9 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         self.leaf_values_ = value.reshape(-1, len(order))[:, order]
         noise, leaves = float(error.max()), len(self.leaf_values_)
         self.class_prior_ = class_prior(self.leaf_values_.sum(axis=0), noise * math.sqrt(leaves))
-        self.leaf_proba_ = class_shares(self.leaf_values_, noise, self.class_prior_)
+        self.leaf_proba_ = class_shares(
+            self.leaf_values_, noise, self.class_prior_, rows=ROWS_OF_CHOSEN
+        )
 
     def predict_proba(self, X: Any) -> Floats:
         """The classes' probabilities for each row."""
