@@ -164,6 +164,46 @@ def test_rows_are_short_where_laplace_noise_grows_with_their_sizes(
         assert features.length == 2 * ONE
 
 
+@pytest.mark.parametrize("constant", [True, False])
+def test_wide_rows_have_a_longer_norm_that_still_holds(constant: bool) -> None:
+    codes = some_codes(300)
+    wide = FeatureMap(COLUMNS, constant, wide=True)
+    numbers = sum(isinstance(column, dp.Real | dp.Integer) for column in COLUMNS)
+    others = len(COLUMNS) - numbers + constant
+    assert wide.radius == math.isqrt(ONE * ONE * (5 * others + 3 * numbers) // 5)
+    assert wide.radius > FeatureMap(COLUMNS, constant).radius
+    block = wide.block(codes)
+    assert ((block**2).sum(axis=1) <= wide.radius**2).all()
+    assert (np.abs(block).sum(axis=1) <= wide.length).all()
+    assert (FeatureMap(COLUMNS, constant, 2, wide=True).block(codes)
+            == FeatureMap(COLUMNS, constant, 2).block(codes)).all()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "is_wide"),
+    [
+        ({}, True),
+        ({"class_weight": "balanced"}, True),
+        ({"delta": "1e-6"}, True),
+        ({"epsilon": np.inf, "unit": dp.PUBLIC}, True),
+        ({"expected_rows": 8999}, False),  # below 3000 for each of three features
+        ({"expected_rows": 4500, "epsilon": 2}, True),
+        ({"norm": 2}, False),
+        ({"method": "output"}, False),
+        ({"schema": dp.Schema(a=dp.Categorical(0, 1), c=dp.Categorical("no", "yes"))}, False),
+    ],
+)
+def test_rows_of_numbers_are_wide_where_there_is_little_noise(
+    given: dict[str, Any], is_wide: bool
+) -> None:
+    schema = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), c=dp.Categorical("no", "yes"))
+    model = LogisticRegression(**{"epsilon": 1, "schema": schema, "expected_rows": 9000, **given})
+    recipe = model.plan().recipe
+    features = getattr(recipe, "step", recipe).features
+    assert features.wide == is_wide
+    assert not (features.wide and features.short)
+
+
 @pytest.mark.parametrize("most", [None, 2])
 def test_collected_rows_are_each_codes_own_values(most: int | None) -> None:
     """Of floats, integers, text, objects with nulls; across tiles and chunks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
@@ -29,6 +30,8 @@ CHUNK = 2**12
 #: The value of a column on a logarithmic scale counts up to this share of its larger bound: on training rows
 #: of Adult, bank and WDBC better than all of it, on bank better than an eighth or a sixteenth.
 REACH = 0.25
+#: The mean square of a number in [-1, 1] that a default norm counts with: spread evenly, or crowded at ends.
+EVEN_SQUARE, WIDE_SQUARE = Fraction(1, 3), Fraction(3, 5)
 
 
 def reach_of(column: Logarithmic) -> float:
@@ -91,14 +94,17 @@ class FeatureMap(RowMap):
     constant : bool
         Whether the last feature is 1.
     norm : number, optional
-        Longer rows are scaled down to it. By default √(a + d/3) for d numbers and a categories and
-        constants: the root mean square norm of rows spread evenly between their bounds.
+        Longer rows are scaled down to it. By default, unless `wide`, √(a + d/3) for d numbers and a
+        categories and constants: the root mean square norm of rows spread evenly between their bounds.
     values : bool
         Whether a column on a logarithmic scale has a second feature, its value (`clamp_values`) over its
         reach: small for most rows of such a column, so the default norm doesn't count it.
     short : bool
         Whether the sizes of a row's features add up to a + d/2 at most, their mean in rows spread evenly
         between their bounds: Laplace noise grows with this sum, and longer rows are scaled down to it.
+    wide : bool
+        Whether the default norm is √(a + 3d/5): the same for numbers that crowd at their bounds, as amounts
+        do that are 0 for most, rather than being spread evenly.
 
     Privacy
     -------
@@ -111,6 +117,7 @@ class FeatureMap(RowMap):
     norm: Any = None
     values: bool = False
     short: bool = False
+    wide: bool = False
 
     def _has_value(self, column: Base) -> bool:
         return self.values and isinstance(column, Logarithmic)
@@ -145,7 +152,8 @@ class FeatureMap(RowMap):
         numbers, others = self._kinds
         longest = ONE * ONE * self._nonzero
         if self.norm is None:
-            return math.isqrt(ONE * ONE * (3 * others + numbers) // 3)
+            square = WIDE_SQUARE if self.wide else EVEN_SQUARE
+            return math.isqrt(math.floor(ONE * ONE * (others + square * numbers)))
         norm = rational(self.norm, "norm")
         if not norm * ONE >= 1:
             raise ValueError(f"norm must be greater than 0, got {self.norm!r}.")
