@@ -111,13 +111,14 @@ def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
         assert event.sensitivity == (2 * ((d + 2) ** 2 // 4) + squares) * 2**30
 
 
-@pytest.mark.parametrize(("features", "share"), [(4, 0.2), (10, 0.2), (15, 0.3), (40, 0.5)])
+@pytest.mark.parametrize(("features", "share"), [(4, 0.2), (7, 0.2), (14, 0.4), (40, 0.6)])
 @pytest.mark.parametrize("delta", [0, 1e-6])
-@pytest.mark.parametrize("epsilon", [0.1, 1, 30])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3, 30])
 def test_moments_and_equations_share_the_budget(
     epsilon: float, delta: float, features: int, share: float
 ) -> None:
     """That share of ε, or of ρ, buys the target's moments; all of it is used, and not more."""
+    share = max(0.1, share / max(1, epsilon))
     options: dict[str, Any] = {"bounds": (0, 1), "target_bounds": (0, 1)}
     plan = LinearRegression(epsilon=epsilon, delta=delta, **options).plan(n_features=features)
     assert isinstance(plan.event, Compose)

@@ -89,9 +89,10 @@ class LeastSquares(LinearPredictor):
     ----------
     fit_intercept : bool
     method : {"sufficient_statistics", "functional"}
-        *sufficient_statistics*: noised sums; a fifth of the budget (with more than ten features a fiftieth
-        for each, at most a half) buys mean and variance of the target, and slopes are shrunk by what the
-        noise says about them, so that where nothing can be learned from the features the mean is predicted.
+        *sufficient_statistics*: noised sums; a fifth of the budget (with more than seven features 1/35 for
+        each, at most three fifths; above ε = 1 that part over ε, at least a tenth) buys mean and variance of
+        the target, and slopes are shrunk by what the noise says about them, so that where nothing can be
+        learned from the features the mean is predicted.
         *functional*: the noised polynomial of the functional mechanism (Zhang et al. 2012), which has no
         square of the target. With two features or more it is solved as above: as published, without centring
         and with a fixed ridge, it was far worse than the target's mean on few rows. With one feature it is
@@ -272,10 +273,10 @@ class LinearRegression(LeastSquares):
     Privacy
     -------
     One charge for two releases: with two features or more, and an intercept, a fifth of ε (of ρ with
-    Gaussian noise; up to a half with many features) buys the `Moments` of the target; the rest
-    `NormalEquations`: count, sums and products of the scaled columns, one vector with one noise for its
-    joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the
-    squares of columns being free.
+    Gaussian noise; up to three fifths with many features, down to a tenth above ε = 1) buys the `Moments`
+    of the target; the rest `NormalEquations`: count, sums and products of the scaled columns, one vector
+    with one noise for its joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1
+    and squared in L2, the squares of columns being free.
     Everything else, the shrinkage included, is post-processing. Unit: add/remove, or replace-one with
     public n, with or without ids. Values are clamped to the bounds, NaN counts as the column's fill; n = 0
     gives finite noise. Zero-width columns get coefficient 0. Runs on every engine.
