@@ -15,7 +15,7 @@ from read_once import read_once
 from subject import CHEAP_TRIES, HALF, Subject
 
 import discreet as dp
-from discreet import mechanisms, testing
+from discreet import accounting, mechanisms, testing
 from discreet.accounting import NoBound
 from discreet.engines import open_engine
 from discreet.events import Event
@@ -29,6 +29,8 @@ Table = dict[str, Any]
 
 SCHEMA = dp.Schema(x=dp.Real(-1, 3), y=dp.Integer(0, 4), c=dp.Categorical("a", "b"))
 OPEN = dp.Schema(t=dp.Text(), u=dp.Real())
+#: For joint quantiles: few of the values are anybody's, so that a person's two rows go together.
+SPARSE = dp.Schema(x=dp.Real(-1, 3), y=dp.Integer(0, 20), c=dp.Categorical("a", "b"))
 
 UNITS = {
     "add or remove a row": Unit(dp.ADD_REMOVE),
@@ -44,7 +46,7 @@ BUDGETS = {
     "Staircase": mechanisms.Staircase(2),
 }
 
-#: For quantiles and splits: what speaks against a claim there is rare, and less so with these.
+#: For single quantiles and splits: what speaks against a claim there is rare, and less so with these.
 SMALLER_BUDGETS = {"Laplace": dp.PureDP(1), "Gaussian": dp.ZCDP("1/4")}
 
 #: Runs on each side; the accountant knows less of the discrete Gaussian, so refuting it takes more.
@@ -54,39 +56,43 @@ PILOT = 200
 #: Releases that are read one by one, before the rest of those that only add noise is drawn at once.
 REPEATED = 25
 #: Whose copy has less than half of the noise, and why: a bound that nobody there can fill.
-LESS_NOISE = (
-    {
-        ("ClassResiduals('c', by='c')", unit, "DiscreteGaussian"): (
-            Fraction(1, 3),
-            "rows of a group are all of its class, so nobody turns a group's residual around",
-        )
-        for unit in ("replace a row", "replace a person")
-    }
-    | {
-        ("Best(Count(where='x > 0'), Count(where='x > 1'))", unit, noise): (
-            Fraction(1, 4),
-            "whoever counts in the second counts in the first, so nobody moves one up and the other down",
-        )
-        for unit, noise in product(("replace a row", "replace a person"), BUDGETS)
-    }
-    | {
-        ("Quantile('y', q=[1/4, 1/2, 3/4], by='c')", unit, noise): (
-            Fraction(1, 4),
-            "half of the noise is not seen (1.5 of a claim of 2 in 1600 runs, Gaussian, a row more); "
-            "why so little shows has not been worked out",
-        )
-        for unit, noise in product(UNITS, BUDGETS)
-    }
-    | {
-        ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
-            Fraction(1, 32),
-            "of few rows one of three draws is told, at three tenths of the price, and tells little",
-        )
-        for unit, noise in product(UNITS, BUDGETS)
-    }
-)
+LESS_NOISE = {
+    ("Best(Count(where='x > 0'), Count(where='x > 1'))", unit, noise): (
+        Fraction(1, 3),
+        "whoever counts in the second counts in the first, so nobody moves one up and the other down: half "
+        "of the noise keeps the claim exactly",
+    )
+    for unit, noise in product(("replace a row", "replace a person"), BUDGETS)
+} | {
+    ("QuantileEstimate('y', q=1/3, by='c')", unit, noise): (
+        Fraction(1, 8),
+        "of few rows one of three draws is told, at three tenths of the price: half of the noise keeps the "
+        "claim",
+    )
+    for unit, noise in product(UNITS, BUDGETS)
+}
 #: Few runs show most where a Gaussian's curve is at this δ.
 SEEN_DELTA = 0.4
+#: Of joint quantiles and of several marginals the accountant is also asked at these δ. Losses of both draws
+#: seldom add up, and it knows that: at δ = 0 half of the noise shows in rare outputs only
+#: (`test_exact_quartiles.py` and `test_exact_marginals.py` compute it).
+JOINT_DELTAS, MARGINAL_DELTAS = (0.2, 0.3), (0.1, 0.3)
+#: One of the three draws of an estimate is told, and it costs less than all three: likely events show that.
+ESTIMATE_DELTAS = (0.1, 0.3)
+#: Nobody turns the residual of a group around whose rows are all of its class, so half of discrete Gaussian
+#: noise keeps the curve at `SEEN_DELTA`: δ = 0.387. Here it has δ = 0.15.
+RESIDUAL_DELTA = 0.1
+JOINT_BUDGETS = BUDGETS | {"Laplace": dp.PureDP(3)}
+#: The others of joint quantiles, by whom is protected and how many rows a person has: how many have each of
+#: three values; and where the person is. A row that is replaced moves what is told half as far: more runs.
+QUARTERS = {
+    (dp.ADD_REMOVE, 1): {5: 2, 10: 2, 15: 3},
+    (dp.REPLACE_ONE, 1): {5: 2, 10: 2, 15: 3},
+    (dp.ADD_REMOVE, 2): {5: 2, 10: 2, 15: 2},
+    (dp.REPLACE_ONE, 2): {5: 4, 10: 4, 15: 6},
+}
+JOINT_RUNS = {dp.ADD_REMOVE: 600, dp.REPLACE_ONE: 1600}
+ENDS = (0, 20)
 
 #: Rows of any kind in a corner or half way between corners, and rows that all tables share.
 CORNERS: list[Row] = [
@@ -109,8 +115,21 @@ MIDDLE: Row = (1.0, 2, "a")
 #: For splits many rows of one kind: one of another kind makes some splits better and all others worse.
 CROWD: list[Row] = [(-1.0, 0, "a")] * 60
 CROWD_OF_THE_OTHER: list[Row] = [(-1.0, 0, "b")] * 60
+#: For splits by variance: high numbers to the left, low ones to the right. Rows between the two cuts, high
+#: and low, make one split three times as much worse as they make the other better.
+HALVES: list[Row] = [(3.0, 0, "a")] * 60 + [(-1.0, 4, "a")] * 60
+BETWEEN_CUTS: list[Row] = [(3.0, 2, "a"), (-1.0, 2, "a"), (3.0, 2, "b")]
+#: For marginals fewer rows than are expected, so that whoever comes or goes moves two scores apart.
+FEW_EXPECTED: list[Row] = [(3.0, 0, "a")] * 3 + [(3.0, 0, "b")] * 2 + [(3.0, 0, "?")] * 2
+A_OR_B: list[Row] = [(3.0, 4, "a"), (3.0, 4, "b")]
+#: For estimates of a quantile rows above it: one at the other end moves what is drawn.
+ABOVE: list[Row] = [(1.0, 2, "a"), (1.0, 4, "a")]
+TWO_ENDS: list[Row] = [(1.0, 0, "a"), (1.0, 4, "a")]
+#: With these runs half of the noise is four standard errors beyond a claim, or more.
+MARGINAL_RUNS = 1600
 OPEN_ROWS: list[Row] = [("here", 1000.0), ("here", 0.0), ("there", -7.0)]
-OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60]
+#: Many rows of both keys, so that somebody who leaves one for the other moves both counts.
+OPEN_COMMON: list[list[Row]] = [[("here", 5.0)] * 60, [("here", 5.0), ("there", 5.0)] * 60]
 
 
 def table(schema: dp.Schema, common: Sequence[Row], person: Sequence[Row]) -> Table:
@@ -190,7 +209,23 @@ class Released:
             found = claims_of(self.event(), seen=float(getattr(self.query, "delta", SEEN_DELTA)))
         except (TypeError, ValueError, NoBound):
             return []
-        return [] if found[0] == (0.0, 0.0) else found
+        if found[0] == (0.0, 0.0):
+            return []
+        asked = ((accounting.epsilon_at(self.event(), delta), delta) for delta in self.more_deltas)
+        return found + [(float(at.epsilon), delta) for at, delta in asked]
+
+    @property
+    def more_deltas(self) -> tuple[float, ...]:
+        """Where else on the accountant's curve half of the noise shows."""
+        if is_joint(self.query):
+            return JOINT_DELTAS
+        if isinstance(self.query, dp.queries.FarMarginals):
+            return MARGINAL_DELTAS
+        if isinstance(self.query, dp.queries.QuantileEstimate):
+            return ESTIMATE_DELTAS
+        turns = isinstance(self.query, dp.queries.ClassResiduals)
+        discrete = isinstance(self.budget, mechanisms.DiscreteGaussian)
+        return (RESIDUAL_DELTA,) if turns and discrete else ()
 
     def __call__(self, rows: Table, runs: int) -> Any:
         """Each release as its noised sums, of which all that is reported is computed; else its answer.
@@ -266,10 +301,27 @@ def expected_loss(one: Sequence[Noised], other: Sequence[Noised]) -> float:
     return loss
 
 
+def is_joint(query: Query) -> bool:
+    """Whether it is several quantiles, drawn by splitting."""
+    return isinstance(query, dp.Quantile) and query.is_joint
+
+
+def quarters_pair(unit: Unit) -> tuple[Table, Table]:
+    """A person at one end, and none or at the other end: where the exact distributions differ most."""
+    times = unit.rows_per_person
+    quarters = QUARTERS[unit.relation, times]
+    common = [(1.0, y, "a") for y, rows in quarters.items() for _ in range(rows)]
+    low, high = ([(1.0, y, "a")] * times for y in ENDS)
+    other = high if unit.relation is dp.REPLACE_ONE else []
+    return table(SPARSE, common, low), table(SPARSE, common, other)
+
+
 def release_of(query: Query, unit_name: str, noise: str) -> Released:
     schema = OPEN if query in testing.DISCOVERIES else SCHEMA
     budget = BUDGETS[noise]
-    if isinstance(query, dp.Quantile | dp.queries.BestSplit):
+    if is_joint(query):
+        schema, budget = SPARSE, JOINT_BUDGETS[noise]
+    elif isinstance(query, dp.Quantile | dp.queries.BestSplit):
         budget = SMALLER_BUDGETS.get(noise, budget)
     return Released(query, budget, schema, UNITS[unit_name])
 
@@ -287,11 +339,22 @@ def subject_for(query: Query, unit_name: str, noise: str) -> Subject | None:
         return Subject(
             title, released, pair, claims, RUNS[noise], of=query, share=share, tries=CHEAP_TRIES
         )
+    if is_joint(query):
+        runs = JOINT_RUNS[unit.relation]
+        return Subject(title, released, [quarters_pair(unit)], claims, runs, of=query, share=share)
+    if isinstance(query, dp.queries.FarMarginals):
+        pairs = list(pairs_for(schema, unit, A_OR_B, [FEW_EXPECTED]))
+        return Subject(title, released, pairs, claims, MARGINAL_RUNS, PILOT, query, share)
     middle = [MIDDLE] * (2 * unit.rows_per_person)
     corners, common = FEW_CORNERS, [*COMMON, middle]
-    if isinstance(query, dp.queries.BestSplit):
+    if isinstance(query, dp.queries.QuantileEstimate):
+        corners, common = TWO_ENDS, [ABOVE, ABOVE * 2]
+    elif isinstance(query, dp.queries.BestSplit):
         corners = SPLITS
         common = [[*CROWD, *SPLITS[:1] * unit.rows_per_person], CROWD + CROWD_OF_THE_OTHER]
+        if query.criterion == "variance":
+            # with somebody like one of these already there, both splits are as good after the other
+            corners, common = BETWEEN_CUTS, [[*HALVES, *BETWEEN_CUTS[:1] * unit.rows_per_person]]
     pairs = list(pairs_for(schema, unit, corners, common))
     return Subject(title, released, pairs, claims, RUNS[noise], PILOT, query, share)
 

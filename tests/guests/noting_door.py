@@ -6,23 +6,30 @@ also knows what its exact sums are on each of the two tables, and hence to which
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from overheard import Noised, spread_of, tell
 from readings import flatten
+from scipy.special import roots_legendre
 
 from discreet.coding import Engine
 from discreet.models.decomposition.clipped import ClippedProducts
 from discreet.models.decomposition.directions import PrincipalDirections, SquaresAlong
 from discreet.models.metrics.scoring import ScoredRows
+from discreet.queries.choice import PreparedChoice
 from discreet.step import read_rows
 
 #: Steps that add noise to sums of rows: on the other table they have other sums, and the same noise.
 SUMS_OF_ROWS = (ScoredRows, SquaresAlong, ClippedProducts)
+
+#: Where and with which weights a polynomial is added up to its integral.
+nodes_of = lru_cache(roots_legendre)
 
 #: What is public about a door.
 FACTS = {"schema", "unit", "rows", "ledger", "entry", "begun", "is_private", "is_made_up"}
@@ -69,6 +76,32 @@ def lean(mine: list[Noised], other: list[Noised], sign: int) -> float:
     return sign * found
 
 
+def lean_of_choice(prepared: PreparedChoice, value: Any, mine: Engine, beside: Beside) -> float:
+    """The privacy loss of what was chosen, in all groups: how much likelier it is on the first table.
+
+    It is the same number, to the last bit, on whichever table the door has its rows: it is all that is told.
+    """
+    found = 0.0
+    first, second = (
+        prepared._query.scores(engine.joint_totals(prepared._parts), prepared._schema)
+        for engine in ((mine, beside.engine) if beside.sign > 0 else (beside.engine, mine))
+    )
+    for chosen, here, there in zip(np.atleast_1d(value).tolist(), first, second, strict=True):
+        found += math.log(chance_of(prepared, here, chosen) / chance_of(prepared, there, chosen))
+    return found
+
+
+def chance_of(prepared: PreparedChoice, scores: Any, chosen: int) -> float:
+    """How likely one candidate is, by `PermuteAndFlip.probabilities` for that one, or by its odds."""
+    moved = (1 if prepared._monotone else 2) * prepared._sensitivity
+    kept = np.exp((scores - scores.max()).astype(np.float64) * float(prepared._epsilon) / moved)
+    if not prepared._flips:
+        return float(kept[chosen] / kept.sum())
+    at, weights = nodes_of(max(2, len(kept) // 2 + 1))
+    others = np.prod(1 - np.outer((at + 1) / 2, np.delete(kept, chosen)), axis=1)
+    return float(kept[chosen] * (weights / 2 @ others))
+
+
 class NotingDoor:
     """A door, and the notes of what came through it; doors that it gives note in the same place."""
 
@@ -88,6 +121,9 @@ class NotingDoor:
         with _planned(self._door, prepared):
             found = self._door.release(query, budget)
         self._note(flatten(found.value), prepared.answer)
+        if isinstance(prepared, PreparedChoice) and self._beside is not None:
+            own = self._door._engine
+            self.notes.leans.append(lean_of_choice(prepared, found.value, own, self._beside))
         return found
 
     def run(self, step: Any, *rest: Any) -> Any:

@@ -10,11 +10,15 @@ import pytest
 import sniper
 import statdp
 from half_noise import EVEN, WEAKENED, half_the_noise, part_of_the_noise
+from noting_door import Beside, chance_of, lean_of_choice
 from outcomes import Counted, interval_floor, lower_probability, p_value, upper_probability
 from scipy.stats import binom
 from subject import Subject, draw, separation, worst_pair
 
+import discreet as dp
 from discreet import audit, noise
+from discreet.engines.arrays import Arrays
+from discreet.queries import Best
 from discreet.testing import fixed_noise
 
 
@@ -125,3 +129,32 @@ def test_the_control_halves_every_noise_there_is():
     assert np.array(half) / honest == pytest.approx([0.5, 0.5], rel=0.1)
     assert (lies, fewer) == pytest.approx((0.25, 0.1), abs=0.02)
     assert noise.discrete_laplace.__name__ == "discrete_laplace"
+
+
+@pytest.mark.parametrize("budget", [dp.PureDP(1), dp.PureDP(4), dp.ZCDP("1/2")], ids=repr)
+@pytest.mark.parametrize("unit", [dp.Unit(), dp.Unit(dp.REPLACE_ONE)], ids=str)
+def test_the_chance_of_a_choice_is_that_of_its_draws(budget, unit):
+    query = Best(*(dp.Count(where=f"x > {at}") for at in range(3)))
+    prepared = query.prepare(budget, dp.Schema(x=dp.Integer(0, 9)), unit, None)
+    scores, runs = np.array([3, 1, 4]), 20_000
+    chances = np.array([chance_of(prepared, scores, at) for at in range(3)])
+    with fixed_noise(1):
+        drawn = np.bincount(prepared._draw(np.tile(scores, (runs, 1))), minlength=3) / runs
+    assert chances.sum() == pytest.approx(1)
+    assert np.abs(drawn - chances).max() < 4 * np.sqrt(chances * (1 - chances) / runs).max()
+    assert np.abs(drawn - np.roll(chances, 1)).max() > 0.1  # a wrong one is seen
+
+
+@pytest.mark.parametrize("more", range(1, 9))
+def test_a_choice_leans_to_the_same_bit_from_both_tables(more):
+    query = Best(*(dp.Count(where=f"x > {at}") for at in range(3)))
+    schema = dp.Schema(x=dp.Integer(0, 9))
+    prepared = query.prepare(dp.PureDP("7/10"), schema, dp.Unit(), None)
+    tables = [Arrays({"x": np.array([1, 2, 5, 7, *others])}) for others in ([], [2] * more)]
+    for chosen in range(3):
+        mine, others = (
+            lean_of_choice(prepared, chosen, own, Beside(other, sign))
+            for own, other, sign in ((*tables, 1), (*tables[::-1], -1))
+        )
+        assert mine == others
+        assert abs(mine) > 0.01

@@ -147,7 +147,7 @@ SEVERAL: tuple[Query, ...] = (
             [queries.Axis("c")],
             [queries.Axis("x", (1,))],
         ],
-        [[0, 0, 0, 0, 0, 2], [0, 2, 0], [0, 0]],  # of "b" in the first, of "a" in the second
+        [[0, 0, 0, 0, 0, 6], [0, 6, 0], [0, 0]],  # of "b" in the first, of "a" in the second
         draws=2,
     ),
     queries.Check(),
