@@ -17,7 +17,7 @@ from discreet.columns import Real
 from discreet.dataset import PrivateDataset
 from discreet.engines import open_engine
 from discreet.engines.arrays import Arrays
-from discreet.events import Repeat
+from discreet.events import Repeat, iter_leaves
 from discreet.ledger import Ledger
 from discreet.measures import ZCDP, GaussianDP, Measure
 from discreet.mechanisms import (
@@ -195,8 +195,11 @@ def fit_case(
     none = {name: cells[:0] for name, cells in one.items()}
     title = f"{type(model).__name__}, what fits are told"
     known = open_input(model, PrivateDataset(none, schema, unit=PUBLIC), None, None, target).facts
-    asked = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None).queries[told]
-    if losses is None and len(asked) == 1:
+    plan = model._plan(replace(known, unit=Unit(ADD_REMOVE)), None)
+    asked = plan.queries[told]
+    # a plan may have steps besides, which are no queries: then one query is not all that is told
+    is_known = told != slice(None) or len(list(iter_leaves(plan.event))) == len(plan.queries)
+    if losses is None and len(asked) == 1 and is_known:
         losses = answer_losses(asked[0], claim, schema, one, none, Unit(ADD_REMOVE))
     return Case(title, mechanism, (one, none), claim, trials, {"reuse": False}, losses)
 

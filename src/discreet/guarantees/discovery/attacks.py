@@ -96,7 +96,7 @@ def discovered_keys() -> Iterator[Part]:
     yield Case("through the door", _keys_told(asked), tables, claim, 1_500, reason=words)
     tables = (_towns([["here"]] * 12), _towns([["here"]] * 13))
     options = {"reuse": False}
-    yield Case("a common key, drawn", _keys_told(asked), tables, claim, 1_000, options)
+    yield Case("a common key, drawn", _keys_told(asked), tables, claim, 2_500, options)
 
 
 def _key(event: KeyThreshold, count: int) -> Floats:

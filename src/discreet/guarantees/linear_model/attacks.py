@@ -28,7 +28,7 @@ from discreet.models.linear_model import (
     LogisticRegression,
     SimpleLinearRegression,
 )
-from discreet.models.linear_model.asking import TARGET_SHARE
+from discreet.models.linear_model.asking import MIN_TARGET_SHARE
 from discreet.models.linear_model.shrinking import shrunk
 from discreet.models.linear_model.solving import centre, functional
 from discreet.models.linear_model.theil_sen import (
@@ -147,19 +147,22 @@ def linear_regression() -> Iterator[Part]:
 def target_apart() -> Iterator[Part]:
     """Fits with two features: the target's moments, then the equations, each against its share."""
     row = {"x": 1.0, "z": 1.0, "y": 1.0}
-    for at, share in enumerate((TARGET_SHARE, 1 - TARGET_SHARE)):
+    for at, share in enumerate((MIN_TARGET_SHARE, 1 - MIN_TARGET_SHARE)):
         model = LinearRegression(epsilon=5 / share)
         yield fit_case(model, PureDP(5), SPACE, row, "y", told=slice(at, at + 1))
     for unit in UNITS:
         for delta in (0, "1/1000000"):
             yield whole_plan(LinearRegression(epsilon=1, delta=delta), unit)
+        yield whole_plan(LinearRegression(epsilon=1, delta="1/1000000"), unit, features=20)
 
 
-def whole_plan(model: LinearRegression, unit: Unit) -> Part:
+def whole_plan(model: LinearRegression, unit: Unit, features: int = 2) -> Part:
     """Check that moments and equations cost no more together than what is charged for them."""
     rows = 1 if unit.relation is REPLACE_ONE else None
-    plan = model._plan(Facts(SPACE, unit, ("x", "z"), "y", rows), None)
-    title = f"the plan of LinearRegression with two features, {unit.relation.value}"
+    names = tuple(f"x{place}" for place in range(features))
+    schema = Schema({name: Real(0, 1) for name in (*names, "y")})
+    plan = model._plan(Facts(schema, unit, names, "y", rows), None)
+    title = f"the plan of LinearRegression with {features} features, {unit.relation.value}"
     holds = len(plan.queries) == 2 and satisfies(plan.event, plan.measure)
     holds = holds and satisfies(plan.event, model._measure())
     return statement(title, f"together at most {plan.measure!r}", holds, f"{plan.event!r}")

@@ -168,4 +168,4 @@ def naive_bayes() -> Iterator[Part]:
         person = (tuple(1.0 for _ in columns),)
         title = f"fitted {kind.__name__}, {', '.join(columns)}, ε = 3"
         losses = fitted_losses(columns, PureDP(3), person)
-        yield Case(title, fitted(kind, columns, 3.0), ((), person), 3.0, 800, losses=losses)
+        yield Case(title, fitted(kind, columns, 3.0), ((), person), 3.0, 1600, losses=losses)

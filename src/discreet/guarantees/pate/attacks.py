@@ -132,7 +132,7 @@ def pate() -> Iterator[Part]:
             f"the distribution of {aggregation!r}",
         )
     one = table([(1, 1, 1)]), table([])
-    yield fits("a row or none, one teacher", teach(tell_labels, 1), Unit(ADD_REMOVE), one, 800)
+    yield fits("a row or none, one teacher", teach(tell_labels, 1), Unit(ADD_REMOVE), one, 1600)
     other = table([(1, 1, 1)]), table([(1, 0, 1)])
     yield fits("a row replaced, one teacher", teach(tell_labels, 1), Unit(REPLACE_ONE), other, 1200)
     many = table([(1, 1, 1)] * 12), table([])
