@@ -5,8 +5,8 @@ with a current scikit-learn). With ``DISCREET_PEERS=FOLDER`` set, the other benc
 diffprivlib beside ours.
 
 Each model gets the same public bounds as ours: where a library asks for a norm, it is that of the box (for
-logistic regression the one that ours take); categories become indicators, or stay names where a model takes
-those. Everything else is the library's default.
+logistic regression the one that ours take with few rows); categories become indicators, or stay names where a
+model takes those. Everything else is the library's default.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _width(split: Split, one: Contestant) -> int:
 
 
 def _norm(split: Split, one: Contestant) -> float:
-    """Longer rows are scaled down to it, as in our models: √(a + d/3) for d numbers, a categories."""
+    """Longer rows are scaled down to it, as in ours with few rows: √(a + d/3) for d numbers, a categories."""
     numbers = sum(isinstance(split.table.columns[name], Number) for name in one.names(split.table))
     return float(np.sqrt(len(one.names(split.table)) - numbers + numbers / 3))
 
