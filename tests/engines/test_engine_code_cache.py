@@ -100,7 +100,7 @@ def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Arrays(numbers_and_gaps(100))
     assert isinstance(with_cache(engine, 3), CodeCache)
     assert isinstance(with_cache(engine, 0), CodeCache)
-    assert with_cache(engine, 2) is engine
+    assert with_cache(engine, 1) is engine
     assert with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9) is not engine
     assert not isinstance(with_cache(Arrays({"x": np.zeros(CHUNK + 1)}), 9), CodeCache)
     assert not isinstance(
@@ -110,6 +110,19 @@ def test_large_tables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, coded = CodeCache(engine), QUERIES[1].coded(SCHEMA, dp.Unit())
     assert np.array_equal(kept.totals(coded), engine.totals(coded))
     assert not kept._codes.leaves
+
+
+def test_of_two_rounds_only_codes_of_trees_are_kept() -> None:
+    engine = Arrays(numbers_and_gaps(100))
+    kept = with_cache(engine, 2)
+    assert isinstance(kept, CodeCache)
+    for query in QUERIES:
+        coded = query.coded(SCHEMA, dp.Unit())
+        before = dict(kept._codes.leaves)
+        assert np.array_equal(kept.totals(coded), engine.totals(coded))
+        assert np.array_equal(kept.joint_totals([coded, coded])[1], engine.totals(coded))
+        assert "tree" in repr(query) or kept._codes.leaves == before
+    assert kept._codes.leaves
 
 
 def test_rows_are_read_once() -> None:

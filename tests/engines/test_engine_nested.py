@@ -25,6 +25,7 @@ ROWS, LARGEST, WARDS, LEAVES = 40, 99, ("p", "q", "r"), 4
 KINDS = {"a": "whole", "b": "whole", "c": "text"}
 BASE = dp.Schema(a=dp.Integer(0, LARGEST), b=dp.Integer(0, LARGEST), c=dp.Categorical(*WARDS))
 UNIT = dp.Unit()
+NOTHING = dp.PureDP(float("inf"))
 
 Table = dict[str, list[Any]]
 Splits = list[Any]
@@ -108,6 +109,9 @@ def test_every_engine(seed: int, tmp_path: Path) -> None:
         dataset = dp.PrivateDataset(source, schema, unit=dp.Unit(dp.PUBLIC))
         for name, wanted in counts.items():
             assert exact_totals(dataset, dp.Count(by=name)).ravel().tolist() == wanted, form
+            # at once engines in this process fetch the cells of a score of trees
+            together = dataset.release(dp.queries.Joint(dp.Count(by=name)), NOTHING)
+            assert np.ravel(together.value[0]).tolist() == wanted, form
 
 
 @pytest.mark.parametrize("seed", [25, 39, 44, 52])

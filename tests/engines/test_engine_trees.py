@@ -14,6 +14,7 @@ import tables
 from test_engine_matrix import DATA, KINDS, SCHEMA
 
 import discreet as dp
+from discreet.models.tree import RandomDecisionForest
 from discreet.queries import BestSplit, WithColumns
 from discreet.schema import Parts, Tree
 from discreet.testing import exact_totals
@@ -203,3 +204,39 @@ def test_splits_count_rows_without_a_value_with_the_others_on_every_engine(
     if SCHEMA.code("flag").low < 0:
         flags = [flag for flag in flags if flag >= 0]
     assert counted == [len(flags)] * 3  # a row counts whether or not it has a town or a sex
+
+
+DEEP_KINDS = {"a": "real", "b": "real", "t": "text"}
+DEEP = dp.Schema(a=dp.Real(0, 1), b=dp.Real(0, 1), t=dp.Categorical("n", "y"))
+
+
+def calibrate_a_deep_forest(source: Any) -> Any:
+    """The line through the bins of a score of sixteen trees with eight levels each."""
+    forest = RandomDecisionForest(
+        epsilon=float("inf"), n_estimators=16, max_depth=8, calibrate=True, random_state=0
+    ).fit(dp.PrivateDataset(source, DEEP, unit=dp.Unit(dp.PUBLIC)))
+    return forest.calibration_, [values.tolist() for values in forest.leaf_values_]
+
+
+def deep_table() -> dict[str, list[Any]]:
+    draw = np.random.default_rng(0)
+    a, b = draw.random((2, 2000))
+    t = np.where(draw.random(2000) < a, "y", "n")
+    return {"a": a.tolist(), "b": b.tolist(), "t": t.tolist()}
+
+
+def test_a_score_of_deep_trees_is_the_same_on_remote_engines(postgres_server: Any) -> None:
+    """PostgreSQL's stack overflowed where each of 256 comparisons wrote out the tree again."""
+    table = deep_table()
+    expected = calibrate_a_deep_forest(tables.arrays(table, DEEP_KINDS))
+    assert expected[0] != (0.0, 1.0)
+    assert calibrate_a_deep_forest(tables.dask_frame(table, DEEP_KINDS)) == expected
+    url = tables.postgres_url(table, DEEP_KINDS, postgres_server, "deep")
+    assert calibrate_a_deep_forest(url) == expected
+
+
+def test_a_score_of_deep_trees_is_the_same_on_local_engines(tmp_path: Path) -> None:
+    table = deep_table()
+    expected = calibrate_a_deep_forest(tables.arrays(table, DEEP_KINDS))
+    for form, source in tables.forms(table, DEEP_KINDS, tmp_path).items():
+        assert calibrate_a_deep_forest(source) == expected, form

@@ -35,7 +35,7 @@ from discreet.coding.codes import (
     piece_multiplier,
 )
 from discreet.coding.engine import Engine, Integers, Tally
-from discreet.coding.made_of import base_columns, leaves, partial_codes, sources
+from discreet.coding.made_of import base_columns, count_trees, leaves, partial_codes, sources
 from discreet.coding.questions import (
     ORDER_PRIME,
     CodedQuery,
@@ -84,6 +84,7 @@ __all__ = [
     "Term",
     "Total",
     "base_columns",
+    "count_trees",
     "grid_multiplier",
     "leaves",
     "partial_codes",

@@ -25,7 +25,7 @@ from discreet.coding.codes import (
     Total,
 )
 
-__all__ = ["base_columns", "leaves", "partial_codes", "sources"]
+__all__ = ["base_columns", "count_trees", "leaves", "partial_codes", "sources"]
 
 
 def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
@@ -51,6 +51,13 @@ def sources(code: Code | Condition) -> tuple[Code | Condition, ...]:
             return (inner,)
         case _:
             return ()
+
+
+def count_trees(code: Code | Condition) -> int:
+    """How many trees a code is made of: one, or several such as the bin of a forest's score."""
+    if isinstance(code, Branches):
+        return 1
+    return sum(map(count_trees, sources(code)))
 
 
 def leaves(*codes: Code | Condition) -> tuple[Leaf, ...]:

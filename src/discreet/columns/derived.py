@@ -262,6 +262,8 @@ def _cut(value: Any) -> float:
 
 
 def _as_integer(value: Any, name: str) -> int:
+    if type(value) is int:  # the usual one, thousands of times
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be whole numbers, not {type(value).__name__}.")
     return int(value)

@@ -20,6 +20,7 @@ from discreet.coding import (
     Linear,
     Lookup,
     Term,
+    count_trees,
     leaves,
 )
 from discreet.coding.chunks import CHUNK, Chunk
@@ -34,7 +35,7 @@ MAX_KEPT = 2**24
 MAX_CODES = 2**12
 #: Queries that are added up one after the other before room is made for codes of the next.
 TOGETHER = 8
-#: Plans of fewer rounds read their rows anew in each.
+#: Of plans of fewer rounds codes are kept only for questions about trees; those of a single round keep none.
 FEWEST_ROUNDS = 3
 _EVERY_ROW = CodedQuery((), (), None, (), None)
 
@@ -47,9 +48,9 @@ def with_cache(engine: Engine, rounds: int) -> Engine:
     if isinstance(engine, CodeCache):
         return engine  # a part of a plan
     length = engine.length()
-    if length is None or length > CHUNK or 0 < rounds < FEWEST_ROUNDS:
+    if length is None or length > CHUNK or rounds == 1:
         return engine
-    return CodeCache(engine)
+    return CodeCache(engine, for_trees=0 < rounds < FEWEST_ROUNDS)
 
 
 class _Codes:
@@ -130,17 +131,24 @@ class CodeCache(EngineWrapper):
     Codes of cells are fetched once; codes made of them are kept until others need the room. Rows that
     must be limited by person are left to the other engine. Threads may share it: `_fetching` is held
     while codes of cells are read, and `_lock`, which may be taken inside, while kept codes are looked up.
+
+    Parameters
+    ----------
+    engine : Engine
+    for_trees : bool
+        Whether questions that name no tree are left to the other engine, too: it answers these as fast.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, for_trees: bool = False) -> None:
         super().__init__(engine)
+        self._for_trees = for_trees
         self.is_ordered = engine.is_ordered
         self._codes = _Codes({}, 0)
         self._fetching, self._lock = threading.Lock(), threading.Lock()
 
     def totals(self, query: CodedQuery) -> Integers:
         needed = _needed(query)
-        if query.keep is not None or not needed:
+        if not self._is_kept(query) or not needed:
             return self._engine.totals(query)
         codes = self._fetch(needed)
         if codes is None:
@@ -148,13 +156,17 @@ class CodeCache(EngineWrapper):
         return withhold_errors(lambda: codes.totals([query], self._lock)[0])
 
     def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
-        if any(query.keep is not None for query in queries):
+        if not all(map(self._is_kept, queries)):
             return self._engine.joint_totals(queries)
         needed = [code for query in queries for code in _needed(query)]
         if self._fetch(needed) is None:  # all in one reading
             return [self.totals(query) for query in queries]
         parts = (queries[at : at + TOGETHER] for at in range(0, len(queries), TOGETHER))
         return [found for some in parts for found in self._some(some)]
+
+    def _is_kept(self, query: CodedQuery) -> bool:
+        """Whether codes of this question may be kept."""
+        return query.keep is None and (not self._for_trees or any(map(count_trees, query.by)))
 
     def _some(self, queries: Sequence[CodedQuery]) -> list[Integers]:
         """The sums of a few queries; between these, codes that need too much room are forgotten."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -111,7 +111,7 @@ class Columns:
                     best = nw.when(nearest).then(nw.lit(index)).otherwise(best)
                 return best
             case Lookup(sources=(part,), tables=(table,), link=link):
-                return self._single(self.of(part), table, link)
+                return self._single(part, table, link)
             case Lookup(link=link):
                 return self._table(nw.col(f"{name}sum"), link)
             case Total(sources=sources):
@@ -123,7 +123,7 @@ class Columns:
                 other = nw.when(share > size).then(nw.lit(-size)).otherwise(-share)
                 return nw.when(self.of(own) == 1).then(left).otherwise(other)
             case Branches(tests=tests):
-                return self._branch(tests, 0).cast(nw.Float64)
+                return self._branch(tests, range(len(tests) + 1)).cast(nw.Float64)
             case Part(sources=parts, parts=number, mixers=mixers):
                 mix: nw.Expr = nw.lit(0)
                 for part, mixer in zip(parts, mixers, strict=True):
@@ -134,29 +134,40 @@ class Columns:
                     first
                 )
 
-    def _branch(self, tests: Sequence[Between | OneOf | None], node: int) -> nw.Expr:
-        """The leaf below a node of a tree, as nested conditions."""
+    def _branch(
+        self, tests: Sequence[Between | OneOf | None], values: Sequence[int], node: int = 0
+    ) -> nw.Expr:
+        """The value of the leaf below a node of a tree, as nested conditions."""
         if node >= len(tests):
-            return nw.lit(node - len(tests))
-        test, left = tests[node], self._branch(tests, 2 * node + 1)
+            return nw.lit(values[node - len(tests)])
+        test, left = tests[node], self._branch(tests, values, 2 * node + 1)
         if test is None:
             return left
-        right = self._branch(tests, 2 * node + 2)
+        right = self._branch(tests, values, 2 * node + 2)
         if isinstance(test, Between) and test.high >= test.code.high:  # the usual one, kept short
             return nw.when(self.of(test.code) >= test.low).then(right).otherwise(left)
         return nw.when(self.condition(test)).then(right).otherwise(left)
 
-    def _single(self, code: nw.Expr, table: tuple[int, ...], link: tuple[int, ...]) -> nw.Expr:
+    def _single(self, part: Code, table: tuple[int, ...], link: tuple[int, ...]) -> nw.Expr:
         """A look-up of one code: table and link joined; comparisons where few values stand out."""
         top = len(link) - 1
         values = [link[min(max(entry, 0), top)] for entry in (*table, 0)]
         other = values.pop()  # of a code of -1 (no category)
+        if isinstance(part, Branches):
+            return self._branch(part.tests, values)
+        code = self.of(part)
         apart = [(place, value) for place, value in enumerate(values) if value != other]
         if len(apart) > FEW_APART and self._maps:
             return code.replace_strict(
                 list(range(len(values))), values, default=other, return_dtype=nw.Int64
             )
         return _look_up(code, apart, other)
+
+    def _entry(self, part: Code, table: tuple[int, ...]) -> nw.Expr:
+        """A public table at a code: for a tree, what stands at a leaf is written into the leaf."""
+        if isinstance(part, Branches):
+            return self._branch(part.tests, table)
+        return self._table(self.of(part), table)
 
     def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
         """A public table at a code; a code of -1 (no category) reads 0."""
@@ -175,7 +186,7 @@ class Columns:
         """A column for the clamped sum of tables: made once, since the look-up names it often."""
         total: nw.Expr = nw.lit(0)
         for part, table in zip(code.sources, code.tables, strict=True):
-            total = total + self._table(self.of(part), table)
+            total = total + self._entry(part, table)
         self.frame = self.frame.with_columns(total.cast(nw.Int64).alias(f"{name}sum"))
         self._fence()
         found, top = nw.col(f"{name}sum"), len(code.link) - 1
@@ -241,11 +252,20 @@ def remainder(value: nw.Expr, divisor: int) -> nw.Expr:
 
 
 def _level(item: Code | Condition, levels: dict[Code, int]) -> int:
-    below = [_level(source, levels) for source in sources(item)]
+    below = [_level(source, levels) for source in _columns_below(item)]
     level = max(below, default=-1) + (0 if _is_condition(item) else 1)
     if not _is_condition(item):
         levels[item] = level  # type: ignore[index]
     return level
+
+
+def _columns_below(item: Code | Condition) -> Iterator[Code | Condition]:
+    """The sources of a code or condition; a look-up by a tree tests the tree's own, and names no leaf."""
+    for source in sources(item):
+        if isinstance(item, Lookup) and isinstance(source, Branches):
+            yield from sources(source)
+        else:
+            yield source
 
 
 def _is_condition(item: Code | Condition) -> bool:

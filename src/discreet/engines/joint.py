@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from discreet.coding import Branches, Code, CodedQuery, Integers, leaves
+from discreet.coding import Code, CodedQuery, Integers, count_trees, leaves
 from discreet.coding.chunks import CHUNK, Chunk
 from discreet.engines.arrays import group_alike, joint_totals_of
 from discreet.engines.base import withhold_errors
@@ -46,11 +46,13 @@ class JointFrames(SlottedFrames):
     def _collect(self, frame: nw.LazyFrame[Any]) -> dict[str, Any]: ...
 
     def joint_totals(self, queries: Sequence[CodedQuery]) -> list[Integers]:
-        by_tree = [any(isinstance(code, Branches) for code in query.by) for query in queries]
-        if len(queries) == 1 or not all(by_tree):
+        trees = [sum(map(count_trees, query.by)) for query in queries]
+        if sum(trees) == 1 or not all(trees):
             return super().joint_totals(queries)
         if self._traits.local:
             return withhold_errors(lambda: joint_totals_of(queries, self._read_once))
+        if len(queries) == 1:
+            return super().joint_totals(queries)
         return withhold_errors(lambda: self._add_up_elsewhere(queries))
 
     def _read_once(self, same: list[CodedQuery]) -> Iterator[tuple[Chunk, Mask]]:
