@@ -9,10 +9,11 @@ from functools import lru_cache
 
 from discreet import events
 from discreet.accounting import calibrate
+from discreet.coding import Sensitivity
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.rational import Number, rational
 
-__all__ = ["split", "together"]
+__all__ = ["split", "split_for", "together"]
 
 
 def split(measure: PureDP | ApproxDP | Measure, weights: Sequence[Number]) -> tuple[Measure, ...]:
@@ -39,6 +40,36 @@ def split(measure: PureDP | ApproxDP | Measure, weights: Sequence[Number]) -> tu
         return tuple(PureDP(measure.epsilon * share / total) for share in shares)
     rho = _find_rho(measure)
     return tuple(ZCDP(rho * share / total) for share in shares)
+
+
+def split_for(
+    sensitivity: Sensitivity, measure: PureDP | ApproxDP, weights: Sequence[Number], at: int
+) -> tuple[PureDP | ApproxDP, tuple[Measure, ...]]:
+    """What is charged for several answers, and what each of them may cost.
+
+    For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on one of the answers.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        That of the answer on which noise is to be small.
+    measure : PureDP or ApproxDP
+    weights : positive numbers
+        Shares as for `split`.
+    at : int
+        The place of that answer among the weights.
+    """
+    pure = PureDP(measure.epsilon)
+    laplace = split(pure, weights)
+    if isinstance(measure, PureDP) or not measure.delta or isinstance(measure.epsilon, float):
+        return pure, laplace
+    normal, exact = split(measure, weights), laplace[at]
+    own = normal[at]
+    assert isinstance(own, ZCDP)
+    assert isinstance(exact, PureDP)
+    if 2 * (sensitivity.l1 / exact.epsilon) ** 2 <= sensitivity.l2_squared / (2 * own.rho):
+        return pure, laplace
+    return measure, normal
 
 
 def together(parts: Iterable[events.Event]) -> events.Compose:

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric
-from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
+from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
 from discreet.models.facts import Facts
-from discreet.models.shares import split
+from discreet.models.shares import split, split_for
 from discreet.queries import Moments, NormalEquations
 
 Floats = npt.NDArray[np.float64]
@@ -94,18 +94,9 @@ def split_with_target(
     For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on the equations.
     """
     share = target_share(facts, measure.epsilon)
-    weights = share, 1 - share
-    pure = PureDP(measure.epsilon)
-    target, equations = split(pure, weights)
-    if isinstance(measure, PureDP) or isinstance(measure.epsilon, float):
-        return pure, (target, equations)
     sensitivity = query.sensitivity(facts.schema, facts.unit)
-    laplace = 2 * (sensitivity.l1 / (measure.epsilon * weights[1])) ** 2
-    normal = split(measure, weights)
-    assert isinstance(normal[1], ZCDP)
-    if laplace <= sensitivity.l2_squared / (2 * normal[1].rho):
-        return pure, (target, equations)
-    return measure, (normal[0], normal[1])
+    charged, (target, equations) = split_for(sensitivity, measure, (share, 1 - share), 1)
+    return charged, (target, equations)
 
 
 def can_buy_target(facts: Facts, measure: PureDP | ApproxDP) -> bool:
