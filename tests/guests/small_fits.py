@@ -150,8 +150,12 @@ SMALL_FITS: dict[str, Small] = {
     ),
     # each cut is at one side of the person's row or at the other, with the same chance
     "QuantileBinner(n_bins=3)": Small(features=1, rows=beside((0.5,), (0.0,), each=8), runs=8000),
+    "RandomDecisionForest(n_estimators=4, max_depth=5, random_state=0)": Small(
+        {"n_estimators": 1, "max_depth": 2}, rows=beside((1.0, 1.0, 1.0), each=0), knows_both=True
+    ),
+    # the line of a forest is looked at above; without it all noise is drawn at once
     "RandomDecisionForestRegressor(n_estimators=16, max_depth=6, random_state=0)": Small(
-        {"n_estimators": 4}
+        {"n_estimators": 4, "calibrate": False}
     ),
     "DecisionTreeClassifier()": Small({"max_depth": 1}, rows=APART, runs=2400, knows_both=True),
     # with few rows expected, leaves get more of the budget, and they are moved as far as the bound allows

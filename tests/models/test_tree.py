@@ -55,19 +55,17 @@ UNITS = {
 @pytest.mark.parametrize("name", list(UNITS))
 def test_a_forest_pays_for_every_tree(name: str) -> None:
     unit, moved = UNITS[name]
-    forest = RandomDecisionForest(epsilon="1/2", schema=SCHEMA, unit=unit, n_estimators=8)
+    options: dict[str, Any] = {"epsilon": "1/2", "schema": SCHEMA, "unit": unit, "calibrate": False}
+    forest = RandomDecisionForest(n_estimators=8, **options)
     assert forest.plan(rows=1000).event == events.DiscreteLaplace(16 * moved, 8 * moved)
-    parts = RandomDecisionForest(
-        epsilon="1/2", schema=SCHEMA, unit=unit, n_estimators=8, share="rows"
-    )
+    parts = RandomDecisionForest(n_estimators=8, share="rows", **options)
     assert parts.plan(rows=1000).event == events.DiscreteLaplace(2 * moved, moved)
 
 
 def test_a_forest_with_a_delta_pays_the_root_of_its_trees() -> None:
+    options: dict[str, Any] = {"bounds": ([0, 0], [1, 1]), "classes": [0, 1], "calibrate": False}
     few, many = (
-        RandomDecisionForest(
-            delta=1e-6, bounds=([0, 0], [1, 1]), classes=[0, 1], n_estimators=count
-        ).plan()
+        RandomDecisionForest(delta=1e-6, n_estimators=count, **options).plan()
         for count in (64, 256)
     )
     assert isinstance(few.event, events.Gaussian)  # √64·σ is less than 64·scale

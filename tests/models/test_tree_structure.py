@@ -12,7 +12,6 @@ from test_tree import COLUMNS, SCHEMA, private, two_steps
 import discreet as dp
 from discreet import testing
 from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
-from discreet.models.tree.forest import _tree_of_trees
 from discreet.models.tree.random_trees import random_tree
 from discreet.models.tree.smoothing import (
     class_prior,
@@ -33,6 +32,7 @@ from discreet.models.tree.structure import (
     leaves_of,
     mean_depth,
     regression_forest,
+    tree_of_trees,
 )
 from discreet.queries import BestSplit, WithColumns
 from discreet.schema import Parts, Tree
@@ -119,7 +119,7 @@ def test_a_tree_of_trees_counts_each_row_in_its_own_part() -> None:
     draw = np.random.default_rng(3)
     trees = [random_tree(COLUMNS, 3, draw) for _ in range(4)]
     names = ["a", "b", "c", "t"]
-    joined: dict[str, Any] = {"part": Parts(names, 4), "leaf": Tree(_tree_of_trees("part", trees))}
+    joined: dict[str, Any] = {"part": Parts(names, 4), "leaf": Tree(tree_of_trees("part", trees))}
     rows = two_steps(500)
     data = dp.PrivateDataset(rows, SCHEMA, unit=dp.PUBLIC)
     counts = testing.exact_totals(data, WithColumns(dp.Count(by="leaf"), joined))[:, 0]
@@ -157,7 +157,7 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert mean_depth(math.inf, 100) == mean_depth(100, 100)
     sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
-    assert sizes == [(2, 2), (8, 4), (16, 7), (32, 8), (32, 8)]
+    assert sizes == [(2, 2), (8, 4), (16, 7), (16, 8), (16, 8)]
     # few rows: less noise bears more trees, and leaves that are only somewhat smaller
     assert [forest_size(e, 500) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
     # very few: two trees, with a level more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
@@ -28,6 +29,7 @@ from discreet.models.tree import (
     RandomDecisionForest,
     RandomDecisionForestRegressor,
 )
+from discreet.models.tree.calibration import SHARE
 from discreet.models.tree.forest import RandomForest
 from discreet.models.tree.greedy import GreedyTree
 from discreet.queries import Additive, Best, BestSplit, Choice, Count, Joint, Mean
@@ -243,11 +245,21 @@ def drawn_query(model: RandomForest, known: Facts) -> Joint:
     )
 
 
+def line_parts(model: RandomForest, known: Facts) -> Iterator[Part]:
+    """The plan of a calibrated forest, and what it asks of bins of its score."""
+    yield whole_plan(model, known)
+    plan = model._plan(known, None)
+    budget = plan.recipe.line
+    title = f"{type(model).__name__}, bins of the score for {budget!r}"
+    yield vector_case(title, plan.queries[1], budget, known.unit.relation)
+
+
 def forests(relation: Relation) -> Iterator[tuple[str, RandomForest, Facts]]:
     """Small forests that share the budget, or the rows."""
     for share in ("budget", "rows"):
         for kind, target in ((RandomDecisionForest, "c"), (RandomDecisionForestRegressor, "v")):
             options: Any = {"epsilon": 2, "n_estimators": 4, "max_depth": 3, "random_state": 0}
+            options["calibrate"] = False
             yield (
                 f"{kind.__name__}, shared {share}",
                 kind(share=share, **options),
@@ -263,13 +275,27 @@ def random_decision_forest() -> Iterator[Part]:
             query = drawn_query(model, known)
             yield vector_case(title, query, model._measure(), relation)
         gaussian = RandomDecisionForest(
-            epsilon=2, delta="1/100", n_estimators=64, max_depth=2, share="budget", random_state=0
+            epsilon=2,
+            delta="1/100",
+            n_estimators=64,
+            max_depth=2,
+            share="budget",
+            calibrate=False,
+            random_state=0,
         )
         known = facts(relation, "c")
         query = drawn_query(gaussian, known)
         yield vector_case("64 trees, δ = 0.01", query, gaussian._measure(), relation)
-    single = RandomDecisionForest(epsilon=2, n_estimators=1, max_depth=2, random_state=0)
+        told: Any = {"epsilon": 20, "n_estimators": 4, "max_depth": 2, "calibrate": True}
+        yield from line_parts(RandomDecisionForest(**told), known)
+        yield from line_parts(RandomDecisionForest(**told, delta="1/100", share="rows"), known)
+        yield from line_parts(RandomDecisionForestRegressor(**told), facts(relation, "v"))
+    one: Any = {"n_estimators": 1, "max_depth": 2, "random_state": 0}
+    single = RandomDecisionForest(epsilon=2, calibrate=False, **one)
     yield fit_case(single, PureDP(2), SCHEMA, ROW, "c")
+    calibrated = RandomDecisionForest(epsilon=5 / SHARE, calibrate=True, **one)
+    part = fit_case(calibrated, PureDP(5), SCHEMA, ROW, "c", told=slice(1, 2))
+    yield replace(part, title="RandomDecisionForest, the bins of the score that fits are told")
 
 
 @attack("decision-tree")

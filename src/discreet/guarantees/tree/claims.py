@@ -50,7 +50,8 @@ CLAIMS = (
     Claim(
         name="random-decision-forest",
         statement="A random decision forest, its trees and noised leaves, is ε-DP (δ = 0) or (ε, δ)-DP: "
-        "public trees, one noised vector of all their leaves.",
+        "public trees, one noised vector of all their leaves, and another of the bins of the score where the "
+        "forest is calibrated.",
         unit=_UNIT,
         measure="PureDP or ApproxDP",
         status="proved",
@@ -60,9 +61,12 @@ CLAIMS = (
             "discreet.models.tree.forest.RandomForest._size",
             "discreet.models.tree.forest.RandomForest._splits_rows",
             "discreet.models.tree.forest.RandomForest._queries",
+            "discreet.models.tree.forest.RandomForest._line_query",
+            "discreet.models.tree.calibration.ScoreBins.columns",
+            "discreet.models.shares.split_for",
             "discreet.models.tree.forest.RandomForest._plan",
             "discreet.models.tree.forest.RandomForest._train",
-            "discreet.models.tree.forest._tree_of_trees",
+            "discreet.models.tree.structure.tree_of_trees",
             "discreet.models.tree.random_trees.random_trees",
             "discreet.columns.trees.Tree.code",
             "discreet.columns.trees.Parts.code",

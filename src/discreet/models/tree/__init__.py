@@ -1,6 +1,7 @@
 """Decision trees and forests from noised counts and private choices of splits."""
 
-from discreet.models.tree.forest import RandomDecisionForest, RandomDecisionForestRegressor
+from discreet.models.tree.forest import RandomDecisionForest
+from discreet.models.tree.forest_regressor import RandomDecisionForestRegressor
 from discreet.models.tree.greedy import DecisionTreeClassifier
 from discreet.models.tree.regressor import DecisionTreeRegressor
 

@@ -1,32 +1,34 @@
-"""Forests of random public trees with noised leaves."""
+"""Forests of random public trees with noised leaves: what they share, and the one for classes."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Categorical, Numeric, Parts, Split, Tree
+from discreet.columns import Categorical, Parts, Split, Tree
 from discreet.dataset import PrivateDataset
-from discreet.measures import Measure
+from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
-from discreet.models.targets import PrivateClassifier, PrivateRegressor
-from discreet.models.tree.random_trees import random_trees
-from discreet.models.tree.smoothing import (
-    class_prior,
-    class_shares,
-    leaf_means,
-    signal_share,
-    whole_mean,
+from discreet.models.shares import split_for, together
+from discreet.models.targets import PrivateClassifier
+from discreet.models.tree.calibration import (
+    FEWEST_FOR_CLASSES,
+    SHARE,
+    Line,
+    ScoreBins,
+    class_line,
 )
+from discreet.models.tree.random_trees import random_trees
+from discreet.models.tree.smoothing import class_prior, class_shares, signal_share
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     Splits,
@@ -36,17 +38,16 @@ from discreet.models.tree.structure import (
     free_name,
     leaves_of,
     random_generator,
-    regression_forest,
+    strength,
+    tree_of_trees,
 )
-from discreet.queries import Additive, CentredSums, Count, Joint, WithColumns
+from discreet.queries import Additive, Count, Joint, WithColumns
 from discreet.queries.several import ask_each
 from discreet.rational import as_integer
 from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
 
-#: A target's sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
-COUNT_WEIGHT = "5/8"
 #: Averaged evidence is multiplied by no more, or by the root of what trees don't see.
 MAX_STRETCH = 2.0
 
@@ -54,12 +55,23 @@ MAX_STRETCH = 2.0
 @final
 @dataclass(frozen=True)
 class Forest:
-    """How many trees there are, how deep, whether each has rows of its own, and what all may cost."""
+    """How many trees there are, how deep, and whether each has rows of its own.
+
+    Attributes
+    ----------
+    trees, depth : int
+    splits_rows : bool
+    leaves : Measure
+        What is asked of all leaves may cost this.
+    line : Measure, optional
+        And what is asked of bins of the score; nothing where that isn't asked.
+    """
 
     trees: int
     depth: int
     splits_rows: bool
-    budget: Measure
+    leaves: Measure
+    line: Measure | None = None
 
 
 @with_parameters
@@ -69,8 +81,9 @@ class RandomForest(PrivateEstimator):
     Parameters
     ----------
     n_estimators : int, optional
-        The number of trees. By default a power of two up to 32: 2 where ε·rows is below 100, then 8, or more
-        where ε·rows is at least 50 times as large; for regression as many as ε·rows is 100 times as large.
+        The number of trees. By default a power of two up to 32 (for classes up to 16 from 2000 rows on): 2
+        where ε·rows is below 100, then 8, or more where ε·rows is at least 50 times as large; for regression
+        as many as ε·rows is 100 times as large.
     max_depth : int, optional
         Levels of each tree, at most 12; by default log2(ε·rows) - 2, with √ε instead of an ε above 1, for
         regression log2(ε·rows) - 6, rounded down, from 2 to 8; for classes a level more where ε·rows is
@@ -80,7 +93,11 @@ class RandomForest(PrivateEstimator):
         public hash of the row (then `n_estimators` must be a power of two).
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
-        only decides the defaults above.
+        only decides the defaults of the other parameters.
+    calibrate : bool, optional
+        Whether a twentieth of the budget tells how sure the forest may be: a line from its score to what
+        rows say of it. By default where ε·rows is at least 1000, for regression 10000. For more than two
+        classes there is none.
     random_state : int, Generator or RandomState, optional
         Only for the public structure of the trees. Noise never depends on it.
     """
@@ -89,13 +106,16 @@ class RandomForest(PrivateEstimator):
     max_depth: Any = None
     share: Any = None
     expected_rows: Any = None
+    calibrate: Any = None
     random_state: Any = None
 
     _claims = ("random-decision-forest",)
     _learned = learned.attributes(
         trees_=learned.Each(learned.Splits("leaves"), "trees"),
-        _pool=learned.Number(),
+        calibration_=learned.Together(learned.Number(), learned.Number()),
     )
+    #: ε·rows from which calibration is the default.
+    _fewest_to_calibrate: ClassVar[int]
 
     @abstractmethod
     def _leaf_query(self, leaf: str, facts: Facts) -> Additive:
@@ -131,7 +151,7 @@ class RandomForest(PrivateEstimator):
             raise ValueError("n_estimators must be a power of two with share='rows'.")
         return bool(self.share == "rows")
 
-    def _queries(self, facts: Facts, forest: Forest, trees: list[Splits]) -> Joint:
+    def _queries(self, facts: Facts, forest: Forest, trees: list[Tree]) -> Joint:
         """One vector: a block for each tree, or one block for a tree of trees."""
         leaf, part = free_name("leaf", facts.schema), free_name("part", facts.schema)
         if not forest.depth:
@@ -139,11 +159,11 @@ class RandomForest(PrivateEstimator):
         query = self._leaf_query(leaf, facts)
         if not forest.splits_rows:
             # a plan's example is one tree many times: asked about once
-            return Joint(*ask_each(trees, lambda tree: WithColumns(query, {leaf: Tree(tree)})))
+            return Joint(*ask_each(trees, lambda tree: WithColumns(query, {leaf: tree})))
         every = [*facts.features, *([facts.target] if facts.target else [])]
         columns: dict[str, Derived] = {
             part: Parts(every, len(trees)),
-            leaf: Tree(_tree_of_trees(part, trees)),
+            leaf: Tree(tree_of_trees(part, [tree.splits for tree in trees])),
         }
         return Joint(WithColumns(query, columns))
 
@@ -152,42 +172,101 @@ class RandomForest(PrivateEstimator):
         """What is asked where no column can be split."""
 
     @staticmethod
-    def _draw_forest(facts: Facts, forest: Forest, draw: np.random.Generator) -> list[Splits]:
+    def _draw_forest(facts: Facts, forest: Forest, draw: np.random.Generator) -> list[Tree]:
+        """The trees; none where there is nothing to split."""
         if not forest.depth:
-            return [(None,)]
+            return []
         columns = dict(zip(facts.features, facts.columns, strict=True))
-        return random_trees(columns, forest.depth, forest.trees, draw)
+        return list(map(Tree, random_trees(columns, forest.depth, forest.trees, draw)))
+
+    def _calibrates(self, facts: Facts, depth: int) -> bool:
+        """Whether a part of the budget is for a line from the score to what rows say."""
+        if self.calibrate not in (None, True, False):
+            raise ValueError(f"calibrate must be None, True or False, got {self.calibrate!r}.")
+        if not depth or not self._has_score(facts):
+            return False
+        if self.calibrate is None:
+            return strength(self.epsilon, self._guess(facts)) >= self._fewest_to_calibrate
+        return bool(self.calibrate)
+
+    def _has_score(self, facts: Facts) -> bool:
+        """Whether what trees say of a row is one number."""
+        return True
 
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         trees, depth = self._size(facts)
         splits_rows = depth > 0 and self._splits_rows(trees)
-        forest = Forest(trees, depth, splits_rows, self._measure())
+        measure = self._measure()
+        assert isinstance(measure, PureDP | ApproxDP)
+        forest = Forest(trees, depth, splits_rows, measure)
         # all trees of this size cost the same, so the example has one split alone
-        example = (_any_split(facts) if depth else None, *[None] * (2**depth - 2))
-        asked = facts.ask(self._queries(facts, forest, [example] * trees), forest.budget)
+        example = [Tree((_any_split(facts), *[None] * (2**depth - 2)))] if depth else []
+        query = self._queries(facts, forest, example * trees)
+        if not self._calibrates(facts, depth):
+            asked = facts.ask(query, measure)
+            noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
+            return FitPlan.from_question(facts, asked, noise, forest)
+        sensitivity = query.sensitivity(facts.schema, facts.unit)
+        measure, (leaves, line) = split_for(sensitivity, measure, (1 - SHARE, SHARE), 0)
+        nothing = [np.zeros(2**depth)]
+        asked = facts.ask(query, leaves)
+        line_query = self._line_query(facts, example, nothing, ScoreBins(0.0, 1.0))
         noise = {} if rows is None else {"leaf_values_": asked.expected_error(rows)[0]}
-        return FitPlan.from_question(facts, asked, noise, forest)
+        event = together((asked.event, facts.ask(line_query, line).event))
+        forest = replace(forest, leaves=leaves, line=line)
+        return FitPlan(event, measure, noise, (query, line_query), facts, forest)
+
+    def _line_query(
+        self, facts: Facts, trees: list[Tree], scores: list[Floats], bins: ScoreBins
+    ) -> Joint:
+        """What is asked of bins of the score: the same as of leaves."""
+        places = [f"leaf {place}" for place in range(len(trees))]
+        names = [free_name(name, facts.schema) for name in (*places, "score", "bin")]
+        columns = bins.columns(trees, scores, names)
+        return Joint(WithColumns(self._leaf_query(names[-1], facts), columns))
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         facts = plan.facts
         forest: Forest = plan.recipe
         trees = self._draw_forest(facts, forest, random_generator(self.random_state))
-        release = door.release(self._queries(facts, forest, trees), forest.budget)
+        release = door.release(self._queries(facts, forest, trees), forest.leaves)
         values, errors = list(release.value), list(release.stderr)
-        if len(values) < len(trees):  # one block: the trees one after the other
-            values = np.split(np.asarray(values[0]), len(trees))
-            errors = [np.split(np.asarray(errors[0]), len(trees))[0]] * len(trees)
-        self.trees_ = trees
-        self._pool = 1.0
-        if forest.depth:
-            unseen = min(len(trees), 1.0 / coverage(len(facts.features), forest.depth))
-            # not all of it: columns tell much the same, and forests would be too sure
-            self._pool = min(unseen, max(MAX_STRETCH, math.sqrt(unseen)))
-        self._learn(facts, [np.asarray(v, float) for v in values], np.asarray(errors[0], float))
+        if len(values) < forest.trees:  # one block: the trees one after the other
+            values = np.split(np.asarray(values[0]), forest.trees)
+            errors = [np.split(np.asarray(errors[0]), forest.trees)[0]] * forest.trees
+        self.trees_: list[Splits] = [tree.splits for tree in trees] or [(None,)]
+        pool = self._pool(facts, forest) / forest.trees
+        leaves = [np.asarray(value, float) for value in values]
+        self._learn(facts, leaves, np.asarray(errors[0], float), pool)
+        line = Line()
+        if forest.line is not None:
+            rows, scores = self._scores()
+            bins = ScoreBins.from_leaves(rows, scores)
+            told = door.release(self._line_query(facts, trees, scores, bins), forest.line)
+            value, error = (np.asarray(part[0], float) for part in (told.value, told.stderr))
+            line = self._draw_line(facts, value, error, bins.middles)
+        self.calibration_ = line.shift, line.slope
+
+    @staticmethod
+    def _pool(facts: Facts, forest: Forest) -> float:
+        """What averaged evidence is multiplied by: a tree sees but a part of what the columns tell."""
+        if not forest.depth:
+            return 1.0
+        unseen = min(forest.trees, 1.0 / coverage(len(facts.features), forest.depth))
+        # not all of it: columns tell much the same, and forests would be too sure
+        return min(unseen, max(MAX_STRETCH, math.sqrt(unseen)))
 
     @abstractmethod
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
-        """What the leaves say, from their noised answers."""
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
+        """What the leaves add to the score, from their noised answers."""
+
+    @abstractmethod
+    def _scores(self) -> tuple[list[Floats], list[Floats]]:
+        """Of each tree the noised numbers of rows in its leaves, and what they add to the score."""
+
+    @abstractmethod
+    def _draw_line(self, facts: Facts, value: Floats, error: Floats, middles: Floats) -> Line:
+        """The line through what was told of the bins of the score."""
 
 
 def _any_split(facts: Facts) -> Split:
@@ -196,22 +275,6 @@ def _any_split(facts: Facts) -> Split:
         for points in candidates({name: column}).values():
             return name, column.values[:1] if isinstance(column, Categorical) else points[0]
     raise AssertionError("no column can be split")
-
-
-def _tree_of_trees(part: str, trees: list[Splits]) -> Splits:
-    """One tree whose first levels split the rows into parts, with a tree of its own below each part."""
-    above = len(trees).bit_length() - 1
-    depth = len(trees[0]).bit_length()
-    splits: list[Any] = []
-    for level in range(above):
-        size = len(trees) >> level
-        for node in range(2**level):
-            right = range(node * size + size // 2, (node + 1) * size)
-            splits.append((part, tuple(right)))
-    for level in range(depth):
-        for tree in trees:
-            splits += tree[2**level - 1 : 2 ** (level + 1) - 1]
-    return tuple(splits)
 
 
 @final
@@ -223,7 +286,9 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     for that. All that is asked is one joint vector: how many rows of each class are in each leaf
     (Jagannathan, Pillaipakkamnatt & Wright 2009). Leaves are shrunk towards their ancestors; the trees'
     evidence, the logarithm of a leaf's share of a class over that of all rows, is averaged and scaled: down
-    by the share of it that is noise, up because a random tree sees only a part of what the columns show.
+    by the share of it that is noise, up because a random tree sees only a part of what the columns show. Of
+    two classes the score, the averaged evidence for the second, is calibrated where the table is large
+    enough: classes are counted in bins of it, and a line is drawn through their log-odds.
 
     Attributes
     ----------
@@ -232,15 +297,18 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         The splits of each tree, as `schema.Tree` takes them.
     leaf_values_ : list of arrays of shape (leaves, classes)
         The noised counts.
+    calibration_ : pair of float
+        Shift and slope of the line; 0 and 1 where there is none.
     privacy_ : FitPrivacy
 
     Privacy
     -------
     One vector of T histograms: sensitivity T in L1 and √T in L2 under add/remove, 2T and √(2T) under
     replace-one, times `max_rows` (with ``share="rows"``: as for one tree). Event: `DiscreteLaplace`, or
-    `Gaussian` with a δ. Trees, depth and defaults come from public facts. No rows, one class, constant
-    columns, NaN (the fill) and unknown categories (left branches, in a fit as in predictions) are not
-    special cases. Proof page: ``docs/proofs/tree.md``.
+    `Gaussian` with a δ; with calibration two of them, the second, for one histogram, with a twentieth of ε
+    (of ρ = μ²/2 with Gaussian noise). Trees, depth and defaults come from public facts. No rows, one class,
+    constant columns, NaN (the fill) and unknown categories (left branches, in a fit as in predictions) are
+    not special cases. Proof page: ``docs/proofs/tree.md``.
 
     Examples
     --------
@@ -260,8 +328,13 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         _evidence=learned.Each(learned.Array("leaves", "classes"), "trees"),
     )
 
+    _fewest_to_calibrate = FEWEST_FOR_CLASSES
+
     def _default_size(self, rows: int) -> tuple[int, int]:
         return forest_size(self.epsilon, rows)
+
+    def _has_score(self, facts: Facts) -> bool:
+        return len(facts.labels) == 2
 
     def _leaf_query(self, leaf: str, facts: Facts) -> Count:
         assert facts.target is not None
@@ -270,7 +343,7 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     def _rootless(self, facts: Facts) -> Count:
         return Count(by=facts.target)
 
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
         order, noise = self._by_class(facts), float(error.max())
         counts = [value.reshape(-1, len(order))[:, order] for value in values]
         self.leaf_values_ = counts
@@ -279,7 +352,18 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         prior = self.class_prior_ = class_prior(total, spread)
         signal = signal_share(counts, noise, prior)
         shares = class_shares(np.concatenate(counts), noise, prior, len(counts))
-        self._evidence = np.split(signal * (np.log(shares) - np.log(prior)), len(counts))
+        evidence = pool * signal * (np.log(shares) - np.log(prior))
+        self._evidence = np.split(evidence, len(counts))
+
+    def _scores(self) -> tuple[list[Floats], list[Floats]]:
+        rows = [leaves.sum(axis=1) for leaves in self.leaf_values_]
+        return rows, [evidence[:, 1] - evidence[:, 0] for evidence in self._evidence]
+
+    def _draw_line(self, facts: Facts, value: Floats, error: Floats, middles: Floats) -> Line:
+        order = self._by_class(facts)
+        counts = value.reshape(-1, len(order))[:, order]
+        odds = np.log(self.class_prior_)
+        return class_line(counts, float(error.max()), float(odds[1] - odds[0]), middles)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""
@@ -288,7 +372,9 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         scores = np.zeros((len(leaves), len(self.classes_)))
         for tree, evidence in enumerate(self._evidence):
             scores += evidence[leaves[:, tree]]
-        scores = np.log(self.class_prior_) + scores * (self._pool / len(self.trees_))
+        shift, slope = self.calibration_
+        scores = np.log(self.class_prior_) + scores * slope
+        scores[:, -1] += shift
         scores -= scores.max(axis=1, keepdims=True)
         return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
@@ -300,81 +386,3 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
         """The most probable class of each row."""
         scores = self.predict_log_proba(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-
-@final
-@with_parameters
-class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
-    """Random trees with public structure, and noised means of the target in their leaves.
-
-    As `RandomDecisionForest`, with a count and a sum of the target in each leaf.
-
-    Attributes
-    ----------
-    trees_ : list of tuples
-        The splits of each tree, as `schema.Tree` takes them.
-    leaf_values_ : list of arrays of shape (leaves, 2)
-        The noised counts, and noised sums of the target scaled to [-1, 1].
-    mean_ : float
-        The mean of all rows, on that scale.
-    target_range_ : pair of float
-    privacy_ : FitPrivacy
-
-    Privacy
-    -------
-    One vector: 5/8 of a count and the sum of the scaled target, for each leaf of each tree. Otherwise as
-    `RandomDecisionForest`. Proof page: ``docs/proofs/tree.md``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from discreet.models.tree import RandomDecisionForestRegressor
-    >>> X = np.random.default_rng(0).random((2000, 2))
-    >>> bounds = {"bounds": (0, 1), "target_bounds": (0, 1)}
-    >>> forest = RandomDecisionForestRegressor(epsilon=4, n_estimators=5, random_state=0, **bounds)
-    >>> bool(forest.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.5)
-    True
-    """
-
-    _learned = learned.attributes(
-        leaf_values_=learned.Each(learned.Array("leaves", 2), "trees"),
-        mean_=learned.Number(),
-        target_range_=learned.Together(learned.Number(), learned.Number()),
-        _evidence=learned.Each(learned.Array("leaves"), "trees"),
-    )
-
-    def _default_size(self, rows: int) -> tuple[int, int]:
-        return regression_forest(self.epsilon, rows)
-
-    def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
-        assert facts.target is not None
-        return CentredSums(facts.target, by=leaf, count_weight=COUNT_WEIGHT)
-
-    def _rootless(self, facts: Facts) -> CentredSums:
-        assert facts.target is not None
-        return CentredSums(facts.target, count_weight=COUNT_WEIGHT)
-
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats) -> None:
-        column = facts.schema[facts.target]  # type: ignore[index]
-        assert isinstance(column, Numeric)
-        self.target_range_ = (float(column.lower), float(column.upper))
-        self.leaf_values_ = [value.reshape(-1, 2) for value in values]
-        noise = tuple(error.reshape(-1, 2)[0].tolist())
-        count, total = np.mean([value.sum(axis=0) for value in self.leaf_values_], axis=0)
-        spread = math.sqrt(len(self.leaf_values_[0]) / len(self.leaf_values_))
-        mean = whole_mean(float(count), float(total), (noise[0] * spread, noise[1] * spread))
-        self.mean_ = mean
-        trees = len(self.leaf_values_)
-        counts, sums = np.concatenate(self.leaf_values_).T
-        self._evidence = np.split(leaf_means(counts, sums, noise, mean, trees) - mean, trees)
-
-    def predict(self, X: Any) -> Floats:
-        """The expected target of each row."""
-        rows = self._rows(X)
-        leaves = leaves_of(self.trees_, rows)
-        found = np.zeros(len(leaves))
-        for tree, evidence in enumerate(self._evidence):
-            found += evidence[leaves[:, tree]]
-        u = np.clip(self.mean_ + found * (self._pool / len(self.trees_)), -1.0, 1.0)
-        low, high = self.target_range_
-        return np.asarray(low + (high - low) * ((u + 1.0) / 2))

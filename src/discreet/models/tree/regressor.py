@@ -15,11 +15,10 @@ from discreet.models import learned
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.targets import PrivateRegressor
-from discreet.models.tree.forest import COUNT_WEIGHT
 from discreet.models.tree.greedy import LARGER_LEAVES, LEAVES, GreedyTree, Seen
 from discreet.models.tree.smoothing import CHILD_SPREAD, leaf_means, whole_mean
 from discreet.models.tree.structure import free_name, mean_depth, strength
-from discreet.models.tree.target import read_target, target_query
+from discreet.models.tree.target import COUNT_WEIGHT, read_target, target_query
 from discreet.queries import Additive, CentredSums, Mean
 from discreet.release import Release
 

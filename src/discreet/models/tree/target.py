@@ -1,4 +1,4 @@
-"""Mean and variance of a target of numbers, bought before a model asks by them."""
+"""What trees ask of a target of numbers: its mean and variance before anything else, and sums in leaves."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from discreet.queries import Additive, CentredSums, Moments
 from discreet.queries.moments import MomentsValue
 from discreet.release import Release
 
+#: In leaves a sum gets more of the noise budget than its count: (1 + w)²(1 + m²/w²) is least at w³ = m².
+COUNT_WEIGHT = "5/8"
 #: Bits of a coarse grid of the target: few, so that noise fits for many columns and small budgets.
 BITS = 8
 #: The least standard deviation of a target that is believed, as a share of half its width.
