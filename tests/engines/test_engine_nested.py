@@ -114,6 +114,33 @@ def test_every_engine(seed: int, tmp_path: Path) -> None:
             assert np.ravel(together.value[0]).tolist() == wanted, form
 
 
+def check_large_scores(form: str, source: Any) -> None:
+    """Four rows of which one has a score of twice what stands in a leaf."""
+    schema = BASE.derive(t0=Tree([("a", 50.0)]), t1=Tree([("b", 50.0)]))
+    for large in (2**31 - 1, -(2**31), 2**40):
+        points = {"t0": [0, large], "t1": [0, large]}
+        scored = schema.derive(score=dp.Score(points, [0, 1, 2], offset=1))
+        scored = scored.derive(band=dp.Bins("score", [0.5, 1.5]))
+        dataset = dp.PrivateDataset(source, scored, unit=dp.PUBLIC)
+        wanted = [0, 1, 3] if large > 0 else [3, 1, 0]
+        assert exact_totals(dataset, dp.Count(by="band")).ravel().tolist() == wanted, (form, large)
+        together = dataset.release(dp.queries.Joint(dp.Count(by="band")), NOTHING)
+        assert np.ravel(together.value[0]).tolist() == wanted, (form, large)
+
+
+LARGE_SCORES: Table = {"a": [0, 90, 0, 90], "b": [0, 0, 90, 90], "c": ["p"] * 4}
+
+
+def test_a_score_of_trees_may_exceed_32_bits(tmp_path: Path) -> None:
+    """What stands in leaves is 64 bits wide: no row's sum of it wraps round, or makes an engine raise."""
+    for form, source in tables.forms(LARGE_SCORES, KINDS, tmp_path).items():
+        check_large_scores(form, source)
+
+
+def test_a_score_of_trees_may_exceed_32_bits_in_postgres(postgres_server: Any) -> None:
+    check_large_scores("postgres", tables.postgres_url(LARGE_SCORES, KINDS, postgres_server))
+
+
 @pytest.mark.parametrize("seed", [25, 39, 44, 52])
 def test_no_row_makes_a_forest_over_leaves_raise(seed: int) -> None:
     """Places of codes that were off by one had rows with a large `a` look beyond a node's list."""

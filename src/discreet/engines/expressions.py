@@ -166,7 +166,8 @@ class Columns:
     def _entry(self, part: Code, table: tuple[int, ...]) -> nw.Expr:
         """A public table at a code: for a tree, what stands at a leaf is written into the leaf."""
         if isinstance(part, Branches):
-            return self._branch(part.tests, table)
+            # as in `_look_up`: bare numbers are 32 bits wide, and a sum of several may be too large for that
+            return self._branch(part.tests, table).cast(nw.Float64).cast(nw.Int64)
         return self._table(self.of(part), table)
 
     def _table(self, code: nw.Expr, table: tuple[int, ...]) -> nw.Expr:
