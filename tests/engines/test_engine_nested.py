@@ -141,6 +141,17 @@ def test_a_score_of_trees_may_exceed_32_bits_in_postgres(postgres_server: Any) -
     check_large_scores("postgres", tables.postgres_url(LARGE_SCORES, KINDS, postgres_server))
 
 
+def test_a_score_of_as_many_trees_as_a_forest_may_have_in_postgres(postgres_server: Any) -> None:
+    """One after the other they were nested too deep, which was noticed after the charge."""
+    trees = {f"t{at}": Tree([("a", at % LARGEST + 0.5)]) for at in range(1024)}
+    schema = BASE.derive(**trees)
+    schema = schema.derive(score=dp.Score(dict.fromkeys(trees, (0, 1)), range(1025)))
+    schema = schema.derive(band=dp.Bins("score", [500.5]))
+    source = tables.postgres_url(LARGE_SCORES, KINDS, postgres_server)
+    totals = exact_totals(dp.PrivateDataset(source, schema, unit=dp.PUBLIC), dp.Count(by="band"))
+    assert totals.ravel().tolist() == [2, 2]
+
+
 @pytest.mark.parametrize("seed", [25, 39, 44, 52])
 def test_no_row_makes_a_forest_over_leaves_raise(seed: int) -> None:
     """Places of codes that were off by one had rows with a large `a` look beyond a node's list."""

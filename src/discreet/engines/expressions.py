@@ -185,9 +185,8 @@ class Columns:
 
     def _add_sum(self, code: Lookup, name: str) -> None:
         """A column for the clamped sum of tables: made once, since the look-up names it often."""
-        total: nw.Expr = nw.lit(0)
-        for part, table in zip(code.sources, code.tables, strict=True):
-            total = total + self._entry(part, table)
+        tables = zip(code.sources, code.tables, strict=True)
+        total = _add_up([self._entry(part, table) for part, table in tables])
         self.frame = self.frame.with_columns(total.cast(nw.Int64).alias(f"{name}sum"))
         self._fence()
         found, top = nw.col(f"{name}sum"), len(code.link) - 1
@@ -281,10 +280,15 @@ def _look_up(column: nw.Expr, pairs: list[tuple[Any, int]], default: int) -> nw.
         for value, number in pairs
         if number != default
     ]
+    # Ibis takes a sum for 64 bits wide already, where PostgreSQL has 32, and would leave out the cast
+    return _add_up(parts).cast(nw.Float64).cast(nw.Int64)
+
+
+def _add_up(parts: list[nw.Expr]) -> nw.Expr:
+    """A balanced sum: a thousand terms one after the other would be nested too deep for Ibis."""
     while len(parts) > 1:
         parts = [sum(parts[at + 1 : at + 8], parts[at]) for at in range(0, len(parts), 8)]
-    # Ibis takes a sum for 64 bits wide already, where PostgreSQL has 32, and would leave out the cast
-    return parts[0].cast(nw.Float64).cast(nw.Int64)
+    return parts[0]
 
 
 def leaf_expression(
