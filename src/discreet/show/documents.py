@@ -79,7 +79,8 @@ def read_document(
         ValueError,
     ):
         raise ValueError(
-            f"{source} says that it is a {kind} of discreet, but it was changed or cut: {remedy}."
+            f"{source} says that it is a {kind} of discreet, but it was changed or cut, or another version of "
+            f"discreet wrote it: {remedy}."
         ) from None
 
 
