@@ -160,6 +160,27 @@ def test_the_seed_makes_directions_and_nothing_else() -> None:
     assert one.gamma_ == 2.0
 
 
+def test_a_category_counts_as_three_columns_in_the_kernel() -> None:
+    rows = {"age": [20, 60], "sex": ["f", "m"], "sick": [0, 1]}
+    schema = dp.Schema(
+        age=dp.Integer(0, 100), sex=dp.Categorical("f", "m"), sick=dp.Categorical(0, 1)
+    )
+    model = SVC(epsilon=1, schema=schema, n_components=4).fit(rows, target="sick")
+    assert model.gamma_ == 1.0
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_noise_moves_no_score_of_a_kernel_by_more_than_a_margin(epsilon: int, delta: Any) -> None:
+    """Where rows say nothing, weights are -b/Λ; an `alpha` that is given may be smaller."""
+    x, y = disc(50)
+    model = SVC(epsilon=epsilon, delta=delta, bounds=(-1, 1), classes=[0, 1])
+    noise = model.plan(n_features=2, rows=50).noise["objective"]
+    assert model.fit(x, y).alpha_ >= noise > 0
+    bold = clone(model).set_params(alpha=1e-3)
+    assert bold.fit(x, y).alpha_ < bold.plan(n_features=2, rows=50).noise["objective"]
+
+
 def test_without_noise_it_is_the_machine_on_those_features() -> None:
     x, y = disc(400)
     model = SVC(epsilon=math.inf, unit=dp.PUBLIC, bounds=(-1, 1), random_state=0, alpha=0.01)

@@ -72,10 +72,10 @@ class RiskEstimator(BoundedEstimator):
     alpha : number, optional
         The ridge Λ, of features scaled to [-1, 1]. By default what the budget asks for: with
         ``"objective"`` the least Λ at which the determinants take half of ε (a third with δ > 0), or more
-        where that leaves too much noise for `expected_rows` (for a number, never less than five deviations
-        of the noise); a smaller `alpha` is raised to the Λ for half. With ``"output"`` the Λ at which noise
-        moves a score by half a unit of log-odds, a fifth of a margin or a thirtieth of half the target's
-        width; less where many rows are expected.
+        where that leaves too much noise for `expected_rows` (for a number never less than five deviations
+        of the noise, for classes by a kernel never less than one); a smaller `alpha` is raised to the Λ for
+        half. With ``"output"`` the Λ at which noise moves a score by half a unit of log-odds, a fifth of a
+        margin or a thirtieth of half the target's width; less where many rows are expected.
     norm : number, optional
         Scaled rows (with the constant 1) longer than this are scaled down to it; by default √(a + d/3) for
         d numbers and a categories and constants; for classes from numbers alone, with noise in the

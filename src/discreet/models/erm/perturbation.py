@@ -42,6 +42,8 @@ BALANCE = 5
 #: For a loss of residuals, the default Λ is this many deviations of b or more: where rows say nothing, noise
 #: moves a prediction by about a fifth of half the width of the target's bounds.
 DEVIATIONS = 5
+#: The same for classes and a kernel, whose scores noise moves by as much as a margin where rows say nothing.
+KERNEL_DEVIATIONS = 1
 #: The same for noise on the minimiser, which moves all scores, whatever rows say: so many deviations of a
 #: score are half the width of a target's bounds, a margin of 1 for `SmoothHinge`, or log-odds of 1.
 OUTPUT_DEVIATIONS, OUTPUT_MARGIN_DEVIATIONS, OUTPUT_ODDS_DEVIATIONS = 30, 5, 2
@@ -152,6 +154,13 @@ def _output_deviations(loss: Loss) -> int:
     if loss.of_residuals:
         return OUTPUT_DEVIATIONS
     return OUTPUT_MARGIN_DEVIATIONS if isinstance(loss, SmoothHinge) else OUTPUT_ODDS_DEVIATIONS
+
+
+def _deviations(task: Task) -> int:
+    """How many deviations of b Λ is by default, or more."""
+    if task.loss.of_residuals:
+        return DEVIATIONS
+    return 0 if task.directions is None else KERNEL_DEVIATIONS
 
 
 def _weight_noise(task: Task) -> float:
@@ -276,10 +285,8 @@ class ObjectivePerturbation(Perturbation):
             rows * task.loss.trace / task.loss.outputs * squared / (task.directions or task.width)
         )
         ridge = min(task.size * variance / (BALANCE * flat), Fraction(rows, 16))
-        if task.loss.of_residuals:
-            hidden = DEVIATIONS * square_root_above(Fraction(variance))
-            ridge = max(ridge, min(hidden, task.most_regulariser / 2))
-        return shorten(ridge)
+        hidden = _deviations(task) * square_root_above(Fraction(variance))
+        return shorten(max(ridge, min(hidden, task.most_regulariser / 2)))
 
     def _regulariser(self) -> Fraction:
         return objective_regulariser(self.task, 1 - FINAL_SHARE)

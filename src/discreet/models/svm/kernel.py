@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from discreet.columns import Categorical
 from discreet.dataset import PrivateDataset
 from discreet.models import learned
 from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
@@ -25,6 +26,9 @@ from discreet.rational import as_integer, positive
 Floats = npt.NDArray[np.float64]
 #: γ times the number of columns, by default; and the largest γ.
 SHARPNESS, SHARPEST = 4.0, 10_000
+#: A category counts as this many columns there: rows that differ in it are at a squared distance of 2, rows
+#: spread evenly in a number of 2/3.
+COLUMNS_OF_CATEGORY = 3
 
 
 @with_parameters
@@ -35,7 +39,8 @@ class KernelEstimator(RiskEstimator):
     ----------
     kernel : {"rbf"}
     gamma : number, optional
-        How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns).
+        How fast the kernel falls, for columns scaled to [-1, 1]; by default 4/(number of columns), a
+        category counting as three.
     n_components : int
         Random directions. The more, the smaller the kernel's error and the larger the noise (by the root
         of their number with δ > 0, faster without).
@@ -80,9 +85,10 @@ class KernelEstimator(RiskEstimator):
         super()._train(replace(plan, recipe=step.with_features(drawn)), door)
 
     def _sharpness(self, facts: Facts) -> float:
-        """γ, from parameters and the number of columns."""
+        """γ, from parameters and the kinds of the columns."""
         if self.gamma is None:
-            return SHARPNESS / len(facts.columns)
+            kinds = [isinstance(column, Categorical) for column in facts.columns]
+            return SHARPNESS / sum(COLUMNS_OF_CATEGORY if kind else 1 for kind in kinds)
         gamma = positive(self.gamma, "gamma")
         if gamma > SHARPEST:
             raise ValueError(
@@ -150,7 +156,7 @@ class SVC(RiskClassifier, KernelEstimator):
     True
     """
 
-    width: Any = 0.5
+    width: Any = 0.75
 
     def _loss(self, facts: Facts) -> Loss:
         return SmoothHinge(check_width(self.width), self._class_count(facts))
