@@ -158,12 +158,15 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [mean_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
     assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert mean_depth(math.inf, 100) == mean_depth(100, 100)
-    sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
-    assert sizes == [(2, 2), (8, 4), (16, 7), (16, 8), (16, 8)]
+    sizes = [forest_size(e, 10_000, 30) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
+    assert sizes == [(4, 5), (8, 4), (16, 7), (16, 8), (16, 8)]
     # few rows: less noise bears more trees, and leaves that are only somewhat smaller
-    assert [forest_size(e, 500) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
-    # very few: two trees, with a level more
-    assert [forest_size("1/10", n) for n in (50, 500, 900)] == [(2, 2), (2, 4), (2, 5)]
+    assert [forest_size(e, 500, 30) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
+    # very few: two trees, with a level more; four where two would see too few of many columns
+    assert [forest_size("1/10", n, 16) for n in (50, 500, 900)] == [(2, 2), (2, 4), (2, 5)]
+    assert [forest_size("1/10", n, 17) for n in (50, 500, 900)] == [(4, 5), (4, 5), (4, 5)]
+    wide = RandomDecisionForest(epsilon=1, expected_rows=50, bounds=(0, 1), classes=[0, 1])
+    assert [wide.plan(n_features=n).recipe.trees for n in (16, 17)] == [2, 4]
 
 
 # What leaves say.
