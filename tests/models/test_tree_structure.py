@@ -14,8 +14,10 @@ from discreet import testing
 from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
 from discreet.models.tree.random_trees import random_tree
 from discreet.models.tree.smoothing import (
+    chosen_shares,
     class_prior,
     class_shares,
+    kept_steps,
     leaf_means,
     levels,
     signal_share,
@@ -156,12 +158,15 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [mean_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
     assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert mean_depth(math.inf, 100) == mean_depth(100, 100)
-    sizes = [forest_size(e, 10_000) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
-    assert sizes == [(2, 2), (8, 4), (16, 7), (16, 8), (16, 8)]
+    sizes = [forest_size(e, 10_000, 30) for e in (1e-4, "1/100", "1/10", 1, math.inf)]
+    assert sizes == [(4, 5), (8, 4), (16, 7), (16, 8), (16, 8)]
     # few rows: less noise bears more trees, and leaves that are only somewhat smaller
-    assert [forest_size(e, 500) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
-    # very few: two trees, with a level more
-    assert [forest_size("1/10", n) for n in (50, 500, 900)] == [(2, 2), (2, 4), (2, 5)]
+    assert [forest_size(e, 500, 30) for e in (1, 4, 10)] == [(8, 6), (32, 7), (32, 8)]
+    # very few: two trees, with a level more; four where two would see too few of many columns
+    assert [forest_size("1/10", n, 16) for n in (50, 500, 900)] == [(2, 2), (2, 4), (2, 5)]
+    assert [forest_size("1/10", n, 17) for n in (50, 500, 900)] == [(4, 5), (4, 5), (4, 5)]
+    wide = RandomDecisionForest(epsilon=1, expected_rows=50, bounds=(0, 1), classes=[0, 1])
+    assert [wide.plan(n_features=n).recipe.trees for n in (16, 17)] == [2, 4]
 
 
 # What leaves say.
@@ -189,6 +194,35 @@ def test_leaves_without_noise_speak_for_themselves_and_with_much_for_all() -> No
     means = leaf_means(np.array([1e4, 1e4]), np.array([-5e3, 2e3]), (0.0, 0.0), 0.3)
     assert means == pytest.approx([-0.5, 0.2], abs=1e-3)
     assert leaf_means(np.ones(4), np.ones(4), (1e9, 1e9), 0.3) == pytest.approx([0.3] * 4)
+
+
+def test_what_the_best_of_many_splits_shows_by_luck_is_hardly_kept() -> None:
+    """Sides of 50 rows: the two of 300 splits of nothing that differ most, and two that do differ."""
+    draw, parents = np.random.default_rng(0), np.array([[0.7, 0.3]])
+    lucky = max(
+        (draw.multinomial(50, parents[0], 2).astype(float) for _ in range(300)),
+        key=lambda sides: abs(sides[0, 0] - sides[1, 0]),
+    )
+    assert abs(lucky[0, 0] - lucky[1, 0]) > 10
+    assert kept_steps(lucky, parents)[0] < 0.75
+    assert kept_steps(np.array([[500.0, 0.0], [200.0, 300.0]]), parents)[0] > 0.98
+    assert kept_steps(np.zeros((2, 2)), parents)[0] == 0
+    assert kept_steps(np.array([[300.0] * 3, [100.0] * 3]), np.full((1, 3), 1 / 3))[0] < 1e-9
+
+
+def test_leaves_of_chosen_splits_differ_less_in_the_same_order() -> None:
+    leaves = np.array([[60.0, 20.0], [30.0, 30.0], [50.0, 5.0], [1e4, 2e3]])
+    prior = class_prior(leaves.sum(axis=0), 0.0)
+    shares = chosen_shares(leaves, 0.0, prior)
+    usual = class_shares(leaves, 0.0, prior)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert np.all(shares > 0)
+    assert shares[0, 0] > shares[1, 0]
+    assert shares[0, 0] - shares[1, 0] < usual[0, 0] - usual[1, 0]
+    assert chosen_shares(leaves * 1e4, 0.0, prior) == pytest.approx(
+        leaves / leaves.sum(axis=1, keepdims=True), abs=0.01
+    )
+    assert chosen_shares(leaves, 1e9, prior) == pytest.approx(np.tile(prior, (4, 1)), abs=1e-3)
 
 
 def test_the_score_and_the_levels_follow_the_budget_and_a_guess_of_the_rows() -> None:

@@ -31,6 +31,8 @@ from discreet.models.tree.random_trees import random_trees
 from discreet.models.tree.smoothing import class_prior, class_shares, signal_share
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
+    TREES_OF_MANY,
+    VERY_FEW_ROWS,
     Splits,
     candidates,
     coverage,
@@ -82,12 +84,13 @@ class RandomForest(PrivateEstimator):
     ----------
     n_estimators : int, optional
         The number of trees. By default a power of two up to 32 (for classes up to 16 from 2000 rows on): 2
-        where ε·rows is below 100, then 8, or more where ε·rows is at least 50 times as large; for regression
-        as many as ε·rows is 100 times as large.
+        where ε·rows is below 100 (4 with more than 16 columns), then 8, or more where ε·rows is at least 50
+        times as large; for regression as many as ε·rows is 100 times as large.
     max_depth : int, optional
         Levels of each tree, at most 12; by default log2(ε·rows) - 2, with √ε instead of an ε above 1, for
         regression log2(ε·rows) - 6, rounded down, from 2 to 8; for classes a level more where ε·rows is
-        below 100. Each tree is complete: the depth stops nothing early.
+        below 100 (at least 5 with more than 16 columns). Each tree is complete: the depth stops nothing
+        early.
     share : {"budget", "rows"}, optional
         Whether trees share the budget, which is the default, or each gets its own part of the rows, by a
         public hash of the row (then `n_estimators` must be a power of two).
@@ -125,7 +128,7 @@ class RandomForest(PrivateEstimator):
         """The number of trees and their depth, from public facts alone."""
         if not candidates(dict(zip(facts.features, facts.columns, strict=True))):
             return 1, 0
-        trees, depth = self._default_size(self._guess(facts))
+        trees, depth = self._default_size(facts)
         if self.n_estimators is not None:
             trees = as_integer(self.n_estimators, "n_estimators", minimum=1)
         if self.max_depth is not None:
@@ -135,8 +138,8 @@ class RandomForest(PrivateEstimator):
         return trees, depth
 
     @abstractmethod
-    def _default_size(self, rows: int) -> tuple[int, int]:
-        """The number of trees and their depth where parameters don't say it, for this many rows."""
+    def _default_size(self, facts: Facts) -> tuple[int, int]:
+        """The number of trees and their depth where parameters don't say it."""
 
     def _guess(self, facts: Facts) -> int:
         if self.expected_rows is not None:
@@ -247,14 +250,16 @@ class RandomForest(PrivateEstimator):
             line = self._draw_line(facts, value, error, bins.middles)
         self.calibration_ = line.shift, line.slope
 
-    @staticmethod
-    def _pool(facts: Facts, forest: Forest) -> float:
+    def _pool(self, facts: Facts, forest: Forest) -> float:
         """What averaged evidence is multiplied by: a tree sees but a part of what the columns tell."""
         if not forest.depth:
             return 1.0
         unseen = min(forest.trees, 1.0 / coverage(len(facts.features), forest.depth))
-        # not all of it: columns tell much the same, and forests would be too sure
-        return min(unseen, max(MAX_STRETCH, math.sqrt(unseen)))
+        if strength(self.epsilon, self._guess(facts)) < VERY_FEW_ROWS:
+            most = float(TREES_OF_MANY)  # little but noise, and each tree's own: evidence adds up
+        else:
+            most = MAX_STRETCH  # columns tell much the same, and forests would be too sure
+        return min(unseen, max(most, math.sqrt(unseen)))
 
     @abstractmethod
     def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
@@ -330,8 +335,8 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
 
     _fewest_to_calibrate = FEWEST_FOR_CLASSES
 
-    def _default_size(self, rows: int) -> tuple[int, int]:
-        return forest_size(self.epsilon, rows)
+    def _default_size(self, facts: Facts) -> tuple[int, int]:
+        return forest_size(self.epsilon, self._guess(facts), len(facts.features))
 
     def _has_score(self, facts: Facts) -> bool:
         return len(facts.labels) == 2

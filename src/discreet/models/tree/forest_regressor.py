@@ -69,8 +69,8 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
 
     _fewest_to_calibrate = FEWEST_FOR_NUMBERS
 
-    def _default_size(self, rows: int) -> tuple[int, int]:
-        return regression_forest(self.epsilon, rows)
+    def _default_size(self, facts: Facts) -> tuple[int, int]:
+        return regression_forest(self.epsilon, self._guess(facts))
 
     def _leaf_query(self, leaf: str, facts: Facts) -> CentredSums:
         assert facts.target is not None

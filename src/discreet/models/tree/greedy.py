@@ -23,12 +23,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.shares import split as shared
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
-from discreet.models.tree.smoothing import (
-    ROWS_OF_CHOSEN,
-    class_prior,
-    class_shares,
-    node_shares,
-)
+from discreet.models.tree.smoothing import chosen_shares, class_prior, node_shares
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     FEW_ROWS,
@@ -290,7 +285,8 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     Level by level, each node gets the split that a private choice finds best among public candidates:
     cut points in the declared bounds, evenly spaced and halving towards the end near zero, or one
     category against the others. Then the classes in the leaves are counted, with noise, and shrunk
-    towards their ancestors. (The idea is that of Friedman & Schuster 2010; here scores are integers with
+    towards their ancestors, the more so where a split's sides differ no more than the best of many would by
+    luck. (The idea is that of Friedman & Schuster 2010; here scores are integers with
     a sensitivity that doesn't depend on the number of rows, and no stopping rule looks at labels.)
 
     Parameters
@@ -380,9 +376,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         self.leaf_values_ = value.reshape(-1, len(order))[:, order]
         noise, leaves = float(error.max()), len(self.leaf_values_)
         self.class_prior_ = class_prior(self.leaf_values_.sum(axis=0), noise * math.sqrt(leaves))
-        self.leaf_proba_ = class_shares(
-            self.leaf_values_, noise, self.class_prior_, rows=ROWS_OF_CHOSEN
-        )
+        self.leaf_proba_ = chosen_shares(self.leaf_values_, noise, self.class_prior_)
 
     def predict_proba(self, X: Any) -> Floats:
         """The classes' probabilities for each row."""
