@@ -79,8 +79,8 @@ def read_document(
         ValueError,
     ):
         raise ValueError(
-            f"{source} says that it is a {kind} of discreet, but it was changed or cut, or another version of "
-            f"discreet wrote it: {remedy}."
+            f"{source} says that it is a {kind} of discreet, but it was changed or cut, or another version "
+            f"of discreet wrote it: {remedy}."
         ) from None
 
 
