@@ -103,7 +103,7 @@ APART = beside((1.0, 0.0, 1.0), (0.0, 0.0, 0.0), each=60)
 SMALL_FITS: dict[str, Small] = {
     "PrivateSearch(settings={'alpha': [None, 20]}, runs=2)": Small(
         {
-            "estimator": RandomDecisionForest(n_estimators=1, random_state=0),
+            "estimator": RandomDecisionForest(n_estimators=1, calibrate=False, random_state=0),
             "settings": {"max_depth": [1, 2]},
         },
         rows=beside((1.0, 1.0, 1.0), each=0),

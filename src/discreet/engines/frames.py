@@ -40,8 +40,9 @@ from discreet.coding.persons import count_texts, person_order
 from discreet.coding.plain import is_sound, plain_column
 from discreet.engines.arrays import tally_of, totals_of
 from discreet.engines.base import withhold_errors
+from discreet.engines.cell_expressions import leaf_expression
 from discreet.engines.collected import person_rows_of, rows_of
-from discreet.engines.expressions import Columns, leaf_expression
+from discreet.engines.expressions import Columns
 from discreet.engines.joint import JointFrames
 from discreet.engines.natives import (
     EVERY_ROW,
@@ -318,7 +319,7 @@ class Frames(JointFrames):
         self, asked: list[Code | Condition], keep: PersonLimit | None, key: str | None
     ) -> tuple[nw.LazyFrame[Any], dict[Code, nw.Expr]]:
         """The table's needed columns under plain names, and how to make each base code of them."""
-        used = base_columns(*asked)
+        used, traits = base_columns(*asked), self._traits
         plain = {name: f"c{index}" for index, name in enumerate(used)}
         wanted = [nw.col(name).alias(plain[name]) for name in used]
         made: dict[str, Any] = {}
@@ -326,9 +327,7 @@ class Frames(JointFrames):
         for index, leaf in enumerate(leaves(*asked)):
             column, dtype = nw.col(plain[leaf.column]), self._types[leaf.column]
             if not self._must_be_read(leaf):
-                ready[leaf] = leaf_expression(
-                    column, dtype, leaf, self._traits.exact_zero, self._traits.maps
-                )
+                ready[leaf] = leaf_expression(column, dtype, leaf, traits.exact_zero, traits.maps)
                 continue
             cells, column = self._cells(leaf.column), nw.col(f"o{index}")
             if isinstance(leaf, Category):

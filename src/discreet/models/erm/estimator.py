@@ -24,11 +24,11 @@ from discreet.models.erm.features import (
 from discreet.models.erm.losses import Loss
 from discreet.models.erm.norm_gamma import NormGammaObjective, NormGammaOutput
 from discreet.models.erm.perturbation import (
-    GUESSED_ROWS,
     ObjectivePerturbation,
     OutputPerturbation,
     Perturbation,
 )
+from discreet.models.erm.regulariser import GUESSED_ROWS
 from discreet.models.erm.step import MinimisedRisk
 from discreet.models.erm.task import Task
 from discreet.models.erm.weights import BALANCE_SHARE, balanced_weights, read_weights

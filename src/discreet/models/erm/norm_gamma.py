@@ -16,9 +16,8 @@ from discreet.models.erm.perturbation import (
     Floats,
     Integers,
     Perturbation,
-    objective_regulariser,
-    output_regulariser,
 )
+from discreet.models.erm.regulariser import objective_regulariser, output_regulariser
 from discreet.models.erm.task import Task
 from discreet.noise.norm_gamma import check_norm_gamma, norm_gamma
 from discreet.rational import square_root_above

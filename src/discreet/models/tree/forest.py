@@ -63,6 +63,8 @@ class Forest:
     ----------
     trees, depth : int
     splits_rows : bool
+    pool : float
+        What averaged evidence is multiplied by.
     leaves : Measure
         What is asked of all leaves may cost this.
     line : Measure, optional
@@ -72,6 +74,7 @@ class Forest:
     trees: int
     depth: int
     splits_rows: bool
+    pool: float
     leaves: Measure
     line: Measure | None = None
 
@@ -201,7 +204,7 @@ class RandomForest(PrivateEstimator):
         splits_rows = depth > 0 and self._splits_rows(trees)
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
-        forest = Forest(trees, depth, splits_rows, measure)
+        forest = Forest(trees, depth, splits_rows, self._pool(facts, trees, depth), measure)
         # all trees of this size cost the same, so the example has one split alone
         example = [Tree((_any_split(facts), *[None] * (2**depth - 2)))] if depth else []
         query = self._queries(facts, forest, example * trees)
@@ -238,9 +241,8 @@ class RandomForest(PrivateEstimator):
             values = np.split(np.asarray(values[0]), forest.trees)
             errors = [np.split(np.asarray(errors[0]), forest.trees)[0]] * forest.trees
         self.trees_: list[Splits] = [tree.splits for tree in trees] or [(None,)]
-        pool = self._pool(facts, forest) / forest.trees
         leaves = [np.asarray(value, float) for value in values]
-        self._learn(facts, leaves, np.asarray(errors[0], float), pool)
+        self._learn(facts, leaves, np.asarray(errors[0], float), forest.pool / forest.trees)
         line = Line()
         if forest.line is not None:
             rows, scores = self._scores()
@@ -250,11 +252,11 @@ class RandomForest(PrivateEstimator):
             line = self._draw_line(facts, value, error, bins.middles)
         self.calibration_ = line.shift, line.slope
 
-    def _pool(self, facts: Facts, forest: Forest) -> float:
+    def _pool(self, facts: Facts, trees: int, depth: int) -> float:
         """What averaged evidence is multiplied by: a tree sees but a part of what the columns tell."""
-        if not forest.depth:
+        if not depth:
             return 1.0
-        unseen = min(forest.trees, 1.0 / coverage(len(facts.features), forest.depth))
+        unseen = min(trees, 1.0 / coverage(len(facts.features), depth))
         if strength(self.epsilon, self._guess(facts)) < VERY_FEW_ROWS:
             most = float(TREES_OF_MANY)  # little but noise, and each tree's own: evidence adds up
         else:
