@@ -20,7 +20,16 @@ from discreet.models.tree.calibration import (
     Line,
     ScoreBins,
     class_line,
+    fitted_excess,
     mean_line,
+)
+from discreet.models.tree.smoothing import (
+    TYPICAL_VARIANCE,
+    class_shares,
+    leaf_means,
+    likely_rows,
+    own_class_parts,
+    own_mean_parts,
 )
 from discreet.models.tree.structure import leaves_of
 from discreet.schema import Tree
@@ -146,10 +155,10 @@ def classes_in_bins(shift: float, slope: float, log_odds: float, rows: float) ->
 @pytest.mark.parametrize("shift", [-0.5, 0.0, 0.3])
 def test_the_line_of_classes_is_found(slope: float, shift: float) -> None:
     counts = classes_in_bins(shift, slope, -1.0, 1e6)
-    line = class_line(counts, 0.0, -1.0, MIDDLES)
+    line = class_line(counts, 0.0, -1.0, MIDDLES, 0.0)
     assert (line.shift, line.slope) == pytest.approx((shift, slope), abs=0.01)
     noised = counts / 100 + np.random.default_rng(1).laplace(0, 20, counts.shape)
-    line = class_line(noised, 20 * math.sqrt(2), -1.0, MIDDLES)
+    line = class_line(noised, 20 * math.sqrt(2), -1.0, MIDDLES, 0.0)
     assert (line.shift, line.slope) == pytest.approx((shift, slope), abs=0.25)
 
 
@@ -157,20 +166,23 @@ def test_the_line_of_classes_is_found(slope: float, shift: float) -> None:
 def test_the_line_of_means_is_found(slope: float) -> None:
     weights = 1e6 * np.exp(-(MIDDLES**2) * 50 / 4)
     middles = MIDDLES / 10
-    line = mean_line(weights, weights * (0.2 + 0.05 + slope * middles), (0, 0), 0.2, middles)
+    line = mean_line(weights, weights * (0.2 + 0.05 + slope * middles), (0, 0), 0.2, middles, 0.0)
     assert (line.shift, line.slope) == pytest.approx((0.05, slope), abs=0.02)
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e3, 1e12])
+@pytest.mark.parametrize("fitted", [0.0, 1e2, 1e9])
 @pytest.mark.parametrize("seed", range(5))
-def test_lines_are_finite_and_rise_whatever_the_noise(size: float, seed: int) -> None:
+def test_lines_are_finite_and_rise_whatever_the_noise(
+    size: float, fitted: float, seed: int
+) -> None:
     draw = np.random.default_rng(seed)
     counts = size * draw.standard_normal((BINS, 2))
     lines = [
-        class_line(counts, size, 1.0, MIDDLES),
-        class_line(counts, 0.0, -30.0, MIDDLES * 1e3),  # noise that nobody told of
-        mean_line(*counts.T, (size, size), 0.5, MIDDLES / 8),
-        mean_line(*counts.T, (0.0, 0.0), -1.0, MIDDLES * 0),
+        class_line(counts, size, 1.0, MIDDLES, fitted),
+        class_line(counts, 0.0, -30.0, MIDDLES * 1e3, fitted),  # noise that nobody told of
+        mean_line(*counts.T, (size, size), 0.5, MIDDLES / 8, fitted),
+        mean_line(*counts.T, (0.0, 0.0), -1.0, MIDDLES * 0, fitted),
     ]
     for line in lines:
         assert math.isfinite(line.shift)
@@ -179,10 +191,108 @@ def test_lines_are_finite_and_rise_whatever_the_noise(size: float, seed: int) ->
 
 def test_where_noise_hides_all_nothing_is_changed() -> None:
     counts = classes_in_bins(0.5, 0.5, 0.0, 10.0)
-    line = class_line(counts + 1e3, 1e6, 0.0, MIDDLES)
+    line = class_line(counts + 1e3, 1e6, 0.0, MIDDLES, 0.0)
     assert (line.shift, line.slope) == pytest.approx((0, 1), abs=0.01)
-    line = mean_line(counts[:, 0], counts[:, 1], (1e6, 1e6), 0.0, MIDDLES / 8)
+    line = mean_line(counts[:, 0], counts[:, 1], (1e6, 1e6), 0.0, MIDDLES / 8, 0.0)
     assert (line.shift, line.slope) == pytest.approx((0, 1), abs=0.01)
+
+
+# Leaves are made of the very rows that bins count.
+
+
+def test_of_scores_that_are_their_own_rows_noise_nothing_is_kept() -> None:
+    """What rows exceed expectation by is what they owe: a line finds no more than was known before."""
+    rows = np.exp(-(MIDDLES**2) / 4) * 1000
+    fitted = 0.02 * float(rows @ MIDDLES**2)  # each row raised its score by a fiftieth of its own
+    for slope in (0.5, 1.0):
+        p = expit(slope * MIDDLES)
+        high = rows * p + 0.02 * rows * MIDDLES
+        counts = np.stack([rows - high, high], axis=1)
+        line = class_line(counts, 0.0, 0.0, MIDDLES, fitted)
+        assert line.slope == pytest.approx(slope, abs=0.03)
+        assert class_line(counts, 0.0, 0.0, MIDDLES, 0.0).slope > line.slope + 0.05
+        middles = MIDDLES / 10
+        sums = rows * slope * middles + fitted_excess(rows, 0.0, middles, TYPICAL_VARIANCE * fitted)
+        line = mean_line(rows, sums, (0.0, 0.0), 0.0, middles, fitted)
+        assert line.slope == pytest.approx(slope, abs=0.03)
+
+
+def test_rows_that_may_be_noise_owe_little() -> None:
+    """Without noise bins owe as their rows and scores say; far bins of noise alone would take most of it."""
+    rows, middles = np.array([3.0, 500, 500, 3]), np.array([-20.0, -1, 1, 20])
+    owed = fitted_excess(rows, 0.0, middles, 100.0)
+    assert owed @ middles == pytest.approx(100)
+    assert owed[3] == pytest.approx(owed[2] * 20 * 3 / 500, rel=0.05)
+    hidden = fitted_excess(rows, 5.0, middles, 100.0)
+    assert hidden @ middles == pytest.approx(100)
+    assert hidden[2] > 1.5 * owed[2]
+    assert fitted_excess(0 * rows, 0.0, middles, 100.0).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("trees", [1, 4])
+@pytest.mark.parametrize("noise", [0.0, 3.0])
+def test_a_rows_own_part_is_what_another_row_like_it_would_change(trees: int, noise: float) -> None:
+    """A leaf's share with one more row of a class, against one more of the other: by differences."""
+    draw = np.random.default_rng(trees)
+    leaves, prior = draw.integers(1, 30, (trees * 8, 2)).astype(float), np.array([0.6, 0.4])
+    own = own_class_parts(leaves, noise, trees)
+    numbers, sums = leaves.sum(axis=1) + 20, draw.normal(0, 5, trees * 8)
+    parts = own_mean_parts(numbers, sums, (noise, noise), trees)
+    for leaf in range(trees * 8):
+        moved = leaves.copy()
+        moved[leaf] += [-1e-6, 1e-6]
+        shares = [class_shares(each, noise, prior, trees)[leaf, 1] for each in (leaves, moved)]
+        assert (shares[1] - shares[0]) / 1e-6 == pytest.approx(own[leaf], rel=1e-4)
+        means = [
+            leaf_means(
+                numbers, sums + each * (np.arange(trees * 8) == leaf), (noise, 0), 0.1, trees
+            )
+            for each in (0, 1e-6)
+        ]
+        # noise that grows with a mean's size gives it a little less weight
+        assert (means[1] - means[0])[leaf] / 1e-6 == pytest.approx(
+            own_mean_parts(numbers, sums, (noise, 0), trees)[leaf], rel=0.15 if noise else 1e-4
+        )
+    assert (parts > 0).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 2.0, 10.0])
+@pytest.mark.parametrize("power", [1, 3])
+def test_likely_rows_are_about_the_rows_and_large_leaves_stay_large(
+    noise: float, power: int
+) -> None:
+    draw = np.random.default_rng(power)
+    rows = np.concatenate(
+        [
+            np.bincount((256 * draw.random(3000) ** power).astype(int), minlength=256)
+            for _ in range(8)
+        ]
+    ).astype(float)
+    own = 1 / (rows + 5)  # as a leaf's part falls with its rows
+    told = likely_rows(rows + noise * draw.standard_normal(len(rows)), noise, 8)
+    assert (told >= 0).all()
+    assert told.sum() == pytest.approx(8 * 3000, rel=0.05)
+    assert own @ told == pytest.approx(own @ rows, rel=0.02 if noise == 0 else 0.15)
+
+
+@pytest.mark.parametrize("epsilon", [10, 100])
+@pytest.mark.parametrize("rows", [1000, 10_000])
+def test_a_line_does_not_believe_what_leaves_learned_by_heart(rows: int, epsilon: int) -> None:
+    """Of columns that tell nothing a forest learns these rows' luck; bins of the same rows confirm it."""
+    bounds = {"bounds": (0, 1), "random_state": 0, "expected_rows": rows}
+    losses: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        X, y = draw.random((rows, 6)), draw.integers(0, 2, rows)
+        new, expected = draw.random((4000, 6)), draw.integers(0, 2, 4000)
+        for calibrate, found in losses.items():
+            with testing.fixed_noise(seed):
+                forest = RandomDecisionForest(
+                    epsilon=epsilon, classes=[0, 1], calibrate=calibrate, **bounds
+                ).fit(X, y)
+            found.append(float(-forest.predict_log_proba(new)[np.arange(4000), expected].mean()))
+    # without what rows owe to themselves: 0.008 to 0.054 worse
+    assert np.mean(losses[True]) < np.mean(losses[False]) + 0.006
 
 
 # What it is good for.

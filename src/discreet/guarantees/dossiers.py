@@ -102,6 +102,7 @@ FOUNDATIONS = (
             "discreet.models.privacy",
             "discreet.models.reading",
             "discreet.models.rows",
+            "discreet.models.seeds",
             "discreet.models.shares",
             "discreet.models.targets",
         ),

@@ -25,6 +25,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.privacy import ALONE, FitPrivacy
 from discreet.models.reading import column_array, column_names, pair, read_cells
 from discreet.models.rows import Rows
+from discreet.models.seeds import check_seed
 from discreet.noise import entropy
 from discreet.rational import as_integer, rational
 from discreet.unit import Unit
@@ -185,7 +186,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             As for `fit`.
         """
         facts = plan_facts(self, data, n_features, rows, target, features)
-        self._check_budget(facts.unit)
+        self._check_parameters(facts.unit)
         guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
 
@@ -200,7 +201,9 @@ class PrivateEstimator(BaseEstimator, ABC):
             raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}.")
         return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)
 
-    def _check_budget(self, unit: Unit) -> None:
+    def _check_parameters(self, unit: Unit) -> None:
+        """Raise for a budget or a seed that no fit can have, before anything is charged."""
+        check_seed(getattr(self, "random_state", None))
         self._measure()
         if self.epsilon == math.inf and not unit.is_public:
             raise ValueError("epsilon may be infinite (no noise) only with unit=dp.PUBLIC.")

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression as PlainLogisticRegression
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from discreet.dataset import PrivateDataset
@@ -22,6 +21,7 @@ from discreet.models.facts import Facts, Question
 from discreet.models.linear_model import LogisticRegression
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.seeds import legacy_generator
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
 from discreet.publish.declared import ranges_of, shares_of, start_of
@@ -271,7 +271,7 @@ class MaskedData(PrivateClassifier):
     # from weights to rows: nothing below has seen the data
 
     def _mask(self, samples: int, random_state: Any, strength: float | None) -> Mask:
-        seed = check_random_state(random_state).randint(2**31 - 1)
+        seed = legacy_generator(random_state).randint(2**31 - 1)
         generator: Generator = np.random.default_rng(seed)
         columns = tuple(self.columns_.values())
         lower, half, wide = ranges_of(columns)

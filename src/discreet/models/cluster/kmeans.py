@@ -25,6 +25,7 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.reading import column_array, column_names
 from discreet.models.rows import Rows
+from discreet.models.seeds import random_generator
 from discreet.models.shares import together
 from discreet.models.targets import BoundedEstimator
 from discreet.queries import Additive
@@ -210,10 +211,7 @@ class KMeans(
         return len(self.cluster_centers_)
 
     def _draw(self) -> np.random.Generator:
-        seed = 0 if self.random_state is None else self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = int(seed.randint(2**31))
-        return np.random.default_rng(seed)
+        return random_generator(0 if self.random_state is None else self.random_state)
 
     def _space(self, facts: Facts) -> Space:
         clusters = as_integer(self.n_clusters, "n_clusters", minimum=1)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from discreet.models.base import PrivateEstimator
+from discreet.models.seeds import check_seed
 from discreet.rational import rational
 
 #: What the search itself decides.
@@ -60,6 +61,7 @@ def candidates_of(estimator: Any, settings: list[dict[str, Any]]) -> list[Privat
             raise ValueError("estimator: all must learn classes, or all a number.")
         rest = {name: value for name, value in setting.items() if name != "estimator"}
         found.append(clone(chosen).set_params(**rest))
+        check_seed(getattr(found[-1], "random_state", None))
     return found
 
 

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from discreet.columns import Categorical
 from discreet.dataset import PrivateDataset
@@ -20,6 +19,7 @@ from discreet.models.erm.step import MinimisedRisk
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.seeds import legacy_generator
 from discreet.models.svm.residuals import ResidualRegressor, check_width
 from discreet.rational import as_integer, positive
 
@@ -44,7 +44,7 @@ class KernelEstimator(RiskEstimator):
     n_components : int
         Random directions. The more, the smaller the kernel's error and the larger the noise (by the root
         of their number with δ > 0, faster without).
-    random_state : int, RandomState or None
+    random_state : int, Generator or RandomState, optional
         For the directions, which are public.
     """
 
@@ -79,7 +79,7 @@ class KernelEstimator(RiskEstimator):
         assert isinstance(planned, FourierMap)
         width, count = planned.frequencies.shape
         self.gamma_ = self._sharpness(plan.facts)
-        draw = check_random_state(self.random_state)
+        draw = legacy_generator(self.random_state)
         self.frequencies_ = orthogonal_frequencies(width, count, self.gamma_, draw)
         drawn = replace(planned, frequencies=self.frequencies_)
         super()._train(replace(plan, recipe=step.with_features(drawn)), door)

@@ -41,6 +41,8 @@ CLASS_SPREAD, MEAN_SPREAD = (0.4, 0.4), (0.5, 0.1)
 MIN_SLOPE = 0.2
 #: Variance of a bin's count that is there even without noise: it keeps empty bins from being certain.
 MIN_VARIANCE = 0.25
+#: Rows of a bin count by half where they are as many as this many standard deviations of their noise.
+HIDING = 2.0
 #: Steps of Newton's method, each at most this long.
 STEPS, LONGEST_STEP = 30, 0.5
 
@@ -121,21 +123,39 @@ class ScoreBins:
         return found
 
 
-def class_line(counts: Floats, noise: float, log_odds: float, middles: Floats) -> Line:
+def fitted_excess(rows: Floats, noise: float, middles: Floats, fitted: float) -> Floats:
+    """What rows of each bin are beyond what is expected of others, since leaves were made of these very rows.
+
+    A row that is high raises its own score. All in all, scores times what rows are beyond expectation owe
+    `fitted` to that; where both vary normally, each bin owes it in proportion to its rows and to how far
+    its score is from the mean. Rows that may be `noise` count less.
+    """
+    likely = rows**3 / (rows**2 + (HIDING * noise) ** 2 + MIN_VARIANCE)
+    apart = middles - float(likely @ middles) / max(float(likely.sum()), MIN_VARIANCE)
+    spread = float(likely @ apart**2)
+    return likely * apart * (fitted / spread if spread > 0.0 else 0.0)
+
+
+def class_line(
+    counts: Floats, noise: float, log_odds: float, middles: Floats, fitted: float
+) -> Line:
     """The line for the log-odds of the second of two classes, from noised counts of shape (bins, 2).
 
     Newton's method for a normal approximation of the counts: in each bin the second class less its share of
     the rows has the variance of that many draws, and that of the noise (`noise` is the standard deviation of
     one count). `log_odds` are those of all rows; slope and shift have normal priors about 1 and 0.
+    `fitted` is the sum over rows of how much a row's own class moves the shares that its score adds up,
+    which is about how much it moves the score times the variance of a class.
     """
     rows = np.maximum(counts.sum(axis=1), 0.0)
+    owed = fitted_excess(rows, noise * math.sqrt(2), middles, fitted)
     prior = 1 / np.array(CLASS_SPREAD) ** 2
     slope_log = shift = 0.0
     for _ in range(STEPS):
         slope = math.exp(slope_log)
         p = expit(log_odds + shift + slope * middles)
-        excess = (1 - p) * counts[:, 1] - p * counts[:, 0]
         drawn = rows * p * (1 - p)
+        excess = (1 - p) * counts[:, 1] - p * counts[:, 0] - owed
         variance = drawn + noise**2 * ((1 - p) ** 2 + p**2) + MIN_VARIANCE
         moved = np.stack([drawn * slope * middles, drawn], axis=1)  # by slope_log and by shift
         weighed = moved / variance[:, None]
@@ -151,18 +171,25 @@ def class_line(counts: Floats, noise: float, log_odds: float, middles: Floats) -
 
 
 def mean_line(
-    counts: Floats, sums: Floats, noise: tuple[float, float], mean: float, middles: Floats
+    counts: Floats,
+    sums: Floats,
+    noise: tuple[float, float],
+    mean: float,
+    middles: Floats,
+    fitted: float,
 ) -> Line:
     """The line for a target in [-1, 1] about `mean`, from noised counts and sums of bins.
 
     The posterior mean under normal priors and normal noise, whose standard deviations `noise` holds.
+    `fitted` is the sum over rows of how much a row's own target moves its score.
     """
     rows = np.maximum(counts, 0.0)
     told = np.clip(mean + middles, -1.0, 1.0)
     variance = TYPICAL_VARIANCE * rows + noise[1] ** 2 + (told * noise[0]) ** 2 + MIN_VARIANCE
     moved = np.stack([rows * middles, rows], axis=1)
     weighed = moved / variance[:, None]
-    excess = sums - rows * (mean + middles)
+    owed = fitted_excess(rows, noise[0], middles, fitted * TYPICAL_VARIANCE)
+    excess = sums - rows * (mean + middles) - owed
     precision = weighed.T @ moved + np.diag(1 / np.array(MEAN_SPREAD) ** 2)
     slope, shift = np.linalg.solve(precision, weighed.T @ excess).tolist()
     return Line(shift, min(max(1.0 + slope, MIN_SLOPE), 1 / MIN_SLOPE))

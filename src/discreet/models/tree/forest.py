@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Categorical, Parts, Split, Tree
+from discreet.columns import Base, Parts, Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
@@ -18,6 +18,7 @@ from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
+from discreet.models.seeds import random_generator
 from discreet.models.shares import split_for, together
 from discreet.models.targets import PrivateClassifier
 from discreet.models.tree.calibration import (
@@ -27,20 +28,23 @@ from discreet.models.tree.calibration import (
     ScoreBins,
     class_line,
 )
-from discreet.models.tree.random_trees import random_trees
-from discreet.models.tree.smoothing import class_prior, class_shares, signal_share
+from discreet.models.tree.random_trees import any_split, random_trees
+from discreet.models.tree.smoothing import (
+    class_prior,
+    class_shares,
+    likely_rows,
+    own_class_parts,
+    signal_share,
+)
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
-    TREES_OF_MANY,
-    VERY_FEW_ROWS,
     Splits,
     candidates,
-    coverage,
     forest_size,
     free_name,
     leaves_of,
-    random_generator,
     strength,
+    stretch,
     tree_of_trees,
 )
 from discreet.queries import Additive, Count, Joint, WithColumns
@@ -49,9 +53,6 @@ from discreet.rational import as_integer
 from discreet.schema import Derived
 
 Floats = npt.NDArray[np.float64]
-
-#: Averaged evidence is multiplied by no more, or by the root of what trees don't see.
-MAX_STRETCH = 2.0
 
 
 @final
@@ -129,7 +130,7 @@ class RandomForest(PrivateEstimator):
 
     def _size(self, facts: Facts) -> tuple[int, int]:
         """The number of trees and their depth, from public facts alone."""
-        if not candidates(dict(zip(facts.features, facts.columns, strict=True))):
+        if not candidates(_columns(facts)):
             return 1, 0
         trees, depth = self._default_size(facts)
         if self.n_estimators is not None:
@@ -182,8 +183,7 @@ class RandomForest(PrivateEstimator):
         """The trees; none where there is nothing to split."""
         if not forest.depth:
             return []
-        columns = dict(zip(facts.features, facts.columns, strict=True))
-        return list(map(Tree, random_trees(columns, forest.depth, forest.trees, draw)))
+        return list(map(Tree, random_trees(_columns(facts), forest.depth, forest.trees, draw)))
 
     def _calibrates(self, facts: Facts, depth: int) -> bool:
         """Whether a part of the budget is for a line from the score to what rows say."""
@@ -204,9 +204,10 @@ class RandomForest(PrivateEstimator):
         splits_rows = depth > 0 and self._splits_rows(trees)
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
-        forest = Forest(trees, depth, splits_rows, self._pool(facts, trees, depth), measure)
+        pool = stretch(self.epsilon, self._guess(facts), trees, depth, len(facts.features))
+        forest = Forest(trees, depth, splits_rows, pool, measure)
         # all trees of this size cost the same, so the example has one split alone
-        example = [Tree((_any_split(facts), *[None] * (2**depth - 2)))] if depth else []
+        example = [Tree((any_split(_columns(facts)), *[None] * (2**depth - 2)))] if depth else []
         query = self._queries(facts, forest, example * trees)
         if not self._calibrates(facts, depth):
             asked = facts.ask(query, measure)
@@ -242,46 +243,35 @@ class RandomForest(PrivateEstimator):
             errors = [np.split(np.asarray(errors[0]), forest.trees)[0]] * forest.trees
         self.trees_: list[Splits] = [tree.splits for tree in trees] or [(None,)]
         leaves = [np.asarray(value, float) for value in values]
-        self._learn(facts, leaves, np.asarray(errors[0], float), forest.pool / forest.trees)
+        fitted = self._learn(
+            facts, leaves, np.asarray(errors[0], float), forest.pool / forest.trees
+        )
         line = Line()
         if forest.line is not None:
             rows, scores = self._scores()
             bins = ScoreBins.from_leaves(rows, scores)
             told = door.release(self._line_query(facts, trees, scores, bins), forest.line)
             value, error = (np.asarray(part[0], float) for part in (told.value, told.stderr))
-            line = self._draw_line(facts, value, error, bins.middles)
+            line = self._draw_line(facts, value, error, bins.middles, fitted)
         self.calibration_ = line.shift, line.slope
 
-    def _pool(self, facts: Facts, trees: int, depth: int) -> float:
-        """What averaged evidence is multiplied by: a tree sees but a part of what the columns tell."""
-        if not depth:
-            return 1.0
-        unseen = min(trees, 1.0 / coverage(len(facts.features), depth))
-        if strength(self.epsilon, self._guess(facts)) < VERY_FEW_ROWS:
-            most = float(TREES_OF_MANY)  # little but noise, and each tree's own: evidence adds up
-        else:
-            most = MAX_STRETCH  # columns tell much the same, and forests would be too sure
-        return min(unseen, max(most, math.sqrt(unseen)))
-
     @abstractmethod
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
-        """What the leaves add to the score, from their noised answers."""
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> float:
+        """What the leaves add to the score, from their noised answers; and what `fitted_excess` asks for."""
 
     @abstractmethod
     def _scores(self) -> tuple[list[Floats], list[Floats]]:
         """Of each tree the noised numbers of rows in its leaves, and what they add to the score."""
 
     @abstractmethod
-    def _draw_line(self, facts: Facts, value: Floats, error: Floats, middles: Floats) -> Line:
+    def _draw_line(
+        self, facts: Facts, value: Floats, error: Floats, middles: Floats, fitted: float
+    ) -> Line:
         """The line through what was told of the bins of the score."""
 
 
-def _any_split(facts: Facts) -> Split:
-    """A split of the first column that can be split: whatever is asked costs the same for all trees."""
-    for name, column in zip(facts.features, facts.columns, strict=True):
-        for points in candidates({name: column}).values():
-            return name, column.values[:1] if isinstance(column, Categorical) else points[0]
-    raise AssertionError("no column can be split")
+def _columns(facts: Facts) -> dict[str, Base]:
+    return dict(zip(facts.features, facts.columns, strict=True))
 
 
 @final
@@ -350,27 +340,32 @@ class RandomDecisionForest(RandomForest, PrivateClassifier):
     def _rootless(self, facts: Facts) -> Count:
         return Count(by=facts.target)
 
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> float:
         order, noise = self._by_class(facts), float(error.max())
         counts = [value.reshape(-1, len(order))[:, order] for value in values]
         self.leaf_values_ = counts
-        total = np.mean([leaves.sum(axis=0) for leaves in counts], axis=0)
+        total = np.mean([each.sum(axis=0) for each in counts], axis=0)
         spread = noise * math.sqrt(len(counts[0]) / len(counts))
         prior = self.class_prior_ = class_prior(total, spread)
-        signal = signal_share(counts, noise, prior)
-        shares = class_shares(np.concatenate(counts), noise, prior, len(counts))
-        evidence = pool * signal * (np.log(shares) - np.log(prior))
-        self._evidence = np.split(evidence, len(counts))
+        pool *= signal_share(counts, noise, prior)
+        leaves = np.concatenate(counts)
+        shares = class_shares(leaves, noise, prior, len(counts))
+        self._evidence = np.split(pool * (np.log(shares) - np.log(prior)), len(counts))
+        own = own_class_parts(leaves, noise, len(counts))
+        rows = likely_rows(leaves.sum(axis=1), noise * math.sqrt(len(order)), len(counts))
+        return pool * float(own @ rows)
 
     def _scores(self) -> tuple[list[Floats], list[Floats]]:
         rows = [leaves.sum(axis=1) for leaves in self.leaf_values_]
         return rows, [evidence[:, 1] - evidence[:, 0] for evidence in self._evidence]
 
-    def _draw_line(self, facts: Facts, value: Floats, error: Floats, middles: Floats) -> Line:
+    def _draw_line(
+        self, facts: Facts, value: Floats, error: Floats, middles: Floats, fitted: float
+    ) -> Line:
         order = self._by_class(facts)
         counts = value.reshape(-1, len(order))[:, order]
         odds = np.log(self.class_prior_)
-        return class_line(counts, float(error.max()), float(odds[1] - odds[0]), middles)
+        return class_line(counts, float(error.max()), float(odds[1] - odds[0]), middles, fitted)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the classes' probabilities for each row."""

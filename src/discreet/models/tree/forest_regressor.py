@@ -15,7 +15,12 @@ from discreet.models.parameters import with_parameters
 from discreet.models.targets import PrivateRegressor
 from discreet.models.tree.calibration import FEWEST_FOR_NUMBERS, Line, mean_line
 from discreet.models.tree.forest import RandomForest
-from discreet.models.tree.smoothing import leaf_means, whole_mean
+from discreet.models.tree.smoothing import (
+    leaf_means,
+    likely_rows,
+    own_mean_parts,
+    whole_mean,
+)
 from discreet.models.tree.structure import leaves_of, regression_forest
 from discreet.models.tree.target import COUNT_WEIGHT
 from discreet.queries import CentredSums
@@ -80,7 +85,7 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
         assert facts.target is not None
         return CentredSums(facts.target, count_weight=COUNT_WEIGHT)
 
-    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> None:
+    def _learn(self, facts: Facts, values: list[Floats], error: Floats, pool: float) -> float:
         column = facts.schema[facts.target]  # type: ignore[index]
         assert isinstance(column, Numeric)
         self.target_range_ = (float(column.lower), float(column.upper))
@@ -94,14 +99,18 @@ class RandomDecisionForestRegressor(RandomForest, PrivateRegressor):
         counts, sums = np.concatenate(self.leaf_values_).T
         evidence = pool * (leaf_means(counts, sums, noise, mean, trees) - mean)
         self._evidence = np.split(evidence, trees)
+        own = own_mean_parts(counts, sums, noise, trees)
+        return pool * float(own @ likely_rows(counts, noise[0], trees))
 
     def _scores(self) -> tuple[list[Floats], list[Floats]]:
         return [leaves[:, 0] for leaves in self.leaf_values_], self._evidence
 
-    def _draw_line(self, facts: Facts, value: Floats, error: Floats, middles: Floats) -> Line:
+    def _draw_line(
+        self, facts: Facts, value: Floats, error: Floats, middles: Floats, fitted: float
+    ) -> Line:
         counts, sums = value.reshape(-1, 2).T
         noise = tuple(error.reshape(-1, 2)[0].tolist())
-        return mean_line(counts, sums, noise, self.mean_, middles)
+        return mean_line(counts, sums, noise, self.mean_, middles, fitted)
 
     def predict(self, X: Any) -> Floats:
         """The expected target of each row."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from discreet.coding import VALUE_BITS
 from discreet.columns import Base, Categorical, Numeric, Split
-from discreet.models.tree.structure import HALVINGS, Splits, crowding
+from discreet.models.tree.structure import HALVINGS, Splits, candidates, crowding
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -45,6 +45,14 @@ def random_trees(
         for tree, nodes_above in enumerate(found):  # on each level, trees stand one after the other
             nodes_above += splits[tree << level : (tree + 1) << level]
     return list(map(tuple, found))
+
+
+def any_split(columns: Mapping[str, Base]) -> Split:
+    """A split of the first column that can be split: whatever is asked costs the same for all trees."""
+    for name, column in columns.items():
+        for points in candidates({name: column}).values():
+            return name, column.values[:1] if isinstance(column, Categorical) else points[0]
+    raise AssertionError("no column can be split")
 
 
 def _choose(open_: Mask, draw: np.random.Generator) -> Integers:

@@ -31,6 +31,8 @@ VERY_FEW_ROWS = 100
 #: With more columns than that it has four there, of so many levels at least: two see too few of them. AUC on
 #: training rows of WDBC was higher by 0.1, with fewer columns it was lower or the same (heart, Pima, …).
 MANY_COLUMNS, TREES_OF_MANY, LEVELS_OF_MANY = 16, 4, 5
+#: Averaged evidence is multiplied by no more, or by the root of what trees don't see.
+MAX_STRETCH = 2.0
 #: The most trees of a forest for classes by default, and from how many rows on it is half of that: a fit
 #: takes half the time then, while 32 trees were no better on bank, elsewhere by 0.006 of the area.
 MAX_TREES, MANY_ROWS = 32, 2000
@@ -111,6 +113,18 @@ def coverage(columns: int, depth: int) -> float:
     return 1.0 - (1.0 - (1.0 - p) ** (depth + 1)) / ((depth + 1) * p)
 
 
+def stretch(epsilon: Any, rows: int, trees: int, depth: int, columns: int) -> float:
+    """What averaged evidence is multiplied by: a tree sees but a part of what the columns tell."""
+    if not depth:
+        return 1.0
+    unseen = min(trees, 1.0 / coverage(columns, depth))
+    if strength(epsilon, rows) < VERY_FEW_ROWS:
+        most = float(TREES_OF_MANY)  # little but noise, and each tree's own: evidence adds up
+    else:
+        most = MAX_STRETCH  # columns tell much the same, and forests would be too sure
+    return min(unseen, max(most, math.sqrt(unseen)))
+
+
 def strength(epsilon: Any, rows: int) -> float:
     """ε·rows, from 2: what decides how much structure a table can bear. Above ε = 100, rows decide."""
     budget = 100.0 if epsilon == math.inf else float(rational(epsilon, "epsilon"))
@@ -184,15 +198,6 @@ def tree_of_trees(part: str, trees: list[Splits]) -> Splits:
         for tree in trees:
             splits += tree[2**level - 1 : 2 ** (level + 1) - 1]
     return tuple(splits)
-
-
-def random_generator(state: Any) -> np.random.Generator:
-    """The generator of the public structure; everybody may know its seed."""
-    if isinstance(state, np.random.Generator):
-        return state
-    if isinstance(state, np.random.RandomState):
-        return np.random.default_rng(state.randint(2**31))
-    return np.random.default_rng(state)
 
 
 def leaves_of(trees: list[Splits], rows: Rows) -> Integers:
