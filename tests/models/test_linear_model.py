@@ -13,9 +13,10 @@ import pytest
 from sklearn import linear_model as others
 
 import discreet as dp
-from discreet.accounting import cost
+from discreet.accounting import calibrate, cost, satisfies
 from discreet.events import Compose, DiscreteLaplace, Gaussian
 from discreet.models.linear_model import LinearRegression, LogisticRegression, Ridge
+from discreet.models.linear_model.asking import target_share
 from discreet.models.linear_model.solving import centre, functional, noise_eigenvalue
 from discreet.testing import fixed_noise
 
@@ -117,11 +118,24 @@ def test_what_is_charged_is_the_joint_sensitivity(d: int) -> None:
 def test_moments_and_equations_share_the_budget(
     epsilon: float, delta: float, features: int, share: float
 ) -> None:
-    """That share of ε, or of ρ, buys the target's moments; all of it is used, and not more."""
+    """That share of ε, or of ρ, buys the target's moments; all of it is used, and not more.
+
+    With less noise by Laplace they cost a part of ε that leaves the equations the noise they had.
+    """
     share = max(0.1, share / max(1, epsilon))
     options: dict[str, Any] = {"bounds": (0, 1), "target_bounds": (0, 1)}
     plan = LinearRegression(epsilon=epsilon, delta=delta, **options).plan(n_features=features)
     assert isinstance(plan.event, Compose)
+    moments, equations = plan.event.events
+    if isinstance(moments, DiscreteLaplace) and isinstance(equations, Gaussian):
+        assert (features, epsilon) in [(14, 1), (40, 0.1), (40, 1)]
+        part = float(cost(moments, dp.PureDP).epsilon) / epsilon
+        assert np.isclose((1 - part) ** 2, 1 - share)
+        left = cost(equations, dp.ApproxDP, delta=delta).epsilon
+        assert float(left) == pytest.approx((1 - part) * epsilon, rel=1e-3)
+        assert satisfies(plan.event, dp.ApproxDP(epsilon, delta))
+        assert not satisfies(plan.event, dp.ApproxDP(epsilon * 0.8, delta))
+        return
     if isinstance(plan.measure, dp.PureDP):
         parts = [float(cost(event, dp.PureDP).epsilon) for event in plan.event.events]
         whole = float(cost(plan.event, dp.PureDP).epsilon)
@@ -141,6 +155,16 @@ def test_the_smaller_noise_is_chosen_for_moments_and_equations() -> None:
     assert few.measure == dp.PureDP(10)
     assert {type(event) for event in many.event.events} == {Gaussian}
     assert many.measure == dp.ApproxDP(10, 1e-6)
+    mixed = LinearRegression(epsilon=1, **options).plan(n_features=20)
+    assert isinstance(mixed.event, Compose)
+    assert list(map(type, mixed.event.events)) == [DiscreteLaplace, Gaussian]
+    assert mixed.measure == dp.ApproxDP(1, 1e-6)
+    share = float(target_share(mixed.facts, 1))
+    rho = float(cost(calibrate(Gaussian, dp.ApproxDP(1, 1e-6)), dp.ZCDP).rho)
+    exact, normal = (float(cost(event, dp.ZCDP).rho) for event in mixed.event.events)
+    assert mixed.event.events[0].scale ** 2 * 2 < 1 / (2 * share * rho) * 2**60
+    assert normal == pytest.approx((1 - share) * rho, rel=0.1)
+    assert exact > share * rho
 
 
 def test_nothing_is_bought_apart_where_its_noise_can_not_be_drawn() -> None:

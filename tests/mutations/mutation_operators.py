@@ -51,7 +51,7 @@ REFUSALS = ("NoBound", "Refusal", "_refusal", "no_noise_refused", "BudgetExceede
 #: Checks that keep something out. Those of public names, types and shapes are not among them: they only word
 #: an error that would come anyway.
 CHECKS = (
-    "_check_parameters",
+    "_check_settings",
     "_check_finite",
     "_check_inner",
     "_check_own_ledger",

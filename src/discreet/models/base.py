@@ -186,7 +186,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             As for `fit`.
         """
         facts = plan_facts(self, data, n_features, rows, target, features)
-        self._check_parameters(facts.unit)
+        self._check_settings(facts.unit)
         guess = facts.rows if rows is None else as_integer(rows, "rows")
         return self._plan(facts, guess)
 
@@ -201,7 +201,7 @@ class PrivateEstimator(BaseEstimator, ABC):
             raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}.")
         return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)
 
-    def _check_parameters(self, unit: Unit) -> None:
+    def _check_settings(self, unit: Unit) -> None:
         """Raise for a budget or a seed that no fit can have, before anything is charged."""
         check_seed(getattr(self, "random_state", None))
         self._measure()

@@ -99,10 +99,10 @@ def _open_linear(
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, not {type(target).__name__}.")
     if isinstance(X, PrivateDataset):
-        estimator._check_parameters(X.unit)
+        estimator._check_settings(X.unit)
         return _open_dataset(estimator, X, y, groups, target)
     unit = choose_unit(estimator.unit, estimator.ledger)
-    estimator._check_parameters(unit)
+    estimator._check_settings(unit)
     if _get_parameter(estimator, "schema") and (
         doubled := [n for n in _DOMAIN if _get_parameter(estimator, n)]
     ):

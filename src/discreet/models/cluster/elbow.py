@@ -104,7 +104,7 @@ def elbow(
         raise ValueError("clusters must hold at least one number, as in clusters=range(1, 11).")
     source = open_input(model, X, None, groups, target)
     facts = source.facts
-    model._check_parameters(facts.unit)
+    model._check_settings(facts.unit)
     measure = model._measure()
     summary = _Summary(model, facts, max(numbers))
     shares = split(measure, summary.weights())

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Numeric
-from discreet.measures import ApproxDP, Measure, PureDP
+from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
 from discreet.models.facts import Facts
 from discreet.models.shares import split, split_for
 from discreet.queries import Moments, NormalEquations
+from discreet.rational import square_root_above
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,11 +92,20 @@ def split_with_target(
 ) -> tuple[PureDP | ApproxDP, tuple[Measure, Measure]]:
     """What is charged, and what the target's moments and the equations may cost of it.
 
-    For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on the equations.
+    For (ε, δ) the smaller of Laplace noise, which then costs no δ, and Gaussian noise on the equations. With
+    Gaussian noise there, the moments, which are few numbers, may still have less with Laplace noise: for a
+    part of ε that leaves the equations the same noise, by basic composition.
     """
     share = target_share(facts, measure.epsilon)
     sensitivity = query.sensitivity(facts.schema, facts.unit)
     charged, (target, equations) = split_for(sensitivity, measure, (share, 1 - share), 1)
+    if isinstance(target, ZCDP) and isinstance(measure, ApproxDP):
+        assert facts.target is not None
+        part = 1 - square_root_above(1 - share)
+        moved = Moments(facts.target).sensitivity(facts.schema, facts.unit)
+        exact = PureDP(measure.epsilon * part)
+        if 2 * (moved.l1 / exact.epsilon) ** 2 < moved.l2_squared / (2 * target.rho):
+            return charged, (exact, ApproxDP(measure.epsilon - exact.epsilon, measure.delta))
     return charged, (target, equations)
 
 

@@ -274,9 +274,10 @@ class LinearRegression(LeastSquares):
     -------
     One charge for two releases: with two features or more, and an intercept, a fifth of ε (of ρ with
     Gaussian noise; up to three fifths with many features, down to a tenth above ε = 1) buys the `Moments`
-    of the target; the rest `NormalEquations`: count, sums and products of the scaled columns, one vector
-    with one noise for its joint sensitivity: under add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1
-    and squared in L2, the squares of columns being free.
+    of the target, with Laplace noise for a part of ε where that is less; the rest `NormalEquations`: count,
+    sums and products of the scaled columns, one vector with one noise for its joint sensitivity: under
+    add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the squares of columns being
+    free.
     Everything else, the shrinkage included, is post-processing. Unit: add/remove, or replace-one with
     public n, with or without ids. Values are clamped to the bounds, NaN counts as the column's fill; n = 0
     gives finite noise. Zero-width columns get coefficient 0. Runs on every engine.
