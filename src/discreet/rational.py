@@ -71,6 +71,8 @@ def non_negative(value: object, name: str) -> Fraction:
 
 def non_negative_or_infinite(value: object, name: str) -> Fraction | float:
     """`non_negative`, or ``math.inf``."""
+    if isinstance(value, Fraction):  # the usual one, a hundred times in a fit of a tree
+        return non_negative(value, name)
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and value == math.inf:
         return math.inf
     return non_negative(value, name)
