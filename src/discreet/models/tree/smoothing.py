@@ -59,6 +59,11 @@ def class_prior(counts: Floats, noise: float) -> Floats:
     return np.asarray(seen / seen.sum())
 
 
+def _pull(noise: float, cells: int, rows: float = ROWS) -> float:
+    """As how many rows a parent counts, for a node that is the sum of this many noised counts."""
+    return rows + PULL * noise * math.sqrt(cells)
+
+
 def _pulled(counts: Floats, pull: float, parents: Floats) -> Floats:
     """The shares of classes in nodes whose parents' shares count as `pull` rows."""
     seen = np.maximum(counts, 0.0)
@@ -75,7 +80,7 @@ def class_shares(leaves: Floats, noise: float, prior: Floats, trees: int = 1) ->
     shares = np.repeat(prior[None, :], trees, axis=0)
     for level, counts in enumerate(found[1:], start=1):
         below = 2 ** (len(found) - 1 - level)
-        pull = ROWS + PULL * noise * math.sqrt(leaves.shape[1] * below)
+        pull = _pull(noise, leaves.shape[1] * below)
         shares = _pulled(counts, pull, np.repeat(shares, 2, axis=0))
     return shares
 
@@ -89,7 +94,7 @@ def own_class_parts(leaves: Floats, noise: float, trees: int = 1) -> Floats:
     own = np.zeros(trees)
     for level, counts in enumerate(found[1:], start=1):
         below = 2 ** (len(found) - 1 - level)
-        pull = ROWS + PULL * noise * math.sqrt(leaves.shape[1] * below)
+        pull = _pull(noise, leaves.shape[1] * below)
         own = (1 + pull * np.repeat(own, 2)) / (np.maximum(counts, 0.0).sum(axis=1) + pull)
     return own
 
@@ -119,7 +124,7 @@ def chosen_shares(leaves: Floats, noise: float, prior: Floats) -> Floats:
     for level, counts in enumerate(found[1:], start=1):
         parents = np.repeat(shares, 2, axis=0)
         below = 2 ** (len(found) - 1 - level)
-        pull = ROWS_OF_CHOSEN + PULL * noise * math.sqrt(leaves.shape[1] * below)
+        pull = _pull(noise, leaves.shape[1] * below, ROWS_OF_CHOSEN)
         kept = np.repeat(kept_steps(counts, shares), 2)[:, None]
         shares = parents + kept * (_pulled(counts, pull, parents) - parents)
     return shares
@@ -144,7 +149,7 @@ def node_shares(counts: Floats, noise: float, above: Floats | None) -> Floats:
     """The probabilities of classes in each node of a level, from noised counts and those above."""
     if above is None:
         return class_prior(counts[0], noise)[None, :]
-    pull = ROWS + PULL * noise * math.sqrt(counts.shape[1])
+    pull = _pull(noise, counts.shape[1])
     return _pulled(counts, pull, np.repeat(above, 2, axis=0))
 
 
