@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.events import DiscreteLaplace, Gaussian
 from discreet.models.linear_model import LinearRegression, Ridge
 from discreet.models.linear_model.shrinking import Bought, known_mean, shrunk, shrunk_slopes
 from discreet.testing import fixed_noise
@@ -87,3 +88,18 @@ def test_targets_of_zero_width_and_missing_ones_are_predicted() -> None:
     assert np.array_equal(flat.predict(x), np.full(50, 4.0))
     none = LinearRegression(bounds=(-1, 1), target_bounds=(0, 4)).fit(x, np.full(50, np.nan))
     assert np.isfinite(none.predict(x)).all()
+
+
+@pytest.mark.parametrize(
+    ("features", "epsilon", "delta"),
+    [(100, 1000, 1e-6), (100, 1e-5, "1e-20"), (20, 1, "1e-100"), (7, 50, 1e-9), (14, 1, 1e-6)],
+)
+def test_what_is_planned_can_be_paid_for_at_extreme_budgets(
+    features: int, epsilon: float, delta: float | str
+) -> None:
+    """A price that only the proof page knows would be refused by the ledger, after a plan promised it."""
+    model = LinearRegression(epsilon=epsilon, delta=delta, bounds=(-1, 1), target_bounds=(-1, 1))
+    model.fit(np.zeros((30, features)), np.zeros(30))
+    kinds = [type(event) for event in model.privacy_.event.events]
+    assert kinds[1] is Gaussian  # with Laplace noise for both, δ would be charged for nothing
+    assert (kinds[0] is DiscreteLaplace) == (features == 14)

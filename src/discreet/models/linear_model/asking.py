@@ -8,11 +8,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting import satisfies
 from discreet.columns import Numeric
+from discreet.events import Gaussian
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
 from discreet.models.facts import Facts
-from discreet.models.shares import split, split_for
+from discreet.models.shares import split, split_for, together
 from discreet.queries import Moments, NormalEquations
 from discreet.rational import square_root_above
 
@@ -104,9 +106,27 @@ def split_with_target(
         part = 1 - square_root_above(1 - share)
         moved = Moments(facts.target).sensitivity(facts.schema, facts.unit)
         exact = PureDP(measure.epsilon * part)
-        if 2 * (moved.l1 / exact.epsilon) ** 2 < moved.l2_squared / (2 * target.rho):
-            return charged, (exact, ApproxDP(measure.epsilon - exact.epsilon, measure.delta))
+        rest = ApproxDP(measure.epsilon - exact.epsilon, measure.delta)
+        is_less = 2 * (moved.l1 / exact.epsilon) ** 2 < moved.l2_squared / (2 * target.rho)
+        if is_less and _costs_at_most(measure, facts, exact, rest, query):
+            return charged, (exact, rest)
     return charged, (target, equations)
+
+
+def _costs_at_most(
+    measure: ApproxDP, facts: Facts, exact: PureDP, rest: ApproxDP, query: NormalEquations
+) -> bool:
+    """Whether a ledger's accountant, too, finds that Laplace noise and Gaussian noise cost no more.
+
+    It knows mixtures by their privacy losses, which are too coarse for extreme budgets.
+    """
+    assert facts.target is not None
+    try:
+        asked = [facts.ask(Moments(facts.target), exact), facts.ask(query, rest)]
+    except ValueError:  # that noise can't be drawn
+        return False
+    is_mixed = isinstance(asked[1].event, Gaussian)
+    return is_mixed and satisfies(together(each.event for each in asked), measure)
 
 
 def can_buy_target(facts: Facts, measure: PureDP | ApproxDP) -> bool:
