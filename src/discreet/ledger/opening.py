@@ -13,6 +13,7 @@ from discreet.ledger.errors import LedgerCorrupt, LedgerUnavailable
 from discreet.ledger.journal import ROOT, add_balance, write_entry, zero_of
 from discreet.ledger.migrations import check_version, entries, migrate, version_of
 from discreet.ledger.store import Store, run
+from discreet.ledger.template import empty_tables
 from discreet.ledger.terms import Terms
 
 __all__ = ["open_terms"]
@@ -27,8 +28,9 @@ def open_terms(store: Store, fresh: Callable[[], Terms] | None) -> tuple[Terms, 
         terms = _require_fresh(store, fresh)()
         # nobody else knows the place, so nobody can meet half a ledger
         if store.dialect.is_private:
-            store.dialect.claim()
-            return _open_in_place(store, 0, lambda: terms)
+            store.dialect.claim(empty_tables())
+            store.remember(0, store.write(lambda connection: _open_once(connection, terms)))
+            return terms, True
         built = build(store.dialect, lambda connection: _open(connection, terms))
     version, agreed = store.read(lambda connection: _read_version(connection, store))
     if agreed is not None:
@@ -86,6 +88,12 @@ def _read_version(connection: Connection, store: Store) -> tuple[int, Terms | No
     version = version_of(connection)
     readable = version and (check_version(version) or store.dialect.shows_old_tables)
     return version, _terms(connection, store) if readable else None
+
+
+def _open_once(connection: Connection, terms: Terms) -> str:
+    """The hash of entry 0, written unless it is there."""
+    rows = run(connection, _first)
+    return str(rows[0][0]) if rows else _open(connection, terms)
 
 
 def _open(connection: Connection, terms: Terms) -> str:

@@ -92,8 +92,8 @@ class Dialect(ABC):
     def explain(self, error: Exception, *, known: bool) -> Failure:
         """What an error of the driver means; `known` if the ledger was reached before."""
 
-    def claim(self) -> None:
-        """Make the place of a private ledger, which is then filled where it stands."""
+    def claim(self, content: bytes) -> None:
+        """Make the file of a private ledger, with its tables, which are then filled where they stand."""
         raise AssertionError("a server has its database before a ledger is opened in it.")
 
     def draft(self) -> AbstractContextManager[Draft]:

@@ -22,7 +22,7 @@ __all__ = [
     "find_identity",
     "link_into_place",
     "log_of",
-    "make_empty",
+    "make_file",
     "remove_draft_names",
 ]
 
@@ -60,11 +60,12 @@ def log_of(path: Path) -> Path:
     return Path(os.path.realpath(path) + "-wal")
 
 
-def make_empty(path: Path) -> None:
-    """Make an empty file where there was none."""
+def make_file(path: Path, content: bytes = b"") -> None:
+    """Make a file where there was none."""
     reason: str | None = None
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666), "wb") as file:
+            file.write(content)
     except OSError as error:
         reason = error.strerror
     if reason is not None:

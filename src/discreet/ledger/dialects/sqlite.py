@@ -20,7 +20,7 @@ from discreet.ledger.dialects.files import (
     find_identity,
     link_into_place,
     log_of,
-    make_empty,
+    make_file,
     remove_draft_names,
 )
 from discreet.ledger.errors import LedgerUnavailable
@@ -217,15 +217,14 @@ class SQLite(Dialect):
                 "Use a local disk."
             )
 
-    def claim(self) -> None:
-        """Make an empty file where there was none."""
-        make_empty(self.path)
+    def claim(self, content: bytes) -> None:
+        make_file(self.path, content)
 
     @contextmanager
     def draft(self) -> Iterator[Draft]:
         """A file under another name, which is removed unless it is put in place."""
         with draft_of(self.path) as path:
-            make_empty(path)
+            make_file(path)
             yield _Draft(path, self.path)
 
     def checkpoint(self, engine: Engine) -> bool:
