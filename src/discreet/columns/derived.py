@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
@@ -208,17 +208,16 @@ class Score(Column):
         if not isinstance(tables, Mapping):
             raise TypeError("dp.Score: tables must be a mapping from column names to integers.")
         self.tables = {
-            column_name(name, "dp.Score"): tuple(_as_integer(v, "dp.Score: tables") for v in table)
+            column_name(name, "dp.Score"): _as_integers(table, "dp.Score: tables")
             for name, table in tables.items()
         }
-        self.link = tuple(_as_integer(value, "dp.Score: link") for value in link)
-        self.offset = _as_integer(offset, "dp.Score: offset")
+        self.link = _as_integers(link, "dp.Score: link")
+        (self.offset,) = _as_integers((offset,), "dp.Score: offset")
         if not self.tables or not self.link:
             raise ValueError(
                 "dp.Score needs at least one table and a link with at least one value."
             )
-        entries = [self.offset, *(entry for table in self.tables.values() for entry in table)]
-        if max(map(abs, entries)) > 2**40:
+        if max(map(abs, chain((self.offset,), *self.tables.values()))) > 2**40:
             raise ValueError("dp.Score: entries of the tables must be at most 2^40 in size.")
         if max(map(abs, self.link)) > 2**VALUE_BITS:
             raise ValueError("dp.Score: values of the link must be at most 2^20 in size.")
@@ -233,7 +232,7 @@ class Score(Column):
                     f"one per cell, not {len(table)}."
                 )
             sources.append(schema[of].code(of, schema))
-            tables.append(tuple(v + (self.offset if index == 0 else 0) for v in table))
+            tables.append(table if index else tuple([entry + self.offset for entry in table]))
         return Lookup(tuple(sources), tuple(tables), self.link)
 
     def cells(self, name: str, schema: Schema) -> tuple[int, ...]:
@@ -261,9 +260,11 @@ def _cut(value: Any) -> float:
         raise TypeError("dp.Bins: cuts must be a number, or a day such as '2024-03-01'.") from None
 
 
-def _as_integer(value: Any, name: str) -> int:
-    if type(value) is int:  # the usual one, thousands of times
-        return value
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be whole numbers, not {type(value).__name__}.")
-    return int(value)
+def _as_integers(values: Iterable[Any], name: str) -> tuple[int, ...]:
+    given = tuple(values)
+    if set(map(type, given)) <= {int}:  # the usual ones, thousands of them
+        return given
+    for value in given:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise TypeError(f"{name} must be whole numbers, not {type(value).__name__}.")
+    return tuple(map(int, given))
