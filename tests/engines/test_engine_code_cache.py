@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -140,3 +142,55 @@ def test_rows_are_read_once() -> None:
     for _ in range(5):
         kept.totals(QUERIES[-2].coded(SCHEMA, dp.Unit()))
     assert len(read) == 1
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 126, 127, 128, 129, 200])
+def test_codes_of_any_width_are_kept_whole(cells: int) -> None:
+    engine = Arrays(numbers_and_gaps(700))
+    many = [cut / (cells + 1) for cut in range(1, cells)]
+    ends = (-(2**20), 2**15, -(2**15) - 1, 2**7, -(2**7) - 1, 2**20)
+    schema = SCHEMA.derive(
+        bins=dp.Bins("x", many) if many else dp.Bins("x", [0.5]),
+        score=dp.schema.Score({"n": range(10)}, ends[: 1 + cells % len(ends)]),
+    )
+    kept = CodeCache(engine)
+    for query in (
+        dp.Count(
+            by=["tree", "bins", "c"]
+        ),  # the last two are a pair: up to 600 cells, c may be missing
+        dp.Count(by=["tree", "c", "bins"]),
+        dp.Count(by=["bins", "tree"]),
+        dp.Sum("score", by=["bins", "c"]),
+    ):
+        coded = query.coded(schema, dp.Unit())
+        assert np.array_equal(kept.totals(coded), engine.totals(coded))
+
+
+def test_what_stood_by_for_other_codes_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    coded = [query.coded(SCHEMA, dp.Unit()) for query in QUERIES]
+    engine = Arrays(numbers_and_gaps(300))
+    expected = [engine.totals(query) for query in coded]
+    for most in (0, 300, 900):
+        monkeypatch.setattr("discreet.engines.code_cache.MAX_WIDE", most)
+        kept = CodeCache(engine)
+        for query, totals in zip((*coded, *coded), (*expected, *expected), strict=True):
+            assert np.array_equal(kept.totals(query), totals)
+        derived = kept._codes._chunk.known - len(kept._codes.leaves)
+        assert derived * 300 <= most + 4 * 300  # those that a code is made of come with it
+
+
+def test_rows_go_with_their_cache_at_once() -> None:
+    """Without a collector of garbage: codes of private rows are not left behind in a circle."""
+    kept = CodeCache(Arrays(numbers_and_gaps(100)))
+    for query in QUERIES:
+        kept.totals(query.coded(SCHEMA, dp.Unit()))
+    held = [weakref.ref(values) for values in kept._codes.leaves.values()]
+    held += [weakref.ref(values) for values in kept._codes.values.values()]
+    held.append(weakref.ref(kept._codes._chunk))
+    gc.disable()
+    try:
+        del kept
+        assert len(held) > 5
+        assert not [one for one in held if one() is not None]
+    finally:
+        gc.enable()

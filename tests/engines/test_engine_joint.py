@@ -162,7 +162,7 @@ def test_leaves_of_any_tests_are_those_of_the_definition(levels: int, rows: int)
 
     tests = tuple(draw_test() for _ in range(2**levels - 1))
     shown = list(range(0, rows, max(1, rows // 200)))
-    found = CodeTable(rows, values.__getitem__).leaves(tests)
+    found = CodeTable(rows).leaves(tests, values.__getitem__)
     assert found is not None
     for row in shown:
         assert found[row] == walk(tests, {code: int(cells[row]) for code, cells in values.items()})
@@ -183,7 +183,7 @@ def test_tests_with_two_ends_or_long_lists_or_many_codes_go_node_by_node() -> No
         + tuple(Between(code, 1, 1) for code in many[1:513]),
     ):
         chunk = Chunk(cells)
-        assert CodeTable(101, chunk.code).leaves(tests) is None
+        assert CodeTable(101).leaves(tests, chunk.code) is None
         assert chunk.code(Branches(tests)).tolist() == chunk._branches(tests).tolist()
     two_ends = Chunk(cells).code(Branches((Between(narrow, 10, 20),)))
     assert np.flatnonzero(two_ends).tolist() == [*range(10, 21)]

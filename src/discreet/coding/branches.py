@@ -55,6 +55,11 @@ class NodeTests(Sequence[Test]):
         members: dict[int, tuple[int, ...]],
     ) -> None:
         self.codes, self.which, self.minimum, self.members = codes, which, minimum, members
+        self._hash: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # without the hash, which other processes make in their own way
+        return NodeTests, (self.codes, self.which, self.minimum, self.members)
 
     def __len__(self) -> int:
         return len(self.which)
@@ -78,7 +83,9 @@ class NodeTests(Sequence[Test]):
         return isinstance(other, NodeTests | tuple) and self[:] == other[:]
 
     def __hash__(self) -> int:
-        return hash(self[:])
+        if self._hash is None:
+            self._hash = hash(self[:])
+        return self._hash
 
 
 def _pack(tests: Sequence[Test]) -> NodeTests | None:
@@ -107,13 +114,16 @@ def _pack(tests: Sequence[Test]) -> NodeTests | None:
 class CodeTable:
     """Codes of the same rows side by side, each fetched when a tree first needs it."""
 
-    def __init__(self, length: int, fetch: Callable[[Code], Integers]) -> None:
-        self._length, self._fetch = length, fetch
+    def __init__(self, length: int) -> None:
+        self._length = length
         self._places: dict[Code, int] = {}
         self._cells = np.empty((0, length), np.int32)
 
-    def leaves(self, tests: Sequence[Test]) -> Integers | None:
-        """The leaf of each row; None where the tests need codes that don't fit."""
+    def leaves(self, tests: Sequence[Test], fetch: Callable[[Code], Integers]) -> Integers | None:
+        """The leaf of each row; None where the tests need codes that don't fit.
+
+        Whoever fetches isn't kept, which may hold this table: rows shall be let go of at once.
+        """
         nodes = _pack(tests)
         if nodes is None:
             return None
@@ -125,17 +135,18 @@ class CodeTable:
             return None
         if len({*self._places, *used}) > MAX_PLACES:
             return None
-        places = np.array([*self._place(used), 0], np.intp)  # the last for nodes without a test
+        # the last for nodes without a test
+        places = np.array([*self._place(used, fetch), 0], np.intp)
         return _Walk(nodes, places, self._length).leaves(self._cells.reshape(-1))
 
-    def _place(self, codes: tuple[Code, ...]) -> list[int]:
+    def _place(self, codes: tuple[Code, ...], fetch: Callable[[Code], Integers]) -> list[int]:
         """Where codes stand in the table, which new ones join.
 
         A code made of another tree's leaves puts that tree's codes here while it is fetched, so what is
         new is known only after that.
         """
         fetched = {
-            code: self._fetch(code).astype(np.int32)
+            code: fetch(code).astype(np.int32)
             for code in dict.fromkeys(codes)
             if code not in self._places
         }

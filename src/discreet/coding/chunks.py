@@ -63,6 +63,11 @@ class Chunk:
     def length(self) -> int:
         return len(next(iter(self._columns.values()), ()))
 
+    @property
+    def known(self) -> int:
+        """How many codes have values here."""
+        return len(self._codes)
+
     def take(self, rows: slice | Integers) -> Chunk:
         """Some of the rows, with what was computed of them."""
         columns = {name: cells[rows] for name, cells in self._columns.items()}
@@ -74,9 +79,10 @@ class Chunk:
 
     def code(self, code: Code) -> Integers:
         """The values of a code."""
-        if code not in self._codes:
-            self._codes[code] = self._compute(code)
-        return self._codes[code]
+        values = self._codes.get(code)
+        if values is None:
+            values = self._codes[code] = self._compute(code)
+        return values
 
     def can_make(self, code: Code) -> bool:
         """Whether the values of a code are here, or the columns that it is made of."""
@@ -138,8 +144,8 @@ class Chunk:
 
     def _leaves(self, tests: Sequence[Between | OneOf | None]) -> Integers:
         if self._table is None:
-            self._table = CodeTable(self.length, self.code)
-        found = self._table.leaves(tests)
+            self._table = CodeTable(self.length)
+        found = self._table.leaves(tests, self.code)
         return self._branches(tests) if found is None else found
 
     def _branches(self, tests: Sequence[Between | OneOf | None]) -> Integers:
@@ -205,11 +211,13 @@ class Chunk:
         """The number of each row's group."""
         if not query.by:
             return np.zeros(self.length, np.int64)
-        result = self.code(query.by[0]).astype(np.int64, copy=False)
-        for at, (code, size) in enumerate(zip(query.by[1:], query.sizes[1:], strict=True)):
-            if at:
-                result *= size
-            else:
-                result = result * size  # what a code's values are kept in isn't written to
+        result = self.code(query.by[0])
+        if len(query.by) == 1:
+            return result.astype(np.int64, copy=False)
+        # a new array: what a code's values are kept in isn't written to, and may be of a narrow type
+        result = np.multiply(result, query.sizes[1], dtype=np.int64)
+        result += self.code(query.by[1])
+        for code, size in zip(query.by[2:], query.sizes[2:], strict=True):
+            result *= size
             result += self.code(code)
         return result

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from discreet.coding.calendar import DATE_PARTS
@@ -94,11 +94,11 @@ class Grid:
             return piece.first + math.floor((value - piece.start) * piece.multiplier)
         return math.floor((value - self.shift) * self.multiplier + self.half)
 
-    @property
+    @cached_property
     def low(self) -> int:
         return self.of(self.lower)
 
-    @property
+    @cached_property
     def high(self) -> int:
         return self.of(self.upper)
 

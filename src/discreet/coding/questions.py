@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from discreet.coding.codes import Category, Code, Condition, Ladder
 
@@ -111,12 +112,12 @@ class CodedQuery:
     keep: PersonLimit | None
     tally: Code | None = None
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many values each code in `by` has."""
         return tuple(code.high + 1 for code in self.by)
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """How many groups there are."""
         return math.prod(self.sizes)

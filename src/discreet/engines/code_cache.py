@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -31,6 +30,8 @@ from discreet.engines.wrappers import EngineWrapper
 #: The most numbers that are kept between two questions: 128 megabytes. Up to half as much again may be needed
 #: while `TOGETHER` questions are added up.
 MAX_KEPT = 2**24
+#: The most numbers of these that stand by as they were computed, in 64 bits, for codes that are made of them.
+MAX_WIDE = 2**21
 #: The most codes that are kept besides those of cells.
 MAX_CODES = 2**12
 #: Queries that are added up one after the other before room is made for codes of the next.
@@ -62,6 +63,7 @@ class _Codes:
     def __init__(self, leaves: dict[Code, Integers], rows: int) -> None:
         self.leaves, self.rows = leaves, rows
         self.values: dict[Code, Integers] = {}
+        self._bytes = 0
         self._chunk = self._with(())
         self._stands: dict[int, tuple[Code, Grid]] = {}
         self._pairs: dict[tuple[Code, Code], Grid] = {}
@@ -73,7 +75,8 @@ class _Codes:
 
     @property
     def is_full(self) -> bool:
-        return len(self.values) > min(MAX_CODES, MAX_KEPT // (4 * max(1, self.rows)))
+        """Whether small codes take more than a quarter of the room."""
+        return len(self.values) > MAX_CODES or self._bytes > 2 * MAX_KEPT
 
     def holds(self, code: Code | Condition) -> bool:
         """Whether a small code stands for this one."""
@@ -95,32 +98,36 @@ class _Codes:
         if len(by) > 2:  # such as nodes, bins, classes: the last two are the same in every round
             by = (*by[:-2], self._join(*by[-2:]))
         terms = tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms)
-        return replace(query, by=by, terms=terms)
+        return CodedQuery(terms, by, query.where, query.known, query.keep, query.tally)
 
     def _join(self, first: Code, second: Code) -> Code:
         """A code whose values are the pairs of two others', in order, for rows that have both."""
         pair = first, second
         if pair not in self._pairs:
-            size = second.high + 1
-            chunk, joined = self._with(pair), self._new(0, (first.high + 1) * size - 1)
-            self.values[joined] = chunk.code(first) * size + chunk.code(second)
-            self._pairs[pair] = joined
+            size, chunk = second.high + 1, self._with(pair)
+            joined = chunk.code(first).astype(np.int64) * size + chunk.code(second)
+            self._pairs[pair] = self._keep(joined, 0, (first.high + 1) * size - 1)
         return self._pairs[pair]
 
-    def _new(self, low: int, high: int) -> Grid:
-        """A small code of which nothing is kept yet."""
+    def _keep(self, values: Integers, low: int, high: int) -> Grid:
+        """A small code for values from low to high, which are kept in the narrowest type that has room."""
         least = float(low)
         # a lone surrogate is no text, so that no column has this name
-        return Grid(f"\ud800{len(self.values)}", least, float(high), least, 0.0, 1.0, 0.0)
+        code = Grid(f"\ud800{len(self.values)}", least, float(high), least, 0.0, 1.0, 0.0)
+        # signed: what is missing is -1, and so a pair is at least -2 - high
+        self.values[code] = values.astype(np.min_scalar_type(-2 - max(high, -low)))
+        self._bytes += self.values[code].nbytes
+        return code
 
     def _stand(self, code: Code) -> Code:
         """A small code with the same values; engines have their own ways with the simplest codes."""
         if isinstance(code, Leaf | Linear) or (isinstance(code, Lookup) and len(code.sources) == 1):
             return code
         if id(code) not in self._stands:
-            stand = self._new(code.low, code.high)
-            self.values[stand] = self._chunk.code(code)
+            stand = self._keep(self._chunk.code(code), code.low, code.high)
             self._stands[id(code)] = code, stand
+            if (self._chunk.known - len(self.leaves)) * self.rows > MAX_WIDE:
+                self._chunk = self._with(())
         return self._stands[id(code)][1]
 
 
