@@ -21,7 +21,13 @@ from discreet.models.linear_model import (
 )
 from discreet.queries import NormalEquations
 
-NAMES = ("linear-regression", "noisy-stats", "functional-logistic-regression", "theil-sen")
+NAMES = (
+    "linear-regression",
+    "minimised-regression",
+    "noisy-stats",
+    "functional-logistic-regression",
+    "theil-sen",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,6 +80,17 @@ def test_theil_sen_that_forgets_its_matchings_is_caught(rounds: int) -> None:
     assert found.floor > 1.6  # the attack is a good one
 
 
+@pytest.mark.parametrize("unit", regression.UNITS, ids=str)
+@pytest.mark.parametrize(("zero", "width"), [(0.0, 1.0), (-0.6, 0.2), (0.9, 2.0)])
+def test_half_the_noise_on_the_objective_of_a_line_is_seen(
+    zero: float, width: float, unit: Any
+) -> None:
+    assert regression.centred_density(unit, zero, width, weaken=0.5).is_violated
+    honest = regression.centred_density(unit, zero, width)
+    assert not honest.is_violated
+    assert honest.floor > 0.75 * honest.claimed
+
+
 def first_and_last(buckets: Any) -> Any:
     """Whoever came first and last into a bucket are a pair, even beside others: a row exchanges a pair."""
     inside = [np.flatnonzero(np.array(buckets) == bucket) for bucket in sorted(set(buckets))]
@@ -102,6 +119,7 @@ def test_estimators_name_these_claims() -> None:
     made = (
         LinearRegression(**options),
         Ridge(**options),
+        Ridge(method="objective", **options),
         SimpleLinearRegression(**options),
         SimpleLinearRegression(method="theil_sen", **options),
         LogisticRegression(method="functional", bounds=(0, 1), classes=[0, 1]),

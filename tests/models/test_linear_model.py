@@ -215,8 +215,13 @@ def coverage(weaken: float = 1.0, runs: int = 250, **options: Any) -> tuple[floa
         x = draw.uniform(-1, 1, (4000, 2))
         y = 0.1 + x @ truth + draw.uniform(-0.5, 0.5, 4000)
         with fixed_noise(seed):
-            model = LinearRegression(delta=1e-6, bounds=(-1, 1), target_bounds=(-2, 2), **options)
-            model.fit(x, y)
+            model = LinearRegression(
+                delta=1e-6,
+                bounds=(-1, 1),
+                target_bounds=(-2, 2),
+                method="sufficient_statistics",
+                **options,
+            ).fit(x, y)
         model.noise_ *= weaken
         low, high = model.coefficient_intervals(0.9).T
         population += int(((low <= truth) & (truth <= high)).sum())

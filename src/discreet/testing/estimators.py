@@ -112,6 +112,7 @@ ESTIMATORS: tuple[Example, ...] = (
     ),
     Example("linear_model.LinearRegression", engines="all"),
     Example("linear_model.LinearRegression", {"method": "functional"}, engines="all"),
+    Example("linear_model.LinearRegression", {"method": "objective", "expected_rows": 200}),
     Example(
         "linear_model.LogisticRegression",
         {"method": "functional"},

@@ -48,7 +48,15 @@ _SHARED = (
     _ERM + "step.MinimisedRisk.run",
     _ERM + "step.MinimisedRisk._target",
     _ERM + "step.MinimisedRisk.with_features",
+    _ERM + "step.MinimisedRisk._changed",
     "discreet.models.svm.kernel.KernelEstimator._train",
+)
+
+#: What noise in the objective rests on.
+OBJECTIVE = (
+    *_SHARED,
+    _ERM + "perturbation.ObjectivePerturbation",
+    "discreet.accounting.objective.objective_delta",
 )
 
 CLAIMS = (
@@ -75,11 +83,7 @@ CLAIMS = (
         source="Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Iyengar, Near, Song, "
         "Thakkar, Thakurta & Wang 2019; one-sided determinants and vertices: this project",
         proof="erm.md",
-        functions=(
-            *_SHARED,
-            _ERM + "perturbation.ObjectivePerturbation",
-            "discreet.accounting.objective.objective_delta",
-        ),
+        functions=OBJECTIVE,
     ),
     Claim(
         name="norm-gamma-perturbation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,11 @@ from discreet.audit.results import AuditResult
 from discreet.engines import open_engine
 from discreet.events import Exponential
 from discreet.guarantees.fits import exact_losses, fit_case
+from discreet.guarantees.linear_model.attacks_minimised import (
+    FITTED,
+    centred_density,
+    minimised_plan,
+)
 from discreet.guarantees.queries.attacks import told_apart
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
@@ -166,6 +172,31 @@ def whole_plan(model: LinearRegression, unit: Unit, features: int = 2) -> Part:
     holds = len(plan.queries) == 2 and satisfies(plan.event, plan.measure)
     holds = holds and satisfies(plan.event, model._measure())
     return statement(title, f"together at most {plan.measure!r}", holds, f"{plan.event!r}")
+
+
+@attack("minimised-regression")
+def minimised_regression() -> Iterator[Part]:
+    persons = Unit(ADD_REMOVE, "person", 2)
+    for unit in (*UNITS, persons):
+        for delta in (0, "1/1000000"):
+            for rows, share in (
+                (30, Fraction(1, 2)),
+                (500, Fraction(1, 5)),
+                (None, Fraction(1, 10)),
+            ):
+                if rows is None and unit.length_is_public:
+                    continue
+                options: dict[str, Any] = {"delta": delta, "expected_rows": rows}
+                model = LinearRegression(method="objective", **options)
+                yield minimised_plan(model, unit, share)
+    for unit in UNITS:
+        for zero, width in ((0.0, 1.0), (-0.6, 0.2), (0.9, 2.0)):
+            yield centred_density(unit, zero, width)
+    row = {"x": 1.0, "z": 1.0, "y": 1.0}
+    model = LinearRegression(method="objective", epsilon=50, expected_rows=100)
+    yield fit_case(model, PureDP(5), SPACE, row, "y", told=slice(0, 1))
+    whole = LinearRegression(method="objective", epsilon=5, expected_rows=100)
+    yield replace(fit_case(whole, PureDP(5), SPACE, row, "y"), reason=FITTED)
 
 
 @attack("noisy-stats")

@@ -1,6 +1,7 @@
 """Claims about linear models."""
 
 from discreet.guarantees.base import FITTED, Claim
+from discreet.guarantees.erm.claims import OBJECTIVE
 
 CODE = ("discreet.models.linear_model.*",)
 RESTS_ON = (*FITTED, "erm")
@@ -32,7 +33,30 @@ CLAIMS = (
             "discreet.models.linear_model.asking.can_buy_target",
             "discreet.models.linear_model.least_squares.LeastSquares._buys_target",
             "discreet.models.linear_model.least_squares.LeastSquares._plan",
+            "discreet.models.linear_model.least_squares.LeastSquares._plan_sums",
             "discreet.models.linear_model.least_squares.LeastSquares._train",
+            "discreet.models.linear_model.least_squares.LeastSquares._solve",
+        ),
+    ),
+    Claim(
+        name="minimised-regression",
+        statement="LinearRegression and Ridge with noise in the objective release noised moments of the "
+        "target, then a point near the minimiser of Σ loss + (Λ/2)‖w‖² + b·w, whose residuals are told from "
+        "the noised mean in noised deviations: ε-DP, or (ε, δ)-DP with Gaussian b.",
+        unit=_UNIT,
+        measure="ApproxDP",
+        status="proved",
+        source="Kifer, Smith & Thakurta 2012; constants, and the target about its noised mean: this project",
+        proof="linear_model.md",
+        functions=(
+            *OBJECTIVE,
+            "discreet.models.linear_model.least_squares.LeastSquares._plan",
+            "discreet.models.linear_model.least_squares.LeastSquares._minimised",
+            "discreet.models.linear_model.least_squares.LeastSquares._train",
+            "discreet.models.linear_model.minimising.Minimised",
+            "discreet.models.linear_model.minimising.plan_minimised",
+            "discreet.models.linear_model.minimising._divide",
+            "discreet.models.erm.step.MinimisedRisk.with_target",
         ),
     ),
     Claim(

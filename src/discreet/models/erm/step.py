@@ -37,11 +37,15 @@ class MinimisedRisk(Step):
     perturbation : Perturbation
     weights : sequence of numbers, optional
         A weight of each class, above 0 and at most 1; public, or bought before.
+    place : pair of numbers, optional
+        For a number: what 0 and 1 stand for, as the distance of the first from the middle of the target's
+        bounds and that of the two, in half-widths of these; what is beyond ±1 then counts as that.
 
     Privacy
     -------
-    It costs the perturbation's event, whose bounds hold for all such weights; a row without a declared class
-    is left out. No row can make it raise.
+    It costs the perturbation's event, whose bounds hold for all such weights and for any target in [-1, 1]
+    that depends on its row and on what was released before; a row without a declared class is left out. No
+    row can make it raise.
     Proof page: ``docs/proofs/erm.md``.
     """
 
@@ -52,11 +56,13 @@ class MinimisedRisk(Step):
         features: RowMap,
         perturbation: Perturbation,
         weights: tuple[float, ...] | None = None,
+        place: tuple[float, float] = (0.0, 1.0),
     ) -> None:
         self.columns, self._declared = names, declared
         self.features, self._perturbation = features, perturbation
         loss = perturbation.task.loss
         self._weights, self._loss = weights, Weighted(loss, weights) if weights else loss
+        self._place = place
 
     def event(self, schema: Schema, unit: Unit) -> events.Event:
         if unit != self._perturbation.task.unit:
@@ -86,7 +92,8 @@ class MinimisedRisk(Step):
         column = rows.schema.base[rows.names[-1]]
         if isinstance(column, Numeric):
             steps = max(1, column.steps(VALUE_BITS))
-            return (2.0 * code - steps) / steps, codes
+            zero, unit = self._place
+            return np.clip(((2.0 * code - steps) / steps - zero) / unit, -1.0, 1.0), codes
         known = code >= 0
         if known.all():
             return code.astype(np.float64), codes
@@ -96,15 +103,20 @@ class MinimisedRisk(Step):
         """The same step on features of another map with the same bounds on rows, hence at the same price."""
         if _bounds(features) != _bounds(self.features):
             raise ValueError("features: this step was made for features of other bounds.")
-        return MinimisedRisk(
-            self.columns or (), self._declared, features, self._perturbation, self._weights
-        )
+        return self._changed(features=features)
 
     def with_weights(self, weights: tuple[float, ...] | None) -> MinimisedRisk:
         """The same step with classes weighted by numbers of at most 1, hence at the same price."""
-        return MinimisedRisk(
-            self.columns or (), self._declared, self.features, self._perturbation, weights
-        )
+        return self._changed(weights=weights)
+
+    def with_target(self, zero: float, unit: float) -> MinimisedRisk:
+        """The same step on (target - zero)/unit, clamped to ±1, in half-widths: at the same price."""
+        return self._changed(place=(zero, unit))
+
+    def _changed(self, **changes: Any) -> MinimisedRisk:
+        own = {"features": self.features, "weights": self._weights, "place": self._place} | changes
+        names, kept = self.columns or (), self._perturbation
+        return MinimisedRisk(names, self._declared, perturbation=kept, **own)
 
     @property
     def regulariser(self) -> Fraction:

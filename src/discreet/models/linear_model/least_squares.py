@@ -21,6 +21,7 @@ from discreet.models.linear_model.asking import (
     equations,
     split_with_target,
 )
+from discreet.models.linear_model.minimising import Minimised, has_few_rows, plan_minimised
 from discreet.models.linear_model.shrinking import Bought, shrunk, shrunk_through_zero
 from discreet.models.linear_model.solving import (
     FUNCTIONAL_RIDGE,
@@ -35,10 +36,10 @@ from discreet.models.plan import FitPlan
 from discreet.models.shares import together
 from discreet.models.targets import PrivateRegressor
 from discreet.queries import Moments, NormalEquations
-from discreet.rational import non_negative
+from discreet.rational import as_integer, non_negative
 
 Floats = npt.NDArray[np.float64]
-METHODS = ("sufficient_statistics", "functional")
+METHODS = ("sufficient_statistics", "functional", "objective")
 
 
 def target_column(facts: Facts, who: str) -> Numeric:
@@ -73,12 +74,10 @@ class LinearPredictor(PrivateRegressor):
 @final
 @dataclass(frozen=True, eq=False)
 class _Recipe:
-    """The equations that are asked for, the target's moments if they are bought apart, and the scales."""
+    """The equations that are asked for, and the target's moments if they are bought apart."""
 
     moments: Question | None
     question: Question
-    features: Scales
-    target: Scales
 
 
 @with_parameters
@@ -88,28 +87,40 @@ class LeastSquares(LinearPredictor):
     Parameters
     ----------
     fit_intercept : bool
-    method : {"sufficient_statistics", "functional"}
+    method : {"sufficient_statistics", "objective", "functional"}, optional
         *sufficient_statistics*: noised sums; a fifth of the budget (with more than seven features 1/35 for
         each, at most three fifths; above ε = 1 that part over ε, at least a tenth) buys mean and variance of
         the target, and slopes are shrunk by what the noise says about them, so that where nothing can be
         learned from the features the mean is predicted.
+        *objective*: rows are read, and noise is added to the objective (as in `svm.LinearSVR`). Its noise
+        grows with the number of features and not with the number of their products, so that it learns much
+        more from few rows or many features. A part of ε, a hundred over ε·`expected_rows` between a tenth
+        and a half, buys mean and variance of the target; then residuals are squared up to one of its
+        deviations (two, where ε·`expected_rows` is at least 600 for each feature) and grow linearly from
+        twice that on. Rows whose scaled features are longer than √(1 + d/3) are scaled down to it.
         *functional*: the noised polynomial of the functional mechanism (Zhang et al. 2012), which has no
-        square of the target. With two features or more it is solved as above: as published, without centring
-        and with a fixed ridge, it was far worse than the target's mean on few rows. With one feature it is
-        solved as published. It is there to be compared with, and no better than *sufficient_statistics*.
+        square of the target. With two features or more it is solved as *sufficient_statistics*: as
+        published, without centring and with a fixed ridge, it was far worse than the target's mean on few
+        rows. With one feature it is solved as published. It is there to be compared with, and no better.
+        By default *objective* where `expected_rows` says that noised sums would tell less: fewer rows than
+        250·√d deviations of a sum's noise; else *sufficient_statistics*.
+    expected_rows : int, optional
+        A public guess of the number of rows; the number itself where it is public. With few rows, or many
+        features, it is worth giving.
     """
 
     fit_intercept: bool = True
-    method: str = "sufficient_statistics"
+    method: str | None = None
+    expected_rows: int | None = None
 
-    _claims = ("linear-regression",)
     _learned = learned.attributes(
         coef_=learned.Array("features"),
         intercept_=learned.Number(),
         target_range_=learned.Together(learned.Number(), learned.Number()),
+        method_=learned.Text(),
         ridge_=learned.Number(),
         noise_=learned.Number(),
-        _equations=learned.Array("unknowns", "unknowns"),
+        _equations=learned.IfSet(learned.Array("unknowns", "unknowns")),
         _scales=learned.Together(
             learned.Record(
                 Scales, middle=learned.Array("features"), half=learned.Array("features")
@@ -120,20 +131,25 @@ class LeastSquares(LinearPredictor):
     )
     _log_scaling = True
 
+    @property
+    def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
+        reads_rows = getattr(self, "method_", None) == "objective"
+        return ("minimised-regression" if reads_rows else "linear-regression",)
+
     def _penalty(self) -> float:
         """The ridge that was asked for, in the units of the columns."""
         return 0.0
 
     def _check(self, facts: Facts) -> tuple[Scales, Scales]:
         name = type(self).__name__
-        if self.method not in METHODS:
+        if self.method is not None and self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
-        if self.method == "functional" and not self.fit_intercept:
-            raise ValueError("fit_intercept must be True with method='functional'.")
+        if self.method in ("functional", "objective") and not self.fit_intercept:
+            raise ValueError(f"fit_intercept must be True with method={self.method!r}.")
         return Scales.of(facts.numeric(name)), Scales.of((target_column(facts, name),))
 
     def _query(self, facts: Facts, budget: Measure) -> NormalEquations:
-        square = self.method == "sufficient_statistics"
+        square = self.method != "functional"
         return equations(facts, budget, facts.features, facts.target, square=square)
 
     def _buys_target(self, facts: Facts) -> bool:
@@ -141,15 +157,58 @@ class LeastSquares(LinearPredictor):
         assert isinstance(measure, PureDP | ApproxDP)
         return bool(self.fit_intercept) and can_buy_target(facts, measure)
 
+    def _guess(self, facts: Facts) -> int | None:
+        """The number of rows to expect; None where nobody says."""
+        if self.expected_rows is None:
+            return facts.rows
+        return as_integer(self.expected_rows, "expected_rows", minimum=1)
+
+    def _penalties(self, features: Scales) -> Floats:
+        """A ridge for each slope, in scaled units; as good as infinite ones are finite in sums."""
+        with np.errstate(over="ignore"):
+            penalty = self._penalty() * features.divide(features.divide(np.ones(1)))
+        return np.asarray(np.minimum(penalty, 1e100))
+
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         features, target = self._check(facts)
         measure = self._measure()
-        query, moments = self._query(facts, measure), None
-        question = facts.ask(query, measure)
+        question = facts.ask(self._query(facts, measure), measure)
+        minimised = self._minimised(facts, question, features)
+        if minimised is not None:
+            noise = {} if rows is None else {"objective": minimised.step.spread()}
+            asked = (minimised.moments.query,)
+            return FitPlan(minimised.event, measure, noise, asked, facts, minimised)
+        return self._plan_sums(facts, rows, question, (features, target))
+
+    def _minimised(self, facts: Facts, question: Question, features: Scales) -> Minimised | None:
+        """What is asked where rows are read; None where sums are better, or wanted."""
+        measure, guess = self._measure(), self._guess(facts)
+        assert isinstance(measure, PureDP | ApproxDP)
+        ridge = float(self._penalties(features).max(initial=0.0))
+        if self.method == "objective":
+            return plan_minimised(facts, measure, guess, ridge)
+        if self.method is not None or not self.fit_intercept:
+            return None
+        if not has_few_rows(facts, guess, question):
+            return None
+        try:
+            found = plan_minimised(facts, measure, guess, 0.0)
+        except ValueError:  # its noise can't be drawn, or no minimum be found with so much of it
+            return None
+        # a larger ridge would bear on all slopes, not just on those for which it was asked
+        return found if ridge <= found.step.regulariser else None
+
+    def _plan_sums(
+        self, facts: Facts, rows: int | None, question: Question, scales: tuple[Scales, Scales]
+    ) -> FitPlan:
+        measure, moments = self._measure(), None
+        features, target = scales
         event, charged = question.event, question.measure
         if self._buys_target(facts):
             assert isinstance(measure, PureDP | ApproxDP)
             assert facts.target is not None
+            query = question.query
+            assert isinstance(query, NormalEquations)
             charged, (first, second) = split_with_target(facts, measure, query)
             moments = facts.ask(Moments(facts.target), first)
             question = facts.ask(self._query(facts, second), second)
@@ -161,43 +220,51 @@ class LeastSquares(LinearPredictor):
             # small coefficients, before they are shrunk
             even = np.full(len(features.half), 3.0 * spread / max(rows, 1) * target.half[0])
             noise = {"coef_": features.divide(even)}
-        recipe = _Recipe(moments, question, features, target)
+        recipe = _Recipe(moments, question)
         asked = (question.query,) if moments is None else (moments.query, question.query)
         return FitPlan(event, charged, noise, asked, facts, recipe)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
+        recipe: _Recipe | Minimised = plan.recipe
+        features, target = scales = self._check(plan.facts)
+        if isinstance(recipe, Minimised):
+            solution = recipe.run(door, target)
+            self.method_, self.noise_ = "objective", recipe.step.spread()
+            self._equations, self._counted = None, False
+        else:
+            solution = self._solve(plan, door, scales)
+            self.method_ = self.method or METHODS[0]
+        self._set_line(solution, features, target)
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+        middle, half = target.middle[0], target.half[0]
+        self.target_range_ = (float(middle - half), float(middle + half))
+        self.ridge_ = solution.ridge
+        self._scales = scales
+
+    def _solve(
+        self, plan: FitPlan, door: PrivateDataset, scales: tuple[Scales, Scales]
+    ) -> Solution:
+        """Ask for the sums, and solve them."""
         recipe: _Recipe = plan.recipe
-        features, target = recipe.features, recipe.target
+        features, target = scales
         bought = None if recipe.moments is None else Bought.of(recipe.moments.release(door), target)
         release = recipe.question.release(door)
         matrix = release.value
         noise = entry_noise(release.stderr)
-        with np.errstate(over="ignore"):
-            penalty = self._penalty() * features.divide(features.divide(np.ones(1)))
-        penalty = np.minimum(penalty, 1e100)  # as good as infinite, and finite in sums
-        if self.method == "functional" and bought is None:
-            left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
-            found = functional(left, matrix[:-1, -1], noise)
-            solution = Solution(float(found[0]), found[1:], FUNCTIONAL_RIDGE * noise)
-        elif self.fit_intercept:
-            solution = shrunk(matrix, noise, penalty, bought)
-        else:
-            middles = np.concatenate(
-                [features.divide(features.middle), target.divide(target.middle)]
-            )
-            solution = shrunk_through_zero(matrix, noise, penalty, middles)
-        self._set_line(solution, features, target)
-        if not self.fit_intercept:
-            self.intercept_ = 0.0
-        low, high = target.middle[0] - target.half[0], target.middle[0] + target.half[0]
-        self.target_range_ = (float(low), float(high))
-        self.ridge_ = solution.ridge
-        self.noise_ = noise
-        self._equations = matrix
-        self._scales = features, target
+        self.noise_, self._equations = noise, matrix
         query = recipe.question.query
         assert isinstance(query, NormalEquations)
         self._counted = not query.count_is_public(plan.facts.schema, plan.unit)
+        penalty = self._penalties(features)
+        if self.method == "functional" and bought is None:
+            left = matrix[:-1, :-1] + np.diag([0.0, *penalty])
+            found = functional(left, matrix[:-1, -1], noise)
+            return Solution(float(found[0]), found[1:], FUNCTIONAL_RIDGE * noise)
+        if self.fit_intercept:
+            return shrunk(matrix, noise, penalty, bought)
+        middles = np.concatenate([features.divide(features.middle), target.divide(target.middle)])
+        return shrunk_through_zero(matrix, noise, penalty, middles)
 
     def coefficient_intervals(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
         """Intervals for the coefficients, of shape (features, 2).
@@ -214,8 +281,8 @@ class LeastSquares(LinearPredictor):
         -------
         array of shape (n_features, 2)
             About the coefficients before they were shrunk, so `coef_` is nearer to 0. Infinite where too
-            little is known (``ridge_ > 0``), with a penalty, which biases them, for
-            ``method="functional"``, and without an intercept.
+            little is known (``ridge_ > 0``), with a penalty, which biases them, for any method but
+            ``"sufficient_statistics"``, and without an intercept.
 
         Notes
         -----
@@ -225,8 +292,8 @@ class LeastSquares(LinearPredictor):
         check_is_fitted(self, "privacy_")
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        biased = self.ridge_ > 0 or self._penalty() > 0
-        if self.method == "functional" or not self.fit_intercept or biased:
+        biased = self.method_ != METHODS[0] or self.ridge_ > 0 or self._penalty() > 0
+        if self._equations is None or biased or not self.fit_intercept:
             return np.tile([-np.inf, np.inf], (self.n_features_in_, 1))
         solution = unshrunk(self._equations)
         variances = coefficient_variances(
@@ -242,7 +309,7 @@ class LeastSquares(LinearPredictor):
 @final
 @with_parameters
 class LinearRegression(LeastSquares):
-    """Ordinary least squares from noised second moments, shrunk by what the noise says about them.
+    """Ordinary least squares from noised second moments or, with few rows, with noise in the objective.
 
     Parameters
     ----------
@@ -253,11 +320,15 @@ class LinearRegression(LeastSquares):
     ----------
     coef_, intercept_ : array, float
         In the units of the columns.
+    method_ : str
+        The method that was taken.
     ridge_ : float
         What the diagonal of the scaled equations lacks for the noise to be small in every direction
-        (Wang 2018); with ``method="functional"`` and one feature what was added to it.
+        (Wang 2018); with ``method="functional"`` and one feature, and with ``"objective"``, what was added
+        to it.
     noise_ : float
-        The standard deviation of the noise of a sum, in rows.
+        The standard deviation of the noise of a sum, in rows; of an entry of the gradient with
+        ``"objective"``.
     privacy_ : FitPrivacy
 
     Examples
@@ -277,7 +348,8 @@ class LinearRegression(LeastSquares):
     of the target, with Laplace noise for a part of ε where that is less; the rest `NormalEquations`: count,
     sums and products of the scaled columns, one vector with one noise for its joint sensitivity: under
     add/remove 1 + (d+1)(d+2)/2 rows for d features, in L1 and squared in L2, the squares of columns being
-    free.
+    free. With ``method="objective"`` the `Moments` with Laplace noise, then one `MinimisedRisk` step on rows
+    with the rest of ε, and δ.
     Everything else, the shrinkage included, is post-processing. Unit: add/remove, or replace-one with
     public n, with or without ids. Values are clamped to the bounds, NaN counts as the column's fill; n = 0
     gives finite noise. Zero-width columns get coefficient 0. Runs on every engine.
@@ -288,7 +360,7 @@ class LinearRegression(LeastSquares):
 @final
 @with_parameters
 class Ridge(LeastSquares):
-    """Least squares with a penalty on the size of the coefficients, from noised second moments.
+    """Least squares with a penalty on the size of the coefficients.
 
     Parameters
     ----------
@@ -300,7 +372,7 @@ class Ridge(LeastSquares):
 
     Attributes
     ----------
-    coef_, intercept_, ridge_, noise_, privacy_
+    coef_, intercept_, method_, ridge_, noise_, privacy_
         As for `LinearRegression`.
 
     Privacy
