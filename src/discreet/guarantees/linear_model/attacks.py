@@ -156,10 +156,11 @@ def target_apart() -> Iterator[Part]:
     for at, share in enumerate((MIN_TARGET_SHARE, 1 - MIN_TARGET_SHARE)):
         model = LinearRegression(epsilon=5 / share)
         yield fit_case(model, PureDP(5), SPACE, row, "y", told=slice(at, at + 1))
+    sums: dict[str, Any] = {"method": "sufficient_statistics"}
     for unit in UNITS:
         for delta in (0, "1/1000000"):
-            yield whole_plan(LinearRegression(epsilon=1, delta=delta), unit)
-        yield whole_plan(LinearRegression(epsilon=1, delta="1/1000000"), unit, features=20)
+            yield whole_plan(LinearRegression(epsilon=1, delta=delta, **sums), unit)
+        yield whole_plan(LinearRegression(epsilon=1, delta="1/1000000", **sums), unit, features=20)
 
 
 def whole_plan(model: LinearRegression, unit: Unit, features: int = 2) -> Part:
