@@ -167,6 +167,19 @@ def test_the_smaller_noise_is_chosen_for_moments_and_equations() -> None:
     assert exact > share * rho
 
 
+@pytest.mark.parametrize(
+    ("features", "epsilon", "delta"), [(7, 1e-5, "1e-15"), (20, 3e-6, 1e-9), (20, 1e-5, "1e-30")]
+)
+def test_nothing_is_bought_apart_where_noise_of_a_part_can_not_be_drawn(
+    features: int, epsilon: float, delta: Any
+) -> None:
+    """Gaussian noise on a part of these may be too large, where Laplace noise on it isn't."""
+    options: dict[str, Any] = {"bounds": (0, 1), "target_bounds": (0, 1)}
+    plan = LinearRegression(epsilon=epsilon, delta=delta, **options).plan(n_features=features)
+    assert len(plan.queries) == 1
+    assert satisfies(plan.event, dp.ApproxDP(epsilon, delta))
+
+
 def test_nothing_is_bought_apart_where_its_noise_can_not_be_drawn() -> None:
     model = LinearRegression(epsilon=1e-7, bounds=(0, 1), target_bounds=(0, 1))
     assert len(model.plan(n_features=3).queries) == 1

@@ -187,6 +187,19 @@ def test_without_noise_it_is_the_machine_on_those_features() -> None:
     assert model.fit(x, y).score(x, y) > 0.97
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "width"), [(1, 599, 0.25), (1, 600, 0.5), (0.1, 5999, 0.25), (10, 60, 0.5)]
+)
+def test_a_regression_has_a_wide_corner_where_there_is_little_noise(
+    epsilon: float, rows: int, width: float
+) -> None:
+    options: dict[str, Any] = {"epsilon": epsilon, "expected_rows": rows, "n_components": 4}
+    options |= {"bounds": (-1, 1), "target_bounds": (0, 1)}
+    found = SVR(**options).plan(n_features=2)
+    assert found.event == SVR(width=width, **options).plan(n_features=2).event
+    assert found.event != SVR(width=0.75 - width, **options).plan(n_features=2).event
+
+
 def test_bad_parameters() -> None:
     x, y = disc(50)
     for parameters, words in (

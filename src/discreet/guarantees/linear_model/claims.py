@@ -30,8 +30,7 @@ CLAIMS = (
         functions=(
             *_SUMS,
             "discreet.models.linear_model.asking.split_with_target",
-            "discreet.models.linear_model.asking.can_buy_target",
-            "discreet.models.linear_model.least_squares.LeastSquares._buys_target",
+            "discreet.models.linear_model.asking.ask_with_target",
             "discreet.models.linear_model.least_squares.LeastSquares._plan",
             "discreet.models.linear_model.least_squares.LeastSquares._plan_sums",
             "discreet.models.linear_model.least_squares.LeastSquares._train",

@@ -13,8 +13,8 @@ from discreet.columns import Numeric
 from discreet.events import Gaussian
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.mechanisms import mechanism_for
-from discreet.models.facts import Facts
-from discreet.models.shares import split, split_for, together
+from discreet.models.facts import Facts, Question
+from discreet.models.shares import split_for, together
 from discreet.queries import Moments, NormalEquations
 from discreet.rational import square_root_above
 
@@ -129,14 +129,19 @@ def _costs_at_most(
     return is_mixed and satisfies(together(each.event for each in asked), measure)
 
 
-def can_buy_target(facts: Facts, measure: PureDP | ApproxDP) -> bool:
-    """Whether there are enough features, and the noise of the target's moments can be drawn."""
+def ask_with_target(
+    facts: Facts, measure: PureDP | ApproxDP, query: NormalEquations
+) -> tuple[PureDP | ApproxDP, Question, Question] | None:
+    """What is charged for the target's moments and the equations, and both questions.
+
+    None with too few features, or where noise of one of these sizes can't be drawn.
+    """
     if len(facts.features) < MIN_FEATURES:
-        return False
+        return None
     assert facts.target is not None
     try:
-        share = target_share(facts, measure.epsilon)
-        facts.ask(Moments(facts.target), split(PureDP(measure.epsilon), (share, 1 - share))[0])
+        charged, (target, rest) = split_with_target(facts, measure, query)
+        after = equations(facts, rest, facts.features, facts.target, square=query.square)
+        return charged, facts.ask(Moments(facts.target), target), facts.ask(after, rest)
     except ValueError:
-        return False
-    return True
+        return None

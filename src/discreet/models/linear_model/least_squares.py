@@ -17,9 +17,8 @@ from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import (
     Scales,
-    can_buy_target,
+    ask_with_target,
     equations,
-    split_with_target,
 )
 from discreet.models.linear_model.minimising import Minimised, has_few_rows, plan_minimised
 from discreet.models.linear_model.shrinking import Bought, shrunk, shrunk_through_zero
@@ -35,7 +34,7 @@ from discreet.models.parameters import with_parameters
 from discreet.models.plan import FitPlan
 from discreet.models.shares import together
 from discreet.models.targets import PrivateRegressor
-from discreet.queries import Moments, NormalEquations
+from discreet.queries import NormalEquations
 from discreet.rational import as_integer, non_negative
 
 Floats = npt.NDArray[np.float64]
@@ -152,11 +151,6 @@ class LeastSquares(LinearPredictor):
         square = self.method != "functional"
         return equations(facts, budget, facts.features, facts.target, square=square)
 
-    def _buys_target(self, facts: Facts) -> bool:
-        measure = self._measure()
-        assert isinstance(measure, PureDP | ApproxDP)
-        return bool(self.fit_intercept) and can_buy_target(facts, measure)
-
     def _guess(self, facts: Facts) -> int | None:
         """The number of rows to expect; None where nobody says."""
         if self.expected_rows is None:
@@ -201,17 +195,14 @@ class LeastSquares(LinearPredictor):
     def _plan_sums(
         self, facts: Facts, rows: int | None, question: Question, scales: tuple[Scales, Scales]
     ) -> FitPlan:
-        measure, moments = self._measure(), None
         features, target = scales
+        measure, query, moments = self._measure(), question.query, None
+        assert isinstance(measure, PureDP | ApproxDP)
+        assert isinstance(query, NormalEquations)
         event, charged = question.event, question.measure
-        if self._buys_target(facts):
-            assert isinstance(measure, PureDP | ApproxDP)
-            assert facts.target is not None
-            query = question.query
-            assert isinstance(query, NormalEquations)
-            charged, (first, second) = split_with_target(facts, measure, query)
-            moments = facts.ask(Moments(facts.target), first)
-            question = facts.ask(self._query(facts, second), second)
+        apart = ask_with_target(facts, measure, query) if self.fit_intercept else None
+        if apart is not None:
+            charged, moments, question = apart
             event = together((moments.event, question.event))
         noise = {}
         if rows is not None:

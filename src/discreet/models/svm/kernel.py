@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -10,11 +11,13 @@ import numpy.typing as npt
 
 from discreet.columns import Categorical
 from discreet.dataset import PrivateDataset
+from discreet.measures import ApproxDP, PureDP
 from discreet.models import learned
 from discreet.models.erm.estimator import RiskClassifier, RiskEstimator
 from discreet.models.erm.features import MAX_FEATURES, ONE, FeatureMap
 from discreet.models.erm.fourier import FourierMap, orthogonal_frequencies
 from discreet.models.erm.losses import Loss, SmoothHinge
+from discreet.models.erm.regulariser import GUESSED_ROWS
 from discreet.models.erm.step import MinimisedRisk
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
@@ -29,6 +32,9 @@ SHARPNESS, SHARPEST = 4.0, 10_000
 #: A category counts as this many columns there: rows that differ in it are at a squared distance of 2, rows
 #: spread evenly in a number of 2/3.
 COLUMNS_OF_CATEGORY = 3
+#: The corner of a regression, wide where ε·rows is at least this for each column: on held-out training rows
+#: of Adult, bank, COMPAS, Pima, WDBC and credit approval better there, by up to 0.04 of R², and worse below.
+NARROW_CORNER, WIDE_CORNER, WIDE_CORNER_ROWS = Fraction(1, 4), Fraction(1, 2), 300
 
 
 @with_parameters
@@ -167,6 +173,13 @@ class SVC(RiskClassifier, KernelEstimator):
 class SVR(ResidualRegressor, KernelEstimator):
     """Support-vector regression with the kernel exp(-gamma·‖x - x'‖²), by random Fourier features.
 
+    Parameters
+    ----------
+    width : number, optional
+        Half the width of the smoothed corner, between 1/64 and 1, in half-widths of the target's bounds. By
+        default 1/2 where ε·`expected_rows` is at least 300 for each column, so that noise no longer hides
+        what a wide corner bends less; else 1/4.
+
     Attributes
     ----------
     coef_ : array of shape (2·n_components,)
@@ -187,3 +200,13 @@ class SVR(ResidualRegressor, KernelEstimator):
     >>> bool(model.fit(X, X[:, 0] ** 2).score(X, X[:, 0] ** 2) > 0.5)
     True
     """
+
+    width: Any = None
+
+    def _corner(self, facts: Facts) -> Any:
+        if self.width is not None:
+            return self.width
+        measure = self._measure()
+        assert isinstance(measure, PureDP | ApproxDP)
+        rows = measure.epsilon * (self._guess(facts) or GUESSED_ROWS)
+        return WIDE_CORNER if rows >= WIDE_CORNER_ROWS * len(facts.features) else NARROW_CORNER

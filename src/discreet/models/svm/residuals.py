@@ -54,15 +54,20 @@ class ResidualRegressor(RiskEstimator, PrivateRegressor):
 
     _learned = learned.attributes(coef_=learned.Array("width"), intercept_=learned.Number())
 
+    def _corner(self, facts: Facts) -> Any:
+        """The width of the smoothed corner, from parameters and public facts."""
+        return self.width
+
     def _loss(self, facts: Facts) -> Loss:
+        width = check_width(self._corner(facts))
         if self.loss == "huber":
-            return HuberSquare(check_width(self.width))
+            return HuberSquare(width)
         if self.loss != "epsilon_insensitive":
             raise ValueError(f"loss must be 'epsilon_insensitive' or 'huber', got {self.loss!r}.")
         margin = rational(self.margin, "margin")
         if not 0 <= margin <= 1:
             raise ValueError(f"margin must be between 0 and 1, got {self.margin!r}.")
-        return Insensitive(margin, check_width(self.width))
+        return Insensitive(margin, width)
 
     def _train(self, plan: FitPlan, door: PrivateDataset) -> None:
         super()._train(plan, door)
