@@ -81,7 +81,7 @@ def test_a_tree_pays_each_level_and_its_leaves_and_no_more(name: str) -> None:
     assert plan.measure == dp.PureDP("3/2")
     assert isinstance(plan.event, events.Compose)
     *levels_, leaves = plan.event.events
-    assert leaves == events.DiscreteLaplace(moved / Fraction("3/10"), moved)
+    assert leaves == events.DiscreteLaplace(moved / Fraction("3/8"), moved)
     costs = []
     for counts, choice in zip(levels_[::2], levels_[1::2], strict=True):
         assert isinstance(counts, events.DiscreteLaplace)
@@ -94,7 +94,7 @@ def test_a_tree_pays_each_level_and_its_leaves_and_no_more(name: str) -> None:
         costs.append(cost * Fraction(6, 5))
     assert costs[1] == costs[0] * Fraction(3, 2)
     assert costs[2] == costs[1] * Fraction(3, 2)
-    assert sum(costs) + Fraction("3/10") == Fraction("3/2")
+    assert sum(costs) + Fraction("3/8") == Fraction("3/2")
 
 
 def test_the_plan_does_not_depend_on_labels_or_rows() -> None:

@@ -21,6 +21,7 @@ from discreet.models.tree.smoothing import (
     leaf_means,
     levels,
     signal_share,
+    split_blocks,
     whole_mean,
 )
 from discreet.models.tree.structure import (
@@ -145,6 +146,24 @@ def test_predictions_find_the_leaves_of_the_fit() -> None:
     assert np.bincount(leaves, minlength=64).tolist() == counts[:, 0].tolist()
 
 
+def test_nodes_of_few_rows_share_a_split_with_those_beside_them() -> None:
+    """Both sides of an ancestor need 5 deviations in rows of rarer classes; else all below is one block."""
+    shares = np.full((8, 2), 0.5)
+    sizes = np.array([40, 40, 40, 2, 9, 9, 9, 40])
+    counts = np.repeat(sizes[:, None] / 2, 2, axis=1)
+    assert split_blocks(counts, 0.0, shares).tolist() == [
+        *range(8)
+    ]  # without noise each has its own
+    found = split_blocks(counts, 2.0, shares)
+    assert found.tolist() == [0, 1, 2, 2, 4, 4, 4, 4]
+    assert split_blocks(counts, 100.0, shares).tolist() == [0] * 8
+    assert split_blocks(-counts, 1.0, shares).tolist() == [0] * 8
+    assert (
+        split_blocks(counts, 2.0, np.eye(2)[np.zeros(8, int)]).tolist() == [0] * 8
+    )  # nothing to tell
+    assert split_blocks(counts[:1], 2.0, shares[:1]).tolist() == [0]
+
+
 @pytest.mark.parametrize(("columns", "depth"), [(1, 4), (6, 8), (40, 8)])
 def test_coverage_is_what_simulation_gives(columns: int, depth: int) -> None:
     m = np.random.default_rng(0).binomial(depth, 1 / columns, 200_000)
@@ -152,7 +171,7 @@ def test_coverage_is_what_simulation_gives(columns: int, depth: int) -> None:
 
 
 def test_defaults_grow_with_budget_and_rows() -> None:
-    assert [class_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 6, 8]
+    assert [class_depth(e, 32561) for e in ("1/10", 1, 10)] == [5, 8, 8]
     assert [class_depth(1, n) for n in (1, 150, 10**9)] == [1, 1, 8]
     assert class_depth(math.inf, 100) == class_depth(100, 100)
     assert [mean_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]

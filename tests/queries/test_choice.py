@@ -52,6 +52,18 @@ CHOICES: dict[str, tuple[Any, tuple[str, ...]]] = {
         ),
         ("x", "s", "y"),
     ),
+    "deviation in blocks": (
+        BestSplit(
+            "y",
+            {"x": [0.5, 1.5], "s": []},
+            criterion="deviation",
+            by="one",
+            derive={"one": TREES["one"]},
+            expected=[[0.85, 0.1, 0.05], [0.0, 0.5, 0.5]],
+            blocks=[3, 3],
+        ),
+        ("x", "s", "y"),
+    ),
     "deviation of numbers": (
         BestSplit(
             "closer",
@@ -302,6 +314,8 @@ BAD = [
         ),
         "the shape",
     ),
+    (lambda: BestSplit("y", {"x": [0.5]}, blocks=[[0, 1]]), "one for each group"),
+    (lambda: scores(BestSplit("y", {"x": [0.5]}, blocks=[0, 1]), [], UNITS["add"]), "the shape"),
 ]
 
 

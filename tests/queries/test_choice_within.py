@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from test_choice import scores
 from test_joint import SCHEMA, UNITS, with_ids
@@ -37,6 +39,32 @@ def test_a_question_within_groups_is_the_one_with_these_groups() -> None:
     derived = BestSplit("band", {"c": []}, derive={"band": dp.Bins("x", [0.5])})
     with pytest.raises(ValueError, match="derived already"):
         derived.within({"band": dp.Bins("x", [0.6])})
+
+
+def test_groups_of_one_block_get_the_split_that_is_best_for_all_of_them() -> None:
+    schema = dp.Schema(
+        g=dp.Integer(0, 2), a=dp.Categorical(0, 1), b=dp.Categorical(0, 1), y=dp.Categorical(0, 1)
+    )
+    # in group 0 column a tells, in group 1 and 2 column b, the more so in 1
+    told = {0: ("a", 30), 1: ("b", 80), 2: ("b", 40)}
+    rows: dict[str, list[int]] = {name: [] for name in "gaby"}
+    for group, (name, count) in told.items():
+        for y in (0, 1):
+            for i in range(count):
+                for column, cell in {"g": group, "a": i % 2, "b": i % 2, "y": y, name: y}.items():
+                    rows[column].append(cell)
+    private = dp.PrivateDataset(rows, schema, unit=dp.PUBLIC)
+    root = BestSplit("y", {"a": [], "b": []}, criterion="deviation", by="g")
+    names = [name for name, _ in root.splits_of(schema)]
+    for blocks, wanted in (
+        (None, "abb"),
+        ([7, 7, 1], "bbb"),
+        ([0, 1, 0], "bbb"),
+        ([2, 1, 0], "abb"),
+    ):
+        query = BestSplit("y", {"a": [], "b": []}, criterion="deviation", by="g", blocks=blocks)
+        value = private.release(query, dp.PureDP(math.inf)).value
+        assert [names[int(one)] for one in value] == list(wanted)
 
 
 def test_a_question_within_groups_keeps_its_own_limit_of_rows_per_person() -> None:

@@ -58,6 +58,9 @@ class BestSplit(Choice):
     classes : bool
         For ``"deviation"``: whether the values of an `Integer` target are classes, as they are for
         ``"gini"`` and ``"majority"``, and not numbers.
+    blocks : array of one integer for each group, optional
+        Groups with the same number get one split, the best by the sum of their scores; public, or bought.
+        Groups of few rows, whose own choice would be noise, find more together. By default each has its own.
 
     Privacy
     -------
@@ -86,6 +89,7 @@ class BestSplit(Choice):
         derive: Mapping[str, Derived] | None = None,
         expected: npt.ArrayLike | None = None,
         classes: bool = False,
+        blocks: npt.ArrayLike | None = None,
     ) -> None:
         super().__init__(by, None)
         if criterion not in get_args(Criterion):
@@ -103,13 +107,17 @@ class BestSplit(Choice):
             raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
         self.expected = None if expected is None else _whole_shares(expected)
         self.classes = classes
+        self.blocks = None if blocks is None else _renumbered(blocks)
         self._larger: tuple[Schema, Schema] | None = None
         self._ungrouped: list[_Ungrouped] = []  # shared with what `within` makes of it
 
     def within(
-        self, derive: Mapping[str, Derived], expected: npt.ArrayLike | None = None
+        self,
+        derive: Mapping[str, Derived],
+        expected: npt.ArrayLike | None = None,
+        blocks: npt.ArrayLike | None = None,
     ) -> BestSplit:
-        """The same question with other shares expected, in the groups of columns derived for it, if any.
+        """The same question with other shares and blocks, in the groups of columns derived for it, if any.
 
         What doesn't depend on groups is shared: a tree asks it once for all its levels.
         """
@@ -125,6 +133,7 @@ class BestSplit(Choice):
             derive={**self.derived, **derive},
             expected=expected,
             classes=self.classes,
+            blocks=blocks,
         )
         found.person_rows, found._ungrouped = self.person_rows, self._ungrouped
         return found
@@ -199,6 +208,10 @@ class BestSplit(Choice):
         if self.criterion == "deviation":  # raises here, before anything is charged
             classes = 2 if self._is_number(larger) else len(larger.labels(self.target))
             self._shares(groups, classes)
+        if self.blocks is not None and self.blocks.shape != (groups,):
+            raise ValueError(
+                f"BestSplit: blocks must have the shape {(groups,)}, of groups, got {self.blocks.shape}."
+            )
         above = tuple(larger.code(name) for name in self.by)
         # the same rows count in every part: so one person's rows are in the same groups throughout
         known = partial_codes(*above, larger.code(self.target))
@@ -236,8 +249,15 @@ class BestSplit(Choice):
             lefts.append(sums.sum(axis=1, keepdims=True) - right)
             rights.append(right)
         left, right = (np.concatenate(side, axis=1) for side in (lefts, rights))
-        scores = self._side(left, larger) + self._side(right, larger)
-        return np.asarray(scores.astype(np.int64))
+        scores = np.asarray((self._side(left, larger) + self._side(right, larger)).astype(np.int64))
+        if self.blocks is None:
+            return scores
+        found = np.zeros((self.blocks.max() + 1, scores.shape[1]), np.int64)
+        np.add.at(found, self.blocks, scores)
+        return found
+
+    def each_group(self, drawn: Integers) -> Integers:
+        return drawn if self.blocks is None else np.asarray(drawn[self.blocks])
 
     def _side(self, sums: Any, schema: Schema) -> Any:
         """The score of one side, in whole steps, rounded down."""
@@ -297,6 +317,14 @@ def _as_safe(totals: Integers, criterion: Criterion) -> Integers | Objects:
     size = float(np.abs(totals).sum(dtype=np.float64))
     reached = 2 * DEVIATION * size if criterion == "deviation" else FINENESS * size**2
     return totals if reached < 2**62 else totals.astype(object)
+
+
+def _renumbered(blocks: npt.ArrayLike) -> Integers:
+    """The numbers of blocks as 0, 1, ..., in the same order."""
+    numbers = np.atleast_1d(np.asarray(blocks, np.int64))
+    if numbers.ndim != 1 or not numbers.size:
+        raise ValueError("BestSplit: blocks must be a list of integers, one for each group.")
+    return np.asarray(np.unique(numbers, return_inverse=True)[1], np.int64)
 
 
 def _whole_shares(expected: npt.ArrayLike) -> Integers:

@@ -55,7 +55,11 @@ class Choice(Several):
 
     @abstractmethod
     def scores(self, totals: Sequence[Integers], schema: Schema) -> Integers:
-        """The scores, of shape (groups, candidates), from the sums of `parts`."""
+        """The scores, of shape (draws, candidates), from the sums of `parts`; a draw for each group."""
+
+    def each_group(self, drawn: Integers) -> Integers:
+        """The answers of all groups, from what was drawn: less, where groups share a draw."""
+        return drawn
 
     @abstractmethod
     def count(self, schema: Schema) -> int:
@@ -179,7 +183,7 @@ class PreparedChoice(Prepared):
 
     def answer(self, engine: Engine) -> Answer:
         scores = self._query.scores(engine.joint_totals(self._parts), self._schema)
-        value = self._draw(scores)
+        value = self._query.each_group(self._draw(scores))
         return Answer(
             value if self._query.by else int(value[0]),
             None,
@@ -188,7 +192,7 @@ class PreparedChoice(Prepared):
         )
 
     def _draw(self, scores: Integers) -> Integers:
-        """A candidate for each group, which has a row of scores."""
+        """A candidate for each row of scores: that of a group, or of groups that share a draw."""
         if isinstance(self._epsilon, float) or self._sensitivity == 0:
             return np.asarray(scores.argmax(axis=1), np.int64)
         if self._flips:

@@ -167,6 +167,15 @@ CHOICES: dict[str, Choice] = {
         derive={"node": STUMP},
         expected=((0.9, 0.1), (0.3, 0.7)),
     ),
+    "deviation from shares in two nodes that choose together": BestSplit(
+        "c",
+        {"x": (0.5, 2.5)},
+        criterion="deviation",
+        by="node",
+        derive={"node": STUMP},
+        expected=((0.9, 0.1), (0.3, 0.7)),
+        blocks=(0, 0),
+    ),
     "deviation of numbers": BestSplit(
         "v", {"x": (0.5, 2.5), "c": ()}, criterion="deviation", expected=((0.4, 0.6),)
     ),

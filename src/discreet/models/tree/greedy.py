@@ -23,11 +23,12 @@ from discreet.models.plan import FitPlan
 from discreet.models.shares import split as shared
 from discreet.models.shares import together
 from discreet.models.targets import PrivateClassifier
-from discreet.models.tree.smoothing import chosen_shares, class_prior, node_shares
+from discreet.models.tree.smoothing import chosen_shares, class_prior, node_shares, split_blocks
 from discreet.models.tree.structure import (
     DEFAULT_ROWS,
     FEW_ROWS,
     VERY_FEW_ROWS,
+    Integers,
     Splits,
     candidates,
     class_depth,
@@ -40,13 +41,15 @@ from discreet.rational import as_integer
 from discreet.release import Release
 
 Floats = npt.NDArray[np.float64]
+#: The shares of classes in each node, and the blocks of nodes that get one split, if any do.
+Expected = tuple[Floats, Integers | None]
 
 #: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
 GROWTH = Fraction(3, 2)
 #: The share of a level's budget that buys what is expected in its nodes, for the score "deviation".
 EXPECTED = Fraction(1, 6)
-#: The leaves' share of the budget.
-LEAVES = Fraction(1, 5)
+#: The leaves' share of the budget; for classes, where small nodes share their splits, choices take less.
+LEAVES, LEAVES_OF_CLASSES = Fraction(1, 5), Fraction(1, 4)
 #: Their share where ε·rows is small and splits find little.
 LARGER_LEAVES = Fraction(2, 5)
 
@@ -91,9 +94,9 @@ class GreedyTree(PrivateEstimator):
     Parameters
     ----------
     max_depth : int, optional
-        Levels of the tree, at most 12; by default from 1 to 8, for classes two thirds of log2(ε·rows) less 3,
-        rounded down, with √ε instead of an ε above 1, for means a third of it, rounded up. The tree is
-        complete: nothing about the rows stops it early.
+        Levels of the tree, at most 12; by default from 1 to 8, for classes log2(ε·rows) less 6, rounded down,
+        with √ε instead of an ε above 1, for means a third of it, rounded up. The tree is complete: nothing
+        about the rows stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the depth, how the budget is shared and, for classes, how splits are scored.
@@ -118,8 +121,8 @@ class GreedyTree(PrivateEstimator):
         """What is asked of each node, so that something is expected there."""
 
     @abstractmethod
-    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Floats:
-        """The shares of classes in each node, from noised answers and the shares in the level above."""
+    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Expected:
+        """What is expected in each node, from noised answers and the shares in the level above."""
 
     @abstractmethod
     def _leaf_query(self, leaf: str | None, target: str) -> Additive:
@@ -256,14 +259,15 @@ class GreedyTree(PrivateEstimator):
         splits: Splits = ()
         nodes: dict[str, Tree] = {}
         shares: Floats | None = None
+        blocks: Integers | None = None
         choice = self._choice(recipe, for_splits) if recipe.levels else None
         listed = choice.splits_of(facts.schema) if choice is not None else ()
         for expected, budget in recipe.levels:
             assert choice is not None
             if expected is not None:
                 told = door.release(self._sum_query(for_splits, nodes, is_last=False), expected)
-                shares = self._expect(facts, for_splits, told, shares)
-            answer = door.release(choice.within(nodes, shares), budget)
+                shares, blocks = self._expect(facts, for_splits, told, shares)
+            answer = door.release(choice.within(nodes, shares, blocks), budget)
             splits = (*splits, *(listed[int(one)] for one in np.atleast_1d(answer.value)))
             nodes = self._nodes(facts, splits)
         release = door.release(self._sum_query(for_leaves, nodes, is_last=True), recipe.leaves)
@@ -284,9 +288,10 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     Level by level, each node gets the split that a private choice finds best among public candidates:
     cut points in the declared bounds, evenly spaced and halving towards the end near zero, or one
-    category against the others. Then the classes in the leaves are counted, with noise, and shrunk
-    towards their ancestors, the more so where a split's sides differ no more than the best of many would by
-    luck. (The idea is that of Friedman & Schuster 2010; here scores are integers with
+    category against the others. Nodes that have too few rows for a choice of their own, as noised counts
+    tell, share one with those beside them (for deviations). Then the classes in the leaves are counted,
+    with noise, and shrunk towards their ancestors, the more so where a split's sides differ no more than the
+    best of many would by luck. (The idea is that of Friedman & Schuster 2010; here scores are integers with
     a sensitivity that doesn't depend on the number of rows, and no stopping rule looks at labels.)
 
     Parameters
@@ -310,7 +315,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
 
     Privacy
     -------
-    Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a fifth for the leaves,
+    Pure ε-DP: a share of ε for each level, 3/2 of that of the level above, and a quarter for the leaves,
     two fifths where ε·rows is below 250. A level is one event `PermuteAndFlip` for all its nodes, since a
     row is in one node; for deviations a sixth of its share counts the classes in its nodes before, one
     `DiscreteLaplace`. The leaves are one `DiscreteLaplace`. The plan is fixed in advance and charged once;
@@ -345,7 +350,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         return class_depth(self.epsilon, self._guess(facts))
 
     def _leaf_share(self, facts: Facts) -> Fraction:
-        return LARGER_LEAVES if self._strength(facts) < FEW_ROWS else LEAVES
+        return LARGER_LEAVES if self._strength(facts) < FEW_ROWS else LEAVES_OF_CLASSES
 
     def _criterion(self, facts: Facts) -> Any:
         if self.criterion is None:
@@ -364,9 +369,11 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
     def _node_query(self, node: str | None, target: str) -> Count:
         return self._leaf_query(node, target)
 
-    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Floats:
+    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Expected:
         counts = np.asarray(told.value, np.float64).reshape(-1, len(facts.labels))
-        return node_shares(counts, float(np.max(told.stderr)), above)
+        noise = float(np.max(told.stderr))
+        shares = node_shares(counts, noise, above)
+        return shares, split_blocks(counts, noise, shares)
 
     def _leaf_query(self, leaf: str | None, target: str) -> Count:
         return Count(by=target if leaf is None else (leaf, target))

@@ -15,7 +15,7 @@ from discreet.models import learned
 from discreet.models.facts import Facts
 from discreet.models.parameters import with_parameters
 from discreet.models.targets import PrivateRegressor
-from discreet.models.tree.greedy import LARGER_LEAVES, LEAVES, GreedyTree, Seen
+from discreet.models.tree.greedy import LARGER_LEAVES, LEAVES, Expected, GreedyTree, Seen
 from discreet.models.tree.smoothing import CHILD_SPREAD, leaf_means, whole_mean
 from discreet.models.tree.structure import free_name, mean_depth, strength
 from discreet.models.tree.target import COUNT_WEIGHT, read_target, target_query
@@ -123,7 +123,7 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
     def _node_query(self, node: str | None, target: str) -> Mean:
         return Mean(target, by=node)
 
-    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Floats:
+    def _expect(self, facts: Facts, target: Seen, told: Release, above: Floats | None) -> Expected:
         column = self._column(facts, target)
         half = max(column.width / 2, 1e-300)
         own = np.clip((np.ravel(told.value) - float(column.lower)) / half - 1, -1.0, 1.0)
@@ -131,7 +131,7 @@ class DecisionTreeRegressor(GreedyTree, PrivateRegressor):
             noise = np.square(np.ravel(told.stderr) / half)
             parents = 2 * np.repeat(above[:, 1], 2) - 1
             own = parents + CHILD_SPREAD**2 / (CHILD_SPREAD**2 + noise) * (own - parents)
-        return np.stack([1 - own, 1 + own], axis=1) / 2
+        return np.stack([1 - own, 1 + own], axis=1) / 2, None
 
     @staticmethod
     def _column(facts: Facts, target: Seen) -> Numeric:

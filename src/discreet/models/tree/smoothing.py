@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 #: A parent counts as this many standard deviations of a node's noisy count, plus this many rows.
 PULL, ROWS = 1.0, 1.0
@@ -25,6 +26,10 @@ ROWS_OF_CHOSEN = 6.0
 #: The χ² by degree of freedom that the best of many splits has where nothing differs: two standard errors.
 #: With it log loss fell from ε = 1 on, by up to 0.02: on the same tables, heart, liver patients, transfusion.
 CHI_SQUARE_OF_CHOSEN = 4.0
+#: Nodes on an ancestor's two sides choose their splits apart where on each side as many rows are of another
+#: class than the most frequent one of their node as this times the deviation of a noised count. On training
+#: rows of Adult, bank and COMPAS 4 to 8 were alike; without it AUC was lower by 0.003 to 0.015 up to ε = 1.
+APART = 5.0
 #: For targets in [-1, 1]: standard deviation of a node's mean about its parent's, variance in a node.
 CHILD_SPREAD, TYPICAL_VARIANCE = 0.2, 0.1
 #: Standard deviation of the mean of all rows about the middle of the bounds.
@@ -151,6 +156,21 @@ def node_shares(counts: Floats, noise: float, above: Floats | None) -> Floats:
         return class_prior(counts[0], noise)[None, :]
     pull = _pull(noise, counts.shape[1])
     return _pulled(counts, pull, np.repeat(above, 2, axis=0))
+
+
+def split_blocks(counts: Floats, noise: float, shares: Floats) -> Integers:
+    """Which nodes of a level get one split in common, from noised counts and shares: a number for each.
+
+    From the root down, the nodes below an ancestor are one block unless both its sides have so many rows that
+    a split can set apart that their own choices wouldn't be noise.
+    """
+    others = np.maximum(counts, 0.0).sum(axis=1) * (1.0 - shares.max(axis=1))
+    apart, block = np.ones(1, np.bool_), np.zeros(1, np.int64)
+    for halves in levels(others)[1:]:
+        apart &= halves.reshape(-1, 2).min(axis=1) >= APART * noise
+        block = (2 * block[:, None] + apart[:, None] * [0, 1]).ravel()
+        apart = np.repeat(apart, 2)
+    return block
 
 
 def signal_share(trees: list[Floats], noise: float, prior: Floats) -> float:

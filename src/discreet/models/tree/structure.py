@@ -138,11 +138,12 @@ def shown_strength(epsilon: Any, rows: int) -> float:
 
 
 def class_depth(epsilon: Any, rows: int) -> int:
-    """Levels of a tree of classes whose splits are bought: two thirds of log2(ε·rows), less 3, from 1 to 8.
+    """Levels of a tree of classes whose splits are bought: log2(ε·rows) less 6, rounded down, from 1 to 8.
 
-    Each level halves the rows of a node and takes a share of the budget; ε is that of `shown_strength`.
+    Each level halves the rows of a node and takes a share of the budget, while nodes of few rows may share
+    a split (`smoothing.split_blocks`); ε is that of `shown_strength`.
     """
-    return min(8, max(1, math.floor(2 * math.log2(shown_strength(epsilon, rows)) / 3 - 3)))
+    return min(8, max(1, math.floor(math.log2(shown_strength(epsilon, rows))) - 6))
 
 
 def mean_depth(epsilon: Any, rows: int) -> int:
