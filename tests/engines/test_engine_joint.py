@@ -185,6 +185,8 @@ def test_tests_with_two_ends_or_long_lists_or_many_codes_go_node_by_node() -> No
         chunk = Chunk(cells)
         assert CodeTable(101).leaves(tests, chunk.code) is None
         assert chunk.code(Branches(tests)).tolist() == chunk._branches(tests).tolist()
+    for empty in (Chunk(cells), Chunk({"": np.zeros(101, np.bool_)})):  # nodes that ask nothing
+        assert empty.code(Branches((None, None, None))).tolist() == [0] * 101
     two_ends = Chunk(cells).code(Branches((Between(narrow, 10, 20),)))
     assert np.flatnonzero(two_ends).tolist() == [*range(10, 21)]
 

@@ -14,6 +14,7 @@ from discreet.accounting import satisfies
 from discreet.coding import VALUE_BITS
 from discreet.models.linear_model import LinearRegression, Ridge
 from discreet.models.linear_model.minimising import plan_minimised
+from discreet.models.model_selection import PrivateSearch
 from discreet.models.plan import FitPlan
 from discreet.step import CodedRows
 from discreet.testing import fixed_noise
@@ -194,6 +195,60 @@ def test_what_is_planned_can_be_paid_for_at_extreme_budgets(
     assert model.method_ in ("objective", "sufficient_statistics")
 
 
+@pytest.mark.parametrize(
+    "ledger",
+    [
+        {"limit": dp.ZCDP(3)},
+        {"limit": dp.ApproxDP(9, 1e-5), "composition": "renyi", "delta_reserve": 5e-6},
+    ],
+    ids=["zcdp", "renyi"],
+)
+def test_ledgers_that_know_no_noise_in_the_objective_with_a_delta_take_it_without(
+    ledger: Any,
+) -> None:
+    x, y = plane(200, 12)
+    options: dict[str, Any] = {"delta": 1e-6, "expected_rows": 200, **UNIT_BOX}
+    model = LinearRegression(ledger=dp.Ledger(**ledger), **options)
+    assert model.plan(n_features=12).event == model.fit(x, y).privacy_.event
+    assert model.method_ == "objective"
+    assert satisfies(model.privacy_.event, dp.PureDP(1))
+    alone = LinearRegression(**options).fit(x, y)
+    assert not satisfies(alone.privacy_.event, dp.PureDP(50))  # with Gaussian noise, which is less
+
+
+def test_a_search_names_the_claims_of_the_methods_it_may_take() -> None:
+    def names(**options: Any) -> set[str]:
+        return set(LinearRegression(**options)._claims)
+
+    assert names() == {"linear-regression", "minimised-regression"}
+    assert names(method="objective") == {"minimised-regression"}
+    assert names(method="functional") == {"linear-regression"}
+    x, y = plane(60, 2)
+    settings = {"method": ["objective"]}
+    search = PrivateSearch(LinearRegression(**UNIT_BOX), settings, epsilon=3, runs=2)
+    assert "minimised-regression" in search.fit(x, y).privacy_.claims
+
+
+def test_a_step_that_is_asked_for_needs_no_sums_that_could_be_drawn() -> None:
+    options: dict[str, Any] = {"delta": "1e-300", "expected_rows": 30, **UNIT_BOX}
+    with pytest.raises(ValueError, match="delta is too small"):
+        LinearRegression(method="sufficient_statistics", **options).plan(n_features=5)
+    plan = planned(LinearRegression(method="objective", **options), 5)
+    assert len(plan.queries) == 1
+
+
+def test_a_skewed_target_is_predicted_without_its_outliers() -> None:
+    """What the documentation says of it: sums keep the mean."""
+    draw = np.random.default_rng(1)
+    x, y = draw.uniform(-1, 1, (3000, 3)), np.where(draw.random(3000) < 0.05, 0.9, -1.0)
+    options: dict[str, Any] = {"epsilon": 20, **NOISED}
+    with fixed_noise(4):
+        objective = LinearRegression(method="objective", **options).fit(x, y).predict(x).mean()
+        sums = LinearRegression(method="sufficient_statistics", **options).fit(x, y)
+    assert y.mean() - 0.08 < objective < y.mean() - 0.02
+    assert sums.predict(x).mean() == pytest.approx(y.mean(), abs=0.02)
+
+
 def test_arguments() -> None:
     x, y = plane(20, 2)
     with pytest.raises(ValueError, match="fit_intercept must be True with method='objective'"):
@@ -201,5 +256,7 @@ def test_arguments() -> None:
     for wrong in (0, -3, 2.5, "many"):
         with pytest.raises((ValueError, TypeError), match="expected_rows"):
             LinearRegression(expected_rows=wrong, **UNIT_BOX).fit(x, y)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="alpha is too large for method='objective'"):
+        Ridge(method="objective", alpha=1e12, **UNIT_BOX).fit(x, y)
     with pytest.raises(ValueError, match="less than 8192"):
         LinearRegression(method="objective", **UNIT_BOX).plan(n_features=8192)

@@ -128,6 +128,8 @@ class CodeTable:
         if nodes is None:
             return None
         used = nodes.codes
+        if not used:
+            return np.zeros(self._length, np.int64)
         if not all(-LARGEST <= code.low <= code.high <= LARGEST for code in used):
             return None
         listed = {int(nodes.which[node]) for node in nodes.members}

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
+import tempfile
 from functools import cache
-from typing import cast
+from pathlib import Path
 
-from sqlalchemy import StaticPool, create_engine
+from sqlalchemy import NullPool, create_engine
 
 from discreet.ledger.migrations import migrate
 
 __all__ = ["empty_tables"]
 
-#: Bytes 18 and 19 of a file of SQLite tell how it is written and read: 2 stands for write-ahead logging
-#: (sqlite.org, Database File Format, 1.3.3).
-_MODES, _WRITE_AHEAD = slice(18, 20), b"\2\2"
-
 
 @cache
 def empty_tables() -> bytes:
     """A file of SQLite, in write-ahead mode, with the tables of a ledger and no entry."""
-    engine = create_engine("sqlite://", poolclass=StaticPool)
-    try:
+    with tempfile.TemporaryDirectory(prefix="discreet-tables-") as folder:
+        path = Path(folder) / "tables.db"
+        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
         with engine.begin() as connection:
             migrate(connection)
-            raw = cast(sqlite3.Connection, connection.connection.driver_connection)
-        content = bytearray(raw.serialize())
-    finally:
-        engine.dispose()
-    content[_MODES] = _WRITE_AHEAD
-    return bytes(content)
+        with engine.connect() as connection:
+            # the mode is a property of the file; what closes it last writes all of it there
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        return path.read_bytes()

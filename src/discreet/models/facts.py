@@ -72,6 +72,8 @@ class Facts:
         Name of the target column; None for estimators without one.
     rows : int or None
         The number of rows where it is public.
+    composition : str or None
+        How the ledger adds up, where there is one: not all of them can count every event.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class Facts:
     features: tuple[str, ...]
     target: str | None = None
     rows: int | None = None
+    composition: str | None = None
 
     def __post_init__(self) -> None:
         for name in (*self.features, *(() if self.target is None else (self.target,))):

@@ -45,7 +45,7 @@ def minimised_plan(model: LinearRegression, unit: Unit, share: Fraction) -> Part
     holds = holds and satisfies(first, PureDP(measure.epsilon * share))
     delta = getattr(measure, "delta", 0)
     holds = holds and satisfies(second, ApproxDP(rest, delta) if delta else PureDP(rest))
-    title = f"the plan of LinearRegression with noise in the objective, {measure!r}, {unit}"
+    title = f"noise in the objective, {measure!r}, {share} of it for the target, {unit}"
     return statement(title, f"together at most {measure!r}", bool(holds), f"{plan.event!r}")
 
 

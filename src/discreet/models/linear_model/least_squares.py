@@ -39,6 +39,8 @@ from discreet.rational import as_integer, non_negative
 
 Floats = npt.NDArray[np.float64]
 METHODS = ("sufficient_statistics", "functional", "objective")
+#: Ledgers that can't count noise in the objective that has a δ: there is no proved bound in their measure.
+WITHOUT_DELTA = ("zcdp", "renyi")
 
 
 def target_column(facts: Facts, who: str) -> Numeric:
@@ -96,13 +98,16 @@ class LeastSquares(LinearPredictor):
         more from few rows or many features. A part of ε, a hundred over ε·`expected_rows` between a tenth
         and a half, buys mean and variance of the target; then residuals are squared up to one of its
         deviations (two, where ε·`expected_rows` is at least 600 for each feature) and grow linearly from
-        twice that on. Rows whose scaled features are longer than √(1 + d/3) are scaled down to it.
+        twice that on; targets beyond two deviations count as these, so that a skewed target's mean is missed
+        by what its outliers are. Rows whose scaled features are longer than √(1 + d/3) are scaled down to
+        it. A ledger that counts ρ or Rényi divergences takes it with δ = 0 alone.
         *functional*: the noised polynomial of the functional mechanism (Zhang et al. 2012), which has no
         square of the target. With two features or more it is solved as *sufficient_statistics*: as
         published, without centring and with a fixed ridge, it was far worse than the target's mean on few
         rows. With one feature it is solved as published. It is there to be compared with, and no better.
         By default *objective* where `expected_rows` says that noised sums would tell less: fewer rows than
-        250·√d deviations of a sum's noise; else *sufficient_statistics*.
+        250·√d deviations of a sum's noise (in such ledgers with Laplace noise); else
+        *sufficient_statistics*.
     expected_rows : int, optional
         A public guess of the number of rows; the number itself where it is public. With few rows, or many
         features, it is worth giving.
@@ -132,8 +137,9 @@ class LeastSquares(LinearPredictor):
 
     @property
     def _claims(self) -> tuple[str, ...]:  # type: ignore[override]
-        reads_rows = getattr(self, "method_", None) == "objective"
-        return ("minimised-regression" if reads_rows else "linear-regression",)
+        method = getattr(self, "method_", self.method)  # before a fit perhaps any
+        claims = ("linear-regression",) if method != "objective" else ()
+        return claims if method in METHODS[:2] else (*claims, "minimised-regression")
 
     def _penalty(self) -> float:
         """The ridge that was asked for, in the units of the columns."""
@@ -166,31 +172,37 @@ class LeastSquares(LinearPredictor):
     def _plan(self, facts: Facts, rows: int | None) -> FitPlan:
         features, target = self._check(facts)
         measure = self._measure()
-        question = facts.ask(self._query(facts, measure), measure)
-        minimised = self._minimised(facts, question, features)
-        if minimised is not None:
-            noise = {} if rows is None else {"objective": minimised.step.spread()}
-            asked = (minimised.moments.query,)
-            return FitPlan(minimised.event, measure, noise, asked, facts, minimised)
-        return self._plan_sums(facts, rows, question, (features, target))
-
-    def _minimised(self, facts: Facts, question: Question, features: Scales) -> Minimised | None:
-        """What is asked where rows are read; None where sums are better, or wanted."""
-        measure, guess = self._measure(), self._guess(facts)
         assert isinstance(measure, PureDP | ApproxDP)
         ridge = float(self._penalties(features).max(initial=0.0))
         if self.method == "objective":
-            return plan_minimised(facts, measure, guess, ridge)
+            return self._plan_step(plan_minimised(facts, measure, self._guess(facts), ridge), rows)
+        question = facts.ask(self._query(facts, measure), measure)
+        minimised = self._minimised(facts, question, ridge)
+        if minimised is not None:
+            return self._plan_step(minimised, rows)
+        return self._plan_sums(facts, rows, question, (features, target))
+
+    def _minimised(self, facts: Facts, question: Question, ridge: float) -> Minimised | None:
+        """What is asked where rows are read by default; None where sums are better, or wanted."""
+        measure, guess = self._measure(), self._guess(facts)
+        assert isinstance(measure, PureDP | ApproxDP)
         if self.method is not None or not self.fit_intercept:
             return None
         if not has_few_rows(facts, guess, question):
             return None
+        if facts.composition in WITHOUT_DELTA:
+            measure = PureDP(measure.epsilon)
         try:
             found = plan_minimised(facts, measure, guess, 0.0)
         except ValueError:  # its noise can't be drawn, or no minimum be found with so much of it
             return None
         # a larger ridge would bear on all slopes, not just on those for which it was asked
         return found if ridge <= found.step.regulariser else None
+
+    def _plan_step(self, found: Minimised, rows: int | None) -> FitPlan:
+        noise = {} if rows is None else {"objective": found.step.spread()}
+        asked = (found.moments.query,)
+        return FitPlan(found.event, self._measure(), noise, asked, found.facts, found)
 
     def _plan_sums(
         self, facts: Facts, rows: int | None, question: Question, scales: tuple[Scales, Scales]

@@ -2,7 +2,8 @@
 
 With few rows or many features the products of columns drown in noise; the gradient of a bounded loss, which
 has as many entries as there are features, doesn't. The target's mean and variance are bought first, and
-residuals are told in its deviations, so that a fit which learns nothing predicts the mean.
+residuals are told in its deviations, so that a fit which learns nothing predicts about the mean: without its
+outliers, where the target is skewed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 #: Residuals are told in units of this many deviations of the target.
 REACH = 2.0
 #: Up to this share of a unit they are squared, and from twice that on they grow linearly; or, with little
-#: noise, up to a whole one, so that skewed targets are predicted by their mean and not by their median.
+#: noise, up to a whole one, so that skewed targets are predicted nearer to their mean than to their median.
 WIDTH, WIDE = Fraction(1, 2), Fraction(1)
 #: There is little noise where ε·rows is at least this for each feature.
 WIDE_ROWS = 600
@@ -128,6 +129,11 @@ def plan_minimised(
         )
 
     found = perturbation(None)
+    if penalty > found.task.most_regulariser:
+        raise ValueError(
+            "alpha is too large for method='objective': in columns scaled to their bounds it is more than "
+            "the solver can tell from an infinite one. Give a smaller one, or method='sufficient_statistics'."
+        )
     if penalty > found.regulariser:
         found = perturbation(positive(penalty, "alpha"))
     names = (*facts.features, facts.target)
