@@ -174,6 +174,7 @@ def test_defaults_grow_with_budget_and_rows() -> None:
     assert [class_depth(e, 32561) for e in ("1/10", 1, 10)] == [5, 8, 8]
     assert [class_depth(1, n) for n in (1, 150, 10**9)] == [1, 1, 8]
     assert class_depth(math.inf, 100) == class_depth(100, 100)
+    assert [class_depth(e, 32561, shares=False) for e in ("1/10", 1, 10)] == [4, 6, 8]
     assert [mean_depth(e, 32561) for e in ("1/10", 1, 10)] == [4, 5, 7]
     assert [mean_depth(1, n) for n in (1, 150, 10**9)] == [1, 3, 8]
     assert mean_depth(math.inf, 100) == mean_depth(100, 100)

@@ -315,6 +315,7 @@ BAD = [
         "the shape",
     ),
     (lambda: BestSplit("y", {"x": [0.5]}, blocks=[[0, 1]]), "one for each group"),
+    (lambda: BestSplit("y", {"x": [0.5]}, blocks=[0.2, 0.9]), "a list of integers"),
     (lambda: scores(BestSplit("y", {"x": [0.5]}, blocks=[0, 1]), [], UNITS["add"]), "the shape"),
 ]
 

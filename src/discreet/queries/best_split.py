@@ -321,8 +321,8 @@ def _as_safe(totals: Integers, criterion: Criterion) -> Integers | Objects:
 
 def _renumbered(blocks: npt.ArrayLike) -> Integers:
     """The numbers of blocks as 0, 1, ..., in the same order."""
-    numbers = np.atleast_1d(np.asarray(blocks, np.int64))
-    if numbers.ndim != 1 or not numbers.size:
+    numbers = np.asarray(blocks)
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
         raise ValueError("BestSplit: blocks must be a list of integers, one for each group.")
     return np.asarray(np.unique(numbers, return_inverse=True)[1], np.int64)
 

@@ -94,9 +94,9 @@ class GreedyTree(PrivateEstimator):
     Parameters
     ----------
     max_depth : int, optional
-        Levels of the tree, at most 12; by default from 1 to 8, for classes log2(ε·rows) less 6, rounded down,
-        with √ε instead of an ε above 1, for means a third of it, rounded up. The tree is complete: nothing
-        about the rows stops it early.
+        Levels of the tree, at most 12; by default from 1 to 8, for classes log2(ε·rows) less 6, rounded down
+        (two thirds of it less 3 unless splits are scored by deviation), with √ε instead of an ε above 1, for
+        means a third of it, rounded up. The tree is complete: nothing about the rows stops it early.
     expected_rows : int, optional
         A public guess of the number of rows, 10000 by default; where the number is public, that one. It
         only decides the depth, how the budget is shared and, for classes, how splits are scored.
@@ -347,7 +347,7 @@ class DecisionTreeClassifier(GreedyTree, PrivateClassifier):
         return strength(self.epsilon, self._guess(facts))
 
     def _default_depth(self, facts: Facts) -> int:
-        return class_depth(self.epsilon, self._guess(facts))
+        return class_depth(self.epsilon, self._guess(facts), self._expects(facts))
 
     def _leaf_share(self, facts: Facts) -> Fraction:
         return LARGER_LEAVES if self._strength(facts) < FEW_ROWS else LEAVES_OF_CLASSES

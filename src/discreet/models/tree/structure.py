@@ -137,13 +137,15 @@ def shown_strength(epsilon: Any, rows: int) -> float:
     return product / math.sqrt(max(1.0, product / rows))
 
 
-def class_depth(epsilon: Any, rows: int) -> int:
+def class_depth(epsilon: Any, rows: int, shares: bool = True) -> int:
     """Levels of a tree of classes whose splits are bought: log2(ε·rows) less 6, rounded down, from 1 to 8.
 
     Each level halves the rows of a node and takes a share of the budget, while nodes of few rows may share
-    a split (`smoothing.split_blocks`); ε is that of `shown_strength`.
+    a split (`smoothing.split_blocks`); where they can't, only two thirds of that logarithm, less 3. ε is
+    that of `shown_strength`.
     """
-    return min(8, max(1, math.floor(math.log2(shown_strength(epsilon, rows))) - 6))
+    strength = math.log2(shown_strength(epsilon, rows))
+    return min(8, max(1, math.floor(strength) - 6 if shares else math.floor(2 * strength / 3 - 3)))
 
 
 def mean_depth(epsilon: Any, rows: int) -> int:
