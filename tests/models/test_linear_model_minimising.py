@@ -135,6 +135,13 @@ def test_moments_and_the_step_share_the_budget(
     assert satisfies(plan.event, kind(epsilon, *([delta] if delta else [])))
 
 
+def test_laplace_noise_on_both_costs_no_delta() -> None:
+    options: dict[str, Any] = {"delta": 1e-6, "expected_rows": 100, **UNIT_BOX}
+    few, many = (planned(LinearRegression(**options), features) for features in (3, 12))
+    assert few.measure == dp.PureDP(1)
+    assert many.measure == dp.ApproxDP(1, 1e-6)
+
+
 def test_a_guess_of_the_rows_for_the_plan_does_not_change_the_event() -> None:
     model = LinearRegression(method="objective", expected_rows=300, **UNIT_BOX)
     few, many = (model.plan(n_features=3, rows=rows) for rows in (10, 10**6))
@@ -203,17 +210,15 @@ def test_what_is_planned_can_be_paid_for_at_extreme_budgets(
     ],
     ids=["zcdp", "renyi"],
 )
-def test_ledgers_that_know_no_noise_in_the_objective_with_a_delta_take_it_without(
-    ledger: Any,
-) -> None:
+def test_ledgers_that_know_no_noise_in_the_objective_with_a_delta_take_sums(ledger: Any) -> None:
     x, y = plane(200, 12)
-    options: dict[str, Any] = {"delta": 1e-6, "expected_rows": 200, **UNIT_BOX}
-    model = LinearRegression(ledger=dp.Ledger(**ledger), **options)
+    options: dict[str, Any] = {"expected_rows": 200, **UNIT_BOX}
+    model = LinearRegression(ledger=dp.Ledger(**ledger), delta=1e-6, **options)
     assert model.plan(n_features=12).event == model.fit(x, y).privacy_.event
-    assert model.method_ == "objective"
-    assert satisfies(model.privacy_.event, dp.PureDP(1))
-    alone = LinearRegression(**options).fit(x, y)
-    assert not satisfies(alone.privacy_.event, dp.PureDP(50))  # with Gaussian noise, which is less
+    assert model.method_ == "sufficient_statistics"
+    assert LinearRegression(delta=1e-6, **options).fit(x, y).method_ == "objective"
+    pure = LinearRegression(ledger=dp.Ledger(**ledger), **options)
+    assert pure.fit(x, y).method_ == "objective"
 
 
 def test_a_search_names_the_claims_of_the_methods_it_may_take() -> None:

@@ -41,7 +41,8 @@ def minimised_plan(model: LinearRegression, unit: Unit, share: Fraction) -> Part
     measure = model._measure()
     assert isinstance(measure, PureDP | ApproxDP)
     rest = measure.epsilon * (1 - share)
-    holds = plan.event == together([first, second]) and plan.measure == measure
+    holds = plan.event == together([first, second]) and satisfies(plan.event, plan.measure)
+    holds = holds and plan.measure in (measure, PureDP(measure.epsilon))
     holds = holds and satisfies(first, PureDP(measure.epsilon * share))
     delta = getattr(measure, "delta", 0)
     holds = holds and satisfies(second, ApproxDP(rest, delta) if delta else PureDP(rest))

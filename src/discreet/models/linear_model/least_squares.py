@@ -39,8 +39,8 @@ from discreet.rational import as_integer, non_negative
 
 Floats = npt.NDArray[np.float64]
 METHODS = ("sufficient_statistics", "functional", "objective")
-#: Ledgers that can't count noise in the objective that has a δ: there is no proved bound in their measure.
-WITHOUT_DELTA = ("zcdp", "renyi")
+#: Ledgers that can't count noise in the objective that has a δ, and charge pure ε at several times its price.
+COUNTING_RHO = ("zcdp", "renyi")
 
 
 def target_column(facts: Facts, who: str) -> Numeric:
@@ -106,7 +106,7 @@ class LeastSquares(LinearPredictor):
         published, without centring and with a fixed ridge, it was far worse than the target's mean on few
         rows. With one feature it is solved as published. It is there to be compared with, and no better.
         By default *objective* where `expected_rows` says that noised sums would tell less: fewer rows than
-        250·√d deviations of a sum's noise (in such ledgers with Laplace noise); else
+        250·√d deviations of a sum's noise; else, and with δ > 0 in such a ledger,
         *sufficient_statistics*.
     expected_rows : int, optional
         A public guess of the number of rows; the number itself where it is public. With few rows, or many
@@ -190,8 +190,8 @@ class LeastSquares(LinearPredictor):
             return None
         if not has_few_rows(facts, guess, question):
             return None
-        if facts.composition in WITHOUT_DELTA:
-            measure = PureDP(measure.epsilon)
+        if isinstance(measure, ApproxDP) and measure.delta and facts.composition in COUNTING_RHO:
+            return None
         try:
             found = plan_minimised(facts, measure, guess, 0.0)
         except ValueError:  # its noise can't be drawn, or no minimum be found with so much of it
@@ -201,8 +201,9 @@ class LeastSquares(LinearPredictor):
 
     def _plan_step(self, found: Minimised, rows: int | None) -> FitPlan:
         noise = {} if rows is None else {"objective": found.step.spread()}
-        asked = (found.moments.query,)
-        return FitPlan(found.event, self._measure(), noise, asked, found.facts, found)
+        measure, asked = self._measure(), (found.moments.query,)
+        assert isinstance(measure, PureDP | ApproxDP)
+        return FitPlan(found.event, found.charged(measure), noise, asked, found.facts, found)
 
     def _plan_sums(
         self, facts: Facts, rows: int | None, question: Question, scales: tuple[Scales, Scales]

@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.accounting import satisfies
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
 from discreet.measures import ApproxDP, PureDP
@@ -71,6 +72,11 @@ class Minimised:
         """Both, for the accountant."""
         step = self.step.event(self.facts.schema, self.facts.unit)
         return together([self.moments.event, step])
+
+    def charged(self, measure: PureDP | ApproxDP) -> PureDP | ApproxDP:
+        """What is charged of a budget: no δ where Laplace noise on both needs none."""
+        pure = PureDP(measure.epsilon)
+        return pure if satisfies(self.event, pure) else measure
 
     def run(self, door: PrivateDataset, target: Scales) -> Solution:
         """Ask for both, in this order; the line in scaled units."""
