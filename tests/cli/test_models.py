@@ -60,6 +60,40 @@ def test_a_model_from_a_shell_predicts_as_in_python(clinic):
     assert SECRET not in Path("p.csv").read_text() + Path("model.json").read_text() + told.output
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), None),
+        (("--rows", "400"), 400),
+        (("--rows", "400", "--set", "expected_rows=50"), 50),
+    ],
+)
+def test_a_model_that_asks_how_many_rows_to_expect_is_told(clinic, options, expected):
+    tree = ("fit", "decision-tree-classifier", "visits.csv", *FACTS, "-t", "ward", "-e", "1")
+    clinic.done(*tree, *options, "--out", "model.json")
+    assert models.load("model.json", ledger=clinic.ledger()).expected_rows == expected
+
+
+@pytest.mark.parametrize("ledger", ["basic", "zcdp", "renyi"])
+@pytest.mark.parametrize("rows", ["0", "300"])
+def test_a_fit_whose_plan_follows_from_its_ledger_is_rehearsed_and_paid(clinic, ledger, rows):
+    """With twelve features and a δ regressions read rows, but not where the ledger can't count that."""
+    columns = [f"x{at}" for at in range(12)]
+    schema = dp.Schema(**{name: dp.Real(0, 1) for name in (*columns, "y")})
+    schema.write("wide.toml")
+    lines = [",".join([*columns, "y"]), *[",".join(["0.5"] * 13)] * 300]
+    Path("wide.csv").write_text("\n".join(lines), encoding="utf-8")
+    limit = dp.ApproxDP(10, 1e-4)
+    reserve = {} if ledger == "basic" else {"delta_reserve": 1e-5}
+    book = dp.Ledger(f"sqlite:///{os.getcwd()}/wide.db", limit=limit, composition=ledger, **reserve)
+    wide = ("fit", "linear-regression", "wide.csv", "-s", "wide.toml", "-l", "wide.db", "-t", "y")
+    clinic.done(*wide, "-e", "1", "--delta", "1e-6", "--rows", rows, "--out", "line.json")
+    assert book.head[1] == 2
+    method = models.load("line.json", ledger=book).method_
+    few = rows == "300" and ledger == "basic"
+    assert method == ("objective" if few else "sufficient_statistics")
+
+
 def test_an_argument_goes_before_the_environment(clinic, monkeypatch):
     monkeypatch.setenv("DISCREET_TABLE", "elsewhere.csv")
     monkeypatch.setenv("DISCREET_SCHEMA", "visits.toml")

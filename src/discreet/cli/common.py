@@ -104,8 +104,8 @@ Rows = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        help="A public guess of the number of rows, where errors depend on it; with replace_one the "
-        "public number itself.",
+        help="A public guess of the number of rows, where errors depend on it, or what a model does by "
+        "default; with replace_one the public number itself.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

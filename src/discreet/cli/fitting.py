@@ -93,6 +93,8 @@ def fit(
     rows_behind = common.open_data(
         choose_data(table, data), schema, ledger, unit=chosen, account=account, rows=rows
     )
+    if rows and "expected_rows" in kind._get_param_names():
+        given = {"expected_rows": rows, **given}
     estimator = kind(epsilon=measure.epsilon, delta=getattr(measure, "delta", 0), **given)
     plan = estimator.plan(rows_behind, rows=rows, target=target)
 
@@ -104,7 +106,8 @@ def fit(
 
     from discreet.cli.rehearsing import rehearse, show_progress
 
-    expected = rehearse(act, rows_behind, plan.measure, rows)
+    # what is charged follows from the ledger, too, and a rehearsal has another one
+    expected = rehearse(act, rows_behind, measure, rows)
     tell_price(plan.measure, rows_behind, expected.describe(), quiet)
     with show_progress(f"fitting {to_kebab(kind.__name__)}", expected, quiet):
         fitted = act(rows_behind)

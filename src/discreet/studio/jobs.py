@@ -174,7 +174,7 @@ def _rehearse(order: Order) -> float:
     """How long an order may take on made-up rows, in a thread and so with noise of its own."""
     door = open_empty(order.desk)
     with ThreadPoolExecutor(1) as aside:
-        found = aside.submit(rehearse, order.run, door, order.price, order.rows)
+        found = aside.submit(rehearse, order.run, door, order.allowance, order.rows)
         return found.result().seconds
 
 

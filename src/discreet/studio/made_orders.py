@@ -99,6 +99,10 @@ class ModelOrder(_Made):
         found: Measure = self._fit_plan.measure
         return found
 
+    @property
+    def allowance(self) -> Measure:
+        return self.measure  # the price follows from the desk's ledger, too
+
     @cached_property
     def _fit_plan(self) -> Any:
         return self._build().plan(open_empty(self.desk), rows=self.rows, target=self.target)

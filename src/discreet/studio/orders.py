@@ -59,6 +59,11 @@ class Order(ABC):
         return self.measure
 
     @property
+    def allowance(self) -> Measure:
+        """What a rehearsal may spend, with a ledger of its own: at least the price."""
+        return self.price
+
+    @property
     def rows(self) -> int | None:
         """The number of rows for which it is planned."""
         return guess_rows(self.desk, self.desk.unit())
