@@ -8,6 +8,7 @@ from typing import Any, final
 from discreet.columns import Base, Column, Logarithmic, Numeric
 from discreet.dataset import PrivateDataset
 from discreet.events import Event
+from discreet.ledger import Book
 from discreet.measures import Measure
 from discreet.mechanisms import Mechanism
 from discreet.queries import Prepared, Query
@@ -161,3 +162,8 @@ def describe_fit(model: object, facts: Facts) -> str:
     """Which model is fitted to what, for the ledger: from public facts alone."""
     target = "" if facts.target is None else f"{facts.target} from "
     return f"fit of {type(model).__name__}: {target}{name_several(facts.features)}"
+
+
+def ledger_kind(ledger: Book | None) -> str | None:
+    """How a ledger adds up, which decides what it can count; None where there is none."""
+    return None if ledger is None else ledger.composition

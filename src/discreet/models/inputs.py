@@ -16,9 +16,9 @@ import numpy.typing as npt
 from discreet.coding.plain import package_of
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
-from discreet.ledger import Book, Ledger
+from discreet.ledger import Ledger
 from discreet.matching import ColumnMismatch
-from discreet.models.facts import Facts
+from discreet.models.facts import Facts, ledger_kind
 from discreet.models.features import choose_features, see_target
 from discreet.models.kinds import refuse_text
 from discreet.models.reading import (
@@ -124,13 +124,8 @@ def _open_linear(
         ledger = Ledger(limit=estimator._measure(), unit=unit, accept_assumed=accept)
         own = True
     data = PrivateDataset(source, table.schema, unit=unit, ledger=ledger)
-    facts = Facts(table.schema, unit, table.features, table.target, data.rows, _adds_up(ledger))
+    facts = Facts(table.schema, unit, table.features, table.target, data.rows, ledger_kind(ledger))
     return Opened(data, facts, table.named, own)
-
-
-def _adds_up(ledger: Book | None) -> str | None:
-    """How a ledger adds up, which decides what it can count."""
-    return None if ledger is None else ledger.composition
 
 
 #: Parameters that declare columns one by one, instead of a schema.
@@ -192,7 +187,7 @@ def _open_dataset(
     name = target_name(estimator, schema, data.unit, target)
     features = tuple(n for n in schema.base if n not in (name, data.unit.id_column))
     _check_features(features)
-    facts = Facts(schema, data.unit, features, name, data.rows, _adds_up(data.ledger))
+    facts = Facts(schema, data.unit, features, name, data.rows, ledger_kind(data.ledger))
     return Opened(data, facts, True, False)
 
 
@@ -401,5 +396,5 @@ def plan_facts(
         target = None if estimator._target == "none" else target or "target"
         schema = _build_schema(estimator, features, target, unit, {})
     known = rows if unit.length_is_public else None
-    facts = Facts(schema, unit, features, target, known, _adds_up(estimator.ledger))
+    facts = Facts(schema, unit, features, target, known, ledger_kind(estimator.ledger))
     return _on_scale(estimator, _choose(estimator, facts, chosen))
