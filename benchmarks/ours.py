@@ -139,6 +139,7 @@ ENTRIES = (
     entry("boosting.AdditiveBoostingClassifier", "classes", "all"),
     entry("m_estimation.HistogramMEstimator", "classes", "few"),
     entry("linear_model.LinearRegression", "number"),
+    entry("linear_model.LinearRegression", "number", method="objective"),
     entry("linear_model.LinearRegression", "number", method="functional"),
     entry("linear_model.Ridge", "number"),
     entry("svm.LinearSVR", "number"),
