@@ -63,6 +63,8 @@ if together:
     except Exception as error:
         results["differ"] = str(error)
 torch.save(results, f"{folder}/{world}-{rank}")
+if together:
+    dist.destroy_process_group()  # else a thread of it may outlive the interpreter, which aborts
 """
 
 
