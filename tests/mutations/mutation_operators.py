@@ -47,7 +47,7 @@ SCALES = (
     "GaussianObjective",
 )
 EPSILONS = ("Exponential", "RandomizedResponse", "PartialResponse", "Staircase")
-REFUSALS = ("NoBound", "Refusal", "_refusal", "no_noise_refused", "BudgetExceeded")
+REFUSALS = ("NoBound", "Refusal", "_refusal", "refusal", "no_noise_refused", "BudgetExceeded")
 #: Checks that keep something out. Those of public names, types and shapes are not among them: they only word
 #: an error that would come anyway.
 CHECKS = (
@@ -57,7 +57,7 @@ CHECKS = (
     "_check_own_ledger",
     "_check_regulariser",
     "_check_scale",
-    "_check_token",
+    "check_token",
     "check_admissible",
     "check_again",
     "check_measure",
@@ -69,6 +69,7 @@ GATES = (
     "discreet.dataset",
     "discreet.ledger.units",
     "discreet.ledger.filters",
+    "discreet.ledger.own",
     "discreet.ledger.payers",
     "discreet.ledger.plans",
     "discreet.ledger.splitting",

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from discreet.events import Event, External
 from discreet.ledger import journal
-from discreet.ledger.amounts import grid_for, on_grid
+from discreet.ledger.amounts import Amounts, grid_for, on_grid
 from discreet.ledger.backup import write_backup
-from discreet.ledger.chain import Entry, expect_whole
+from discreet.ledger.chain import Entry, check_token, expect_whole
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.payers import Payer
 from discreet.ledger.splitting import check_admissible
@@ -135,18 +135,29 @@ class Book(Payer, Shown):
         """
         if not isinstance(note, str):
             raise TypeError(f"note must be a string, not {type(note).__name__}.")
-        _check_token(token)
+        check_token(token)
         check_admissible(event, self.unit, accept_assumed=self._terms.accept_assumed)
         price = self._terms.filter.price(event, measure)
         amounts = {name: on_grid(amount, self._grid) for name, amount in price.items()}
-        entry = journal.charge(
-            self._store, self._terms.filter, self._path, event, amounts, note, token
-        )
+        entry = self._enter(event, amounts, note, token)
         if entry.event != event or entry.account != self._path:
             raise ValueError(
                 "token: a charge for something else has this token; choose another one."
             )
         return entry
+
+    def _enter(self, event: Event, amounts: Amounts, note: str, token: str | None) -> Entry:
+        """Book amounts if they fit, once for each token; the entry."""
+        filter_ = self._terms.filter
+        return journal.charge(self._store, filter_, self._path, event, amounts, note, token)
+
+    def _find(self, token: str) -> Entry | None:
+        """The entry of the charge with a token."""
+        return journal.find(self._store, self._terms.filter, token)
+
+    def _balance(self) -> tuple[Amounts, Amounts]:
+        """Caps and totals."""
+        return journal.balance(self._store, self._terms.filter, self._path)
 
     def find(self, token: str) -> Entry | None:
         """Find the charge with this token anywhere in the ledger; None if it isn't booked and never will be.
@@ -163,8 +174,8 @@ class Book(Payer, Shown):
             raise TypeError(
                 "token must be a string: the one that LedgerUnknown carries, or your own."
             )
-        _check_token(token)
-        return journal.find(self._store, self._terms.filter, token)
+        check_token(token)
+        return self._find(token)
 
     def external(self, measure: Measure, note: str) -> Entry:
         """Enter a release that was made elsewhere, with the cost that you declare for it.
@@ -247,13 +258,13 @@ class Book(Payer, Shown):
 
     def spent(self) -> Measure:
         """What was charged so far: a fill level, not a guarantee (the guarantee is the limit)."""
-        _, totals = journal.balance(self._store, self._terms.filter, self._path)
+        _, totals = self._balance()
         with expect_whole(f"The balance of account {self._path}"):
             return self._terms.filter.measure(totals)
 
     def remaining(self) -> Measure:
         """What is left of the limit, in the measure in which the ledger counts."""
-        caps, totals = journal.balance(self._store, self._terms.filter, self._path)
+        caps, totals = self._balance()
         with expect_whole(f"The balance of account {self._path}"):
             return self._terms.filter.left(totals, caps)
 
@@ -347,16 +358,11 @@ class Book(Payer, Shown):
         if not hasattr(self, "_grid"):  # opening it failed half-way, and a debugger looks at it
             return f"{type(self).__name__}(not open)"
         try:
-            caps, totals = journal.balance(self._store, self._terms.filter, self._path)
+            caps, totals = self._balance()
             fill = f"{self._terms.filter.fill(totals, caps):.0%} used"
         except LedgerError:
             fill = "not readable"
         return f"{type(self).__name__}(limit={self._limit!r}, {fill})"
-
-
-def _check_token(token: str | None) -> None:
-    if token is not None and (not isinstance(token, str) or not token):
-        raise TypeError("token must be a string of at least one character.")
 
 
 class Account(Book):

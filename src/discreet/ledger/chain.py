@@ -27,6 +27,7 @@ __all__ = [
     "SURPRISES",
     "Entry",
     "canonical",
+    "check_token",
     "digest",
     "entry_from_body",
     "expect_whole",
@@ -137,6 +138,12 @@ def store_token(token: str) -> str:
     if re.fullmatch("[0-9a-f]{32}", token):
         return token
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def check_token(token: str | None) -> None:
+    """Raise unless it may name a charge."""
+    if token is not None and (not isinstance(token, str) or not token):
+        raise TypeError("token must be a string of at least one character.")
 
 
 def now() -> str:

@@ -39,8 +39,10 @@ __all__ = [
     "balance",
     "balance_from_row",
     "charge",
+    "charged_entry",
     "check_anchor",
     "create_account",
+    "describe_charge",
     "entries_from_rows",
     "find",
     "find_account",
@@ -49,6 +51,8 @@ __all__ = [
     "is_inside",
     "iter_latest",
     "list_accounts",
+    "make_entry",
+    "refusal",
     "write_entry",
     "zero_of",
 ]
@@ -116,12 +120,19 @@ def write_entry(
     connection: Connection, last: int, previous: str, details: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """Append an entry after the one with the number `last`; return its data and hash."""
-    number = last + 1
-    data = {**details, "number": number, "previous": previous, "time": now(), "who": who()}
-    body = canonical(data)
-    hash_ = digest(body)
+    data, body, hash_ = make_entry(last, previous, details)
+    number = data["number"]
     run(connection, _append, number=number, hash=hash_, body=body, token=details.get("token"))
     return data, hash_
+
+
+def make_entry(
+    last: int, previous: str, details: dict[str, Any]
+) -> tuple[dict[str, Any], str, str]:
+    """The data, body and hash of the entry after the one with the number `last`."""
+    data = {**details, "number": last + 1, "previous": previous, "time": now(), "who": who()}
+    body = canonical(data)
+    return data, body, digest(body)
 
 
 def balance_from_row(
@@ -258,8 +269,8 @@ def charge(
     A charge with an `own_token` that was booked before is not booked again: its entry is returned.
     """
     accounts = ancestors(account)
-    booked, described = to_text(amounts), event.to_dict()
     token = new_token() if own_token is None else store_token(own_token)
+    details = describe_charge(account, event, amounts, note, token)
 
     def act(connection: Connection) -> Entry:
         known = None if own_token is None else _by(connection, filter_, token)
@@ -272,38 +283,50 @@ def charge(
             caps, before = found[name]
             totals[name] = add_amounts(before, amounts)
             if not filter_.fits(totals[name], caps):
-                raise _refusal(filter_, amounts, before, caps, name)
+                raise refusal(filter_, amounts, before, caps, name)
         texts = {name: to_text(total) for name, total in totals.items()}
-        details = {
-            "kind": "charge",
-            "account": account,
-            "event": described,
-            "booked": booked,
-            "totals": texts,
-            "note": note,
-            "token": token,
-        }
-        data, hash_ = write_entry(connection, last, previous, details)
+        data, hash_ = write_entry(connection, last, previous, {**details, "totals": texts})
         for name, text in texts.items():
             run(connection, _set_totals, of=name, now=canonical(text))
-        return Entry(
-            number=data["number"],
-            kind="charge",
-            time=data["time"],
-            who=data["who"],
-            account=account,
-            event=event,
-            booked=filter_.measure(amounts),
-            delta=Fraction(filter_.reserve_of(amounts)),
-            note=note,
-            hash=hash_,
-            previous=previous,
-            token=token,
-        )
+        return charged_entry(filter_, {**details, **data}, hash_, event, amounts)
 
     entry = store.write(act, token=token, find=lambda connection: _by(connection, filter_, token))
     store.remember(entry.number, entry.hash)
     return entry
+
+
+def describe_charge(
+    account: str, event: Event, amounts: Amounts, note: str, token: str
+) -> dict[str, Any]:
+    """A charge as its entry tells it, but for the totals after it."""
+    return {
+        "kind": "charge",
+        "account": account,
+        "event": event.to_dict(),
+        "booked": to_text(amounts),
+        "note": note,
+        "token": token,
+    }
+
+
+def charged_entry(
+    filter_: Filter, data: dict[str, Any], hash_: str, event: Event, amounts: Amounts
+) -> Entry:
+    """The entry of a charge that was just written."""
+    return Entry(
+        number=data["number"],
+        kind="charge",
+        time=data["time"],
+        who=data["who"],
+        account=data["account"],
+        event=event,
+        booked=filter_.measure(amounts),
+        delta=Fraction(filter_.reserve_of(amounts)),
+        note=data["note"],
+        hash=hash_,
+        previous=data["previous"],
+        token=data["token"],
+    )
 
 
 def find(store: Store, filter_: Filter, token: str) -> Entry | None:
@@ -317,9 +340,10 @@ def _by(connection: Connection, filter_: Filter, token: str) -> Entry | None:
     return None
 
 
-def _refusal(
+def refusal(
     filter_: Filter, asked: Amounts, before: Amounts, caps: Amounts, account: str
 ) -> BudgetExceeded:
+    """What is raised for a charge that doesn't fit."""
     reserve, pot = filter_.reserve_of(asked), filter_.reserve_of(caps)
     words = ""
     if reserve or pot:

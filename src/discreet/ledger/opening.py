@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import Connection, select
 
-from discreet.ledger.amounts import to_text
+from discreet.ledger.amounts import Amounts, to_text
 from discreet.ledger.building import build
 from discreet.ledger.chain import FIRST, expect_whole, parse_entry
 from discreet.ledger.errors import LedgerCorrupt, LedgerUnavailable
@@ -16,7 +17,7 @@ from discreet.ledger.store import Store, run
 from discreet.ledger.template import empty_tables
 from discreet.ledger.terms import Terms
 
-__all__ = ["open_terms"]
+__all__ = ["describe_terms", "open_terms"]
 
 _first = select(entries.c.hash, entries.c.body).where(entries.c.number == 0)
 
@@ -98,13 +99,22 @@ def _open_once(connection: Connection, terms: Terms) -> str:
 
 def _open(connection: Connection, terms: Terms) -> str:
     """Write entry 0 and the balance of the ledger itself; the hash of the entry."""
-    caps = terms.filter.caps(terms.limit)
-    zero = zero_of(terms.filter)
-    details = {"kind": "ledger", "account": ROOT, "terms": terms.to_dict(), "caps": to_text(caps)}
-    details |= {"note": "", "totals": {ROOT: to_text(zero)}}
-    _, hash_ = write_entry(connection, -1, FIRST, details)
+    caps, zero = terms.filter.caps(terms.limit), zero_of(terms.filter)
+    _, hash_ = write_entry(connection, -1, FIRST, describe_terms(terms, caps))
     add_balance(connection, ROOT, 0, caps, zero)
     return hash_
+
+
+def describe_terms(terms: Terms, caps: Amounts) -> dict[str, Any]:
+    """What was agreed, as entry 0 tells it."""
+    return {
+        "kind": "ledger",
+        "account": ROOT,
+        "terms": terms.to_dict(),
+        "caps": to_text(caps),
+        "note": "",
+        "totals": {ROOT: to_text(zero_of(terms.filter))},
+    }
 
 
 def _terms(connection: Connection, store: Store) -> Terms:

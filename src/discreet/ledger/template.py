@@ -1,4 +1,4 @@
-"""A ledger's tables as the bytes of a file: apart because every fit without a ledger opens one of its own."""
+"""A ledger's tables as the bytes of a file: apart because temporary ledgers are opened by the hundred."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.coding.plain import package_of
 from discreet.columns import Base, Categorical, Real
 from discreet.dataset import PrivateDataset
-from discreet.ledger import Ledger
+from discreet.ledger.own import OwnLedger
 from discreet.matching import ColumnMismatch
 from discreet.models.facts import Facts, ledger_kind
 from discreet.models.features import choose_features, see_target
@@ -121,7 +121,7 @@ def _open_linear(
     if not unit.is_public and ledger is None:
         estimator._check_own_ledger()
         accept = getattr(estimator, "accept_assumed", False)
-        ledger = Ledger(limit=estimator._measure(), unit=unit, accept_assumed=accept)
+        ledger = OwnLedger(estimator._measure(), unit, accept)
         own = True
     data = PrivateDataset(source, table.schema, unit=unit, ledger=ledger)
     facts = Facts(table.schema, unit, table.features, table.target, data.rows, ledger_kind(ledger))

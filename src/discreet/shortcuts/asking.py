@@ -11,7 +11,8 @@ import numpy as np
 from discreet.coding.plain import package_of
 from discreet.columns import Base, Integer, Real
 from discreet.dataset import PrivateDataset
-from discreet.ledger import Ledger, Payer
+from discreet.ledger import Payer
+from discreet.ledger.own import OwnLedger
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.queries import Query
 from discreet.rational import as_integer
@@ -49,7 +50,7 @@ class Question:
                 raise ValueError(
                     "the budget must be finite: no noise at all is accepted with relation=dp.PUBLIC only."
                 )
-            payer = Ledger(limit=self._measure, unit=self._unit)
+            payer = OwnLedger(self._measure, self._unit)
         data = PrivateDataset(self._columns, schema, unit=self._unit, ledger=payer)
         found = data.release(query, self._measure)
         if self._payer is not None or self._unit.is_public:
