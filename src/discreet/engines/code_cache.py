@@ -88,17 +88,40 @@ class _Codes:
             masks: dict[int, Mask] = {}
             for places in group_alike(queries):
                 masks |= dict.fromkeys(places, self._chunk.counted(queries[places[0]]))
-            asked = list(map(self._with_stands, queries))
-            chunk = self._with(code for query in asked for code in _counted(query))
-        return [totals_of(query, [(chunk, masks[place])]) for place, query in enumerate(asked)]
+            counts = {at: self._parts(one) for at, one in enumerate(queries) if _is_count(one)}
+            asked = [
+                one if at in counts else self._with_stands(one) for at, one in enumerate(queries)
+            ]
+            others = (query for at, query in enumerate(asked) if at not in counts)
+            chunk = self._with(code for query in others for code in _counted(query))
+        whole = {id(mask): bool(mask.all()) for mask in masks.values()}
+        return [
+            _count(query, counts[at], None if whole[id(masks[at])] else masks[at])
+            if at in counts
+            else totals_of(query, [(chunk, masks[at])])
+            for at, query in enumerate(asked)
+        ]
+
+    def _parts(self, query: CodedQuery) -> list[tuple[Integers, int]]:
+        """The codes that a query counts by, the last ones as pairs: their values and how many there are."""
+        return [(self._values(code), code.high + 1) for code in self._stands_by(query)]
+
+    def _values(self, code: Code) -> Integers:
+        kept = self.values.get(code)
+        return self._chunk.code(code) if kept is None else kept
 
     def _with_stands(self, query: CodedQuery) -> CodedQuery:
         """The same query about small codes."""
+        by = self._stands_by(query)
+        terms = tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms)
+        return CodedQuery(terms, by, query.where, query.known, query.keep, query.tally)
+
+    def _stands_by(self, query: CodedQuery) -> tuple[Code, ...]:
+        """Small codes for those that a query groups by."""
         by = tuple(map(self._stand, query.by))
         if len(by) > 2:  # such as nodes, bins, classes: the last two are the same in every round
             by = (*by[:-2], self._join(*by[-2:]))
-        terms = tuple(Term(t.weight, tuple(map(self._stand, t.codes))) for t in query.terms)
-        return CodedQuery(terms, by, query.where, query.known, query.keep, query.tally)
+        return by
 
     def _join(self, first: Code, second: Code) -> Code:
         """A code whose values are the pairs of two others', in order, for rows that have both."""
@@ -204,6 +227,21 @@ class CodeCache(EngineWrapper):
             elif codes.is_full:
                 self._codes = _Codes(codes.leaves, codes.rows)
             return self._codes
+
+
+def _is_count(query: CodedQuery) -> bool:
+    """Whether rows are counted by group, and nothing else is asked."""
+    return bool(query.by) and query.tally is None and not any(term.codes for term in query.terms)
+
+
+def _count(query: CodedQuery, parts: list[tuple[Integers, int]], mask: Mask | None) -> Integers:
+    """The sums of a query that counts, from the values of what it counts by; all rows without a mask."""
+    groups = parts[0][0]
+    for values, size in parts[1:]:
+        groups = np.multiply(groups, size, dtype=np.int64)
+        groups += values
+    counts = np.bincount(groups if mask is None else groups[mask], minlength=query.groups)
+    return counts[:, None] * np.array([term.weight for term in query.terms], np.int64)
 
 
 def _counted(query: CodedQuery) -> list[Code]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, final, get_args
@@ -98,16 +99,10 @@ class BestSplit(Choice):
             )
         if not cuts:
             raise ValueError("BestSplit needs at least one column to cut.")
-        if target in cuts or set(self.by) & {*cuts, target}:
-            raise ValueError("BestSplit: target, cuts and by must name different columns.")
         self.target, self.criterion = column_name(target, "BestSplit"), criterion
         self.cuts = {name: tuple(points) for name, points in cuts.items()}
-        self.derived = dict(derive or {})
-        if expected is not None and criterion != "deviation":
-            raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
-        self.expected = None if expected is None else _whole_shares(expected)
-        self.classes = classes
-        self.blocks = None if blocks is None else _renumbered(blocks)
+        self.derived, self.classes = dict(derive or {}), classes
+        self._read(expected, blocks)
         self._larger: tuple[Schema, Schema] | None = None
         self._ungrouped: list[_Ungrouped] = []  # shared with what `within` makes of it
 
@@ -125,18 +120,20 @@ class BestSplit(Choice):
             raise ValueError("BestSplit: a question that has groups can't be asked within others.")
         if self.derived.keys() & derive.keys():
             raise ValueError("BestSplit: what is derived already can't be derived otherwise.")
-        found = BestSplit(
-            self.target,
-            self.cuts,
-            criterion=self.criterion,
-            by=(*self.by, *derive) or None,
-            derive={**self.derived, **derive},
-            expected=expected,
-            classes=self.classes,
-            blocks=blocks,
-        )
-        found.person_rows, found._ungrouped = self.person_rows, self._ungrouped
+        found = copy(self)
+        found.by, found.derived = (*self.by, *derive), {**self.derived, **derive}
+        found._larger = None
+        found._read(expected, blocks)
         return found
+
+    def _read(self, expected: npt.ArrayLike | None, blocks: npt.ArrayLike | None) -> None:
+        """Check names, and set shares and blocks."""
+        if self.target in self.cuts or set(self.by) & {*self.cuts, self.target}:
+            raise ValueError("BestSplit: target, cuts and by must name different columns.")
+        if expected is not None and self.criterion != "deviation":
+            raise ValueError("BestSplit: expected shares are for the criterion 'deviation' alone.")
+        self.expected = None if expected is None else _whole_shares(expected)
+        self.blocks = None if blocks is None else _renumbered(blocks)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -217,7 +214,8 @@ class BestSplit(Choice):
         known = partial_codes(*above, larger.code(self.target))
         for part, cells in self._without_groups(schema, unit):
             check_cells(groups * cells)
-            parts.append(replace(part, by=(*above, *part.by), known=known))
+            by = (*above, *part.by)
+            parts.append(CodedQuery(part.terms, by, part.where, known, part.keep))
         return tuple(parts)
 
     def _groups(self, larger: Schema) -> int:
@@ -282,10 +280,13 @@ class BestSplit(Choice):
         shares = self._shares(*sums.shape[::2])
         whole = shares.sum(axis=1)
         unit = DEVIATION // np.maximum(whole - shares.min(axis=1), 1)
-        apart = abs(
-            sums * whole[:, None, None] - shares[:, None, :] * sums.sum(axis=2, keepdims=True)
+        # class by class: sums over an axis of two or three are slow
+        classes = range(sums.shape[2])
+        rows = sum(sums[:, :, at] for at in classes)
+        apart = sum(
+            abs(sums[:, :, at] * whole[:, None] - shares[:, at, None] * rows) for at in classes
         )
-        return unit[:, None] * apart.sum(axis=2) // (2 * steps)
+        return unit[:, None] * apart // (2 * steps)
 
     def _shares(self, groups: int, classes: int) -> Integers:
         """The expected shares as whole numbers."""

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.columns import Split, Tree
+from discreet.columns import Tree
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models import learned
@@ -43,6 +43,7 @@ from discreet.release import Release
 Floats = npt.NDArray[np.float64]
 #: The shares of classes in each node, and the blocks of nodes that get one split, if any do.
 Expected = tuple[Floats, Integers | None]
+Cuts = dict[str, tuple[float, ...]]
 
 #: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
 GROWTH = Fraction(3, 2)
@@ -66,13 +67,12 @@ class Seen:
 @final
 @dataclass(frozen=True, eq=False)
 class _Recipe:
-    """The candidates for splits, and the budgets in the order in which they are spent.
+    """What is asked of the root, and the budgets in the order in which they are spent.
 
     Attributes
     ----------
-    cuts : dict
-    criterion : str
-        How splits are scored: kept here, since a fit may be planned with a part of the model's ε.
+    choice : BestSplit, optional
+        Kept here, since a fit may be planned with a part of the model's ε; none where nothing is split.
     first : Measure, optional
         For what is asked about the target before anything else.
     levels : tuple of pairs
@@ -80,8 +80,7 @@ class _Recipe:
     leaves : Measure
     """
 
-    cuts: dict[str, tuple[float, ...]]
-    criterion: Any
+    choice: BestSplit | None
     first: Measure | None
     levels: tuple[tuple[Measure | None, Measure], ...]
     leaves: Measure
@@ -162,7 +161,7 @@ class GreedyTree(PrivateEstimator):
         """The leaves' share of the budget, from public facts."""
         return LEAVES
 
-    def _cuts(self, facts: Facts) -> dict[str, tuple[float, ...]]:
+    def _cuts(self, facts: Facts) -> Cuts:
         return candidates(dict(zip(facts.features, facts.columns, strict=True)))
 
     def _pure(self) -> PureDP:
@@ -196,17 +195,14 @@ class GreedyTree(PrivateEstimator):
         nothing: list[Measure | None] = [None] * len(parts)
         expected, choices = (parts[::2], parts[1::2]) if self._expects(facts) else (nothing, parts)
         levels = tuple(zip(expected, choices, strict=True))
-        return _Recipe(self._cuts(facts), self._criterion(facts), first, levels, leaves)
+        cuts, criterion = self._cuts(facts), self._criterion(facts)
+        choice = self._choice(cuts, criterion, self._seen(facts)[0]) if levels else None
+        return _Recipe(choice, first, levels, leaves)
 
-    def _choice(self, recipe: _Recipe, target: Seen) -> BestSplit:
+    def _choice(self, cuts: Cuts, criterion: Any, target: Seen) -> BestSplit:
         """What is asked of the root; of the nodes below it the same, within them."""
-        return BestSplit(
-            target.name,
-            recipe.cuts,
-            criterion=recipe.criterion,
-            derive=target.derived,
-            classes=self._target == "class",
-        )
+        name, derived, classes = target.name, target.derived, self._target == "class"
+        return BestSplit(name, cuts, criterion=criterion, derive=derived, classes=classes)
 
     @staticmethod
     def _nodes(facts: Facts, splits: Splits) -> dict[str, Tree]:
@@ -229,15 +225,15 @@ class GreedyTree(PrivateEstimator):
             assert query is not None
             questions.append(facts.ask(query, recipe.first))
         nodes: dict[str, Tree] = {}
-        choice = self._choice(recipe, for_splits) if recipe.levels else None
+        choice = recipe.choice
+        # all trees of a size cost the same, so the example has one split alone
+        any_split = choice.splits_of(facts.schema)[0] if choice is not None else None
         for level, (expected, budget) in enumerate(recipe.levels):
             assert choice is not None
             if expected is not None:
                 query = self._sum_query(for_splits, nodes, is_last=False)
                 questions.append(facts.ask(query, expected))
             questions.append(facts.ask(choice.within(nodes), budget))
-            # all trees of this size cost the same, so the example has one split alone
-            any_split: Split = choice.splits_of(facts.schema)[0]
             nodes = self._nodes(facts, (any_split, *[None] * (2 ** (level + 1) - 2)))
         last = facts.ask(self._sum_query(for_leaves, nodes, is_last=True), recipe.leaves)
         questions.append(last)
@@ -260,7 +256,9 @@ class GreedyTree(PrivateEstimator):
         nodes: dict[str, Tree] = {}
         shares: Floats | None = None
         blocks: Integers | None = None
-        choice = self._choice(recipe, for_splits) if recipe.levels else None
+        choice = recipe.choice
+        if choice is not None and first is not None:
+            choice = self._choice(choice.cuts, choice.criterion, for_splits)
         listed = choice.splits_of(facts.schema) if choice is not None else ()
         for expected, budget in recipe.levels:
             assert choice is not None
