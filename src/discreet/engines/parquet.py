@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
+from discreet.ending import also_in_children
 from discreet.engines.base import withhold_errors
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quote, require
@@ -92,7 +93,7 @@ def connect_with_limits(path: str = ":memory:", read_only: bool = False) -> Any:
     duckdb = require("duckdb", "discreet[duckdb]", "this source")
     connection = duckdb.connect(path, read_only=read_only)
     folder = tempfile.mkdtemp(prefix="discreet-spill-")
-    weakref.finalize(connection, _remove, folder, current_process())
+    also_in_children(weakref.finalize(connection, _remove, folder, current_process()))
     memory = os.environ.get(MEMORY_SWITCH, MEMORY)
     for statement in (
         f"SET memory_limit = {_text(memory)}",
