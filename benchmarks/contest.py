@@ -183,10 +183,7 @@ def patience(one: Contestant, table: tables.Table) -> float:
 
 
 def processor_seconds() -> float:
-    """The processor time of this process, its threads' too.
-
-    While an interval timer runs, `time.process_time` moves in steps of the kernel's clock, of 4 ms.
-    """
+    """Of this process and its threads: while a timer runs, `time.process_time` moves in steps of 4 ms."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 

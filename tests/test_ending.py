@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,16 +38,22 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("how", ["alone", "fork", "spawn", "forkserver"])
 def test_folders_go_with_the_process(how: str, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    program, folder = tmp_path / "program.py", tmp_path / "temporary"
+    program = tmp_path / "program.py"
     program.write_text(CHILDREN)
-    folder.mkdir()
+    with tempfile.TemporaryDirectory() as folder:  # the names of sockets must be short
+        told, left = run(program, how, folder)
+    assert told.count("discreet-") == 2  # both were there
+    assert left == []
+
+
+def run(program: Path, how: str, folder: str) -> tuple[str, list[str]]:
+    """What the program says, and which folders of ours it leaves."""
     done = subprocess.run(
         [sys.executable, str(program), how],
-        env={**os.environ, "TMPDIR": str(folder)},
+        env={**os.environ, "TMPDIR": folder},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=120,
     )
-    assert done.stdout.count("discreet-") == 2  # both were there
-    assert [one.name for one in folder.iterdir() if one.name.startswith("discreet")] == []
+    return done.stdout, [name for name in os.listdir(folder) if name.startswith("discreet")]
