@@ -302,8 +302,8 @@ def random_decision_forest() -> Iterator[Part]:
     one: Any = {"n_estimators": 1, "max_depth": 2, "random_state": 0}
     single = RandomDecisionForest(epsilon=2, calibrate=False, **one)
     yield fit_case(single, PureDP(2), SCHEMA, ROW, "c")
-    calibrated = RandomDecisionForest(epsilon=5 / SHARE, calibrate=True, **one)
-    part = fit_case(calibrated, PureDP(5), SCHEMA, ROW, "c", told=slice(1, 2))
+    calibrated = RandomDecisionForest(epsilon=2 / SHARE, calibrate=True, **one)
+    part = fit_case(calibrated, PureDP(2), SCHEMA, ROW, "c", told=slice(1, 2))
     yield replace(part, title="RandomDecisionForest, the bins of the score that fits are told")
 
 
