@@ -13,6 +13,8 @@ from metrics import METRICS, gain
 from real_tables import TABLES
 
 Line = dict[str, Any]
+#: What tells a line from another.
+KEY = ("table", "task", "library", "model", "columns", "delta")
 #: Smaller differences can't be seen in a table.
 VISIBLE = 0.001
 FLOORS = {"classes": "larger class", "number": "mean"}
@@ -50,6 +52,14 @@ def figures_of(figures: dict[str, Any]) -> list[Line]:
         return list(TABLES).index(line["table"]), places.get(kind, 0), line["delta"] or 0.0
 
     return sorted(figures["lines"], key=order)
+
+
+def measured_again(line: Line, epsilon: float, again: list[Line]) -> Line | None:
+    """The second measurement of a line, which is of one ε."""
+    for other in again:
+        if other["epsilons"] == [epsilon] and all(other[key] == line[key] for key in KEY):
+            return other
+    return None
 
 
 def at(line: Line, metric: str, epsilon: float) -> Sequence[float] | None:

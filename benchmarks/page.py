@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import peers
+from comparing import KEY
 from contest import MODULES, TWINS
 from metrics import METRICS
 from real_tables import TABLES
@@ -38,8 +39,6 @@ from real_tables import TABLES
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 DOCS = HERE.parent / "docs"
-#: What tells a line from another.
-KEY = ("table", "task", "library", "model", "columns", "delta")
 
 
 def read() -> dict[str, Any]:

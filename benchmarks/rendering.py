@@ -279,7 +279,7 @@ def page(figures: dict[str, Any]) -> str:
         "busy": busy(lines),
         "best": lost(best_with_best(lines), "Nowhere, clearly."),
         "slower": slower(lines),
-        "kept": costs.render_kept(lines),
+        "kept": costs.render_kept(lines, figures["again"]),
         "boosting": costs.render_boosting(lines),
         "kept_bar": f"{100 * costs.KEPT_BAR:.0f}",
         "boosting_bar": f"{100 * costs.BOOSTING_BAR:.0f}",

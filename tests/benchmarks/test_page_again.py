@@ -15,6 +15,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import comparing  # noqa: E402
 import contest  # noqa: E402
+import costs  # noqa: E402
 import page  # noqa: E402
 import real_tables as tables  # noqa: E402
 import rendering  # noqa: E402
@@ -60,6 +61,23 @@ def test_both_sides_of_a_clear_loss_are_measured_again_and_nothing_else() -> Non
     }
     assert suspects.find(figures(0.819)) == {}  # not clear
     assert suspects.find(figures(0.84)) == {}  # a win
+
+
+def test_lines_that_keep_too_little_are_measured_again_beside_the_first_figures() -> None:
+    twin = line(contest.TWINS, 0.90, delta=None, epsilons=[], failed=[], seconds=[], seeds=[])
+    kind = ("GaussianNB", "classes", "numbers", 0.0, 1.0, 12)
+    made = {**figures(0.86), "lines": [line("discreet", 0.86), twin]}
+    assert suspects.find(made) == {("discreet", "adult"): [kind]}  # 90 % of the gain
+    assert suspects.find({**made, "lines": [line("discreet", 0.89), twin]}) == {}
+    told = "\n".join(costs.render_kept(made["lines"], []))
+    assert "90.0 %" in told
+    assert "not measured again" in told
+    made["again"] = [line("discreet", 0.892)]
+    assert suspects.find(made) == {}
+    told = "\n".join(costs.render_kept(made["lines"], made["again"]))
+    assert "90.0 %" in told
+    assert "98.0 %" in told
+    assert "not measured again" not in told
 
 
 def test_nothing_is_measured_a_third_time() -> None:

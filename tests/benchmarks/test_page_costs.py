@@ -74,11 +74,11 @@ def test_the_share_kept_is_of_what_the_twin_gains() -> None:
     lines = [line("discreet", 0.74), line(contest.TWINS, 0.80)]
     (kept,) = costs.beside_twins(lines)
     assert kept.share == pytest.approx(0.8)
-    assert "0 of 1 keep at least 95 %" in "\n".join(costs.render_kept(lines))
-    assert "| **80.0 %** |" in "\n".join(costs.render_kept(lines))
+    assert "0 of 1 keep at least 95 %" in "\n".join(costs.render_kept(lines, []))
+    assert "| **80.0 %** |" in "\n".join(costs.render_kept(lines, []))
     better = [line("discreet", 0.79), line(contest.TWINS, 0.80)]
-    assert "1 of 1 keep at least 95 %" in "\n".join(costs.render_kept(better))
-    assert costs.render_kept(better)[-2:] == ["None.", ""]
+    assert "1 of 1 keep at least 95 %" in "\n".join(costs.render_kept(better, []))
+    assert costs.render_kept(better, [])[-2:] == ["None.", ""]
 
 
 def test_small_tables_and_models_without_a_gain_have_no_share() -> None:
