@@ -10,12 +10,15 @@ from fractions import Fraction
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Lookup
 from discreet.coding.calendar import date_of, day_of
 from discreet.coding.cells import is_unicode
 from discreet.columns.base import Column, Numeric, column_name, numeric_column
 from discreet.columns.bounds import finite
 from discreet.columns.dates import Date, as_date
+from discreet.columns.scales import Logarithmic
 
 if TYPE_CHECKING:
     from discreet.schema import Schema
@@ -86,7 +89,10 @@ class Bins(Column):
                 f"{lower:g} and {upper:g}: values are clamped there, so outer bins would be empty."
             )
         if isinstance(source, Grid) and not column.is_exact(VALUE_BITS):  # type: ignore[attr-defined]
-            cuts = tuple(source.of(cut) for cut in self.cuts)
+            values = self.cuts
+            if isinstance(column, Logarithmic):  # cuts are on its scale, its grid is of the source
+                values = tuple(float(column.to_source(np.array(cut))) for cut in self.cuts)
+            cuts = tuple(source.of(value) for value in values)
         else:
             first = lower if isinstance(column, Numeric) else 0
             cuts = tuple(math.ceil(cut - first) for cut in self.cuts)

@@ -25,6 +25,7 @@ _SHARED = (
     _ERM + "features.FeatureMap.length",
     _ERM + "features.FeatureMap._kinds",
     _ERM + "fourier.FourierMap",
+    _ERM + "evened.EvenedMap",
     _ERM + "losses._signs",
     _ERM + "losses.smooth_step",
     _ERM + "losses.Logistic",
@@ -50,6 +51,11 @@ _SHARED = (
     _ERM + "step.MinimisedRisk.with_features",
     _ERM + "step.MinimisedRisk._changed",
     "discreet.models.svm.kernel.KernelEstimator._train",
+    "discreet.models.svm.kernel.SVR._plan",
+    "discreet.models.svm.kernel.SVR._evening",
+    "discreet.models.svm.evening.Evening",
+    "discreet.models.svm.evening.divide_budget",
+    "discreet.models.svm.evening.plan_evening",
 )
 
 #: What noise in the objective rests on.

@@ -1,5 +1,6 @@
 """Private empirical risk minimisation: output and objective perturbation of convex losses."""
 
+from discreet.models.erm.evened import EvenedMap
 from discreet.models.erm.features import FeatureMap, RowMap
 from discreet.models.erm.fourier import FourierMap
 from discreet.models.erm.losses import (
@@ -15,6 +16,7 @@ from discreet.models.erm.step import MinimisedRisk
 from discreet.models.erm.task import Task
 
 __all__ = [
+    "EvenedMap",
     "FeatureMap",
     "FourierMap",
     "HuberSquare",

@@ -158,7 +158,9 @@ class RiskEstimator(BoundedEstimator):
             if not isinstance(column, Numeric | Categorical):
                 raise ValueError(f"column {name!r} must be a number or a category, not {column!r}.")
 
-    def _step(self, facts: Facts, measure: Measure) -> MinimisedRisk:
+    def _step(
+        self, facts: Facts, measure: Measure, features: RowMap | None = None
+    ) -> MinimisedRisk:
         if self.method not in PERTURBATIONS:
             raise ValueError(
                 f"method must be {' or '.join(map(repr, PERTURBATIONS))}, got {self.method!r}."
@@ -167,7 +169,7 @@ class RiskEstimator(BoundedEstimator):
         if self.noise not in kinds:
             raise ValueError(f"noise must be {' or '.join(map(repr, kinds))}, got {self.noise!r}.")
         self._check_columns(facts)
-        features = self._features(facts)
+        features = self._features(facts) if features is None else features
         if features.width > MAX_FEATURES:
             raise ValueError(
                 f"X has {features.width} features, counting categories: at most {MAX_FEATURES} are allowed."
