@@ -190,7 +190,7 @@ def test_one_changed_operator_asks_for_a_look_at_its_dossier(dossier, modules):
         ("accounting", "discreet.accounting.counts:_PureAccountant.leaf"),
         ("accounting", "discreet.accounting.costs:_GaussianRoute.holds"),
         ("measures", "discreet.measures.gaussian:gaussian_delta"),
-        ("ledger", "discreet.ledger.journal:write_entry"),
+        ("ledger", "discreet.ledger.journal:make_entry"),
         ("ledger", "discreet.ledger.caps:order_cap"),
         ("ledger", "discreet.ledger.filters:RenyiFilter.fits"),
         ("queries", "discreet.queries.base:Query._sensitivity_from_extent"),

@@ -117,7 +117,6 @@ EXEMPT = {
         "discreet.claims",
     ),
     "keeps passwords out of sight, which no guarantee about rows rests on": ("discreet.secret",),
-    "removes files at the end of a process; nothing is read or charged": ("discreet.ending",),
     "prints what other modules found": ("discreet.__main__", "discreet.cli.*"),
     "shows pages, and asks through the same door and ledger as any user": (
         "discreet.studio",

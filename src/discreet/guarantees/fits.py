@@ -168,6 +168,7 @@ def fit_case(
     told: slice = slice(None),
     trials: int = 800,
     losses: LossDistribution | None = None,
+    work_out: Callable[[Any], Any] | None = None,
 ) -> Case:
     """What fits really learn about one row, or none: some of their answers, as one row of numbers.
 
@@ -175,6 +176,7 @@ def fit_case(
     ledger is written once for all runs. The losses of a single answer that is a sum is known without help.
     A few hundred runs show most where its curve has a μ of about 2: a smaller one drowns in chance, and with
     a larger one the runs on both sides are told apart so well that half the noise looks like all of it.
+    `work_out` makes of a fitted model what an attacker would, in place of what the model was told.
     """
 
     def mechanism(table: Any, trials: int) -> Floats:
@@ -188,7 +190,8 @@ def fit_case(
                 listener = Listener(door)
                 model._remember(source.facts, source.named)
                 model._train(plan, listener)  # type: ignore[arg-type]
-                heard.append(np.concatenate([flatten(found) for found in listener.told[told]]))
+                known = listener.told[told] if work_out is None else [work_out(model)]
+                heard.append(np.concatenate([flatten(found) for found in known]))
         return np.array(heard)
 
     one = {name: np.array([cell]) for name, cell in row.items()}

@@ -7,7 +7,7 @@ CODE = (
     "discreet.mechanisms.priestley_chao",
     "discreet.mechanisms.sensitivity_sampling",
 )
-RESTS_ON = NOISED
+RESTS_ON = (*NOISED, "local")
 
 
 CLAIMS = (

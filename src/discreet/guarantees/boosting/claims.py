@@ -6,7 +6,7 @@ CODE = (
     "discreet.models.boosting.*",
     "!discreet.models.boosting.plots",
 )
-RESTS_ON = (*FITTED, "tree")
+RESTS_ON = (*FITTED, "naive_bayes", "tree")
 
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"

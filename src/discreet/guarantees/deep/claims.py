@@ -29,7 +29,7 @@ CODE = (
     "discreet.deep.tensors",
     "discreet.deep.totals",
 )
-RESTS_ON = FITTED
+RESTS_ON = (*FITTED, "one_run")
 
 _UNIT = "add/remove, with or without persons and max_rows"
 

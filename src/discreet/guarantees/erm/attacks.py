@@ -19,6 +19,7 @@ from discreet.audit.losses import LossDistribution
 from discreet.audit.registry import Case, Part, attack
 from discreet.audit.results import AuditResult
 from discreet.guarantees.erm.attacks_batches import Batch, Table, runs, table
+from discreet.guarantees.erm.attacks_evening import evened_parts
 from discreet.guarantees.fits import exact_losses
 from discreet.guarantees.selection.attacks import worst
 from discreet.measures import ApproxDP, Measure, PureDP
@@ -351,6 +352,7 @@ def objective_perturbation() -> Iterator[Part]:
         yield replace(case("objective", name, UNITS[0], PureDP(4), 10_000), reason=DENSITY)
     for measure in (PureDP(4), ApproxDP(4, "1/100")):
         yield steep_case("smooth hinge", UNITS[0], measure, 10_000)
+    yield from evened_parts()
 
 
 @attack("norm-gamma-perturbation")

@@ -6,7 +6,7 @@ CODE = (
     "discreet.models.erm.*",
     "discreet.models.svm.*",
 )
-RESTS_ON = (*FITTED, "linear_model")
+RESTS_ON = (*FITTED, "linear_model", "m_estimation", "tree")
 
 
 _UNIT = "add/remove and replace-one, with or without ids and max_rows"

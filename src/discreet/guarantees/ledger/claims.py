@@ -2,7 +2,7 @@
 
 from discreet.guarantees.base import ASKED, Claim
 
-CODE = ("discreet.ledger.*",)
+CODE = ("discreet.ending", "discreet.ledger.*")
 RESTS_ON = ASKED
 
 

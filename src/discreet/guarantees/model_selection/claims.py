@@ -6,7 +6,7 @@ CODE = (
     "discreet.models.model_selection.*",
     "discreet.models.metrics.*",
 )
-RESTS_ON = (*FITTED, "erm", "linear_model")
+RESTS_ON = (*FITTED, "erm", "linear_model", "m_estimation", "tree")
 
 
 _DOORS = "discreet.dataset."

@@ -3,7 +3,7 @@
 from discreet.guarantees.base import ASKED, Claim
 
 CODE = ("discreet.publish.privelet.*",)
-RESTS_ON = (*ASKED, "wavelet_masks")
+RESTS_ON = (*ASKED, "masks", "wavelet_masks")
 
 _HOME = "discreet.publish.privelet."
 

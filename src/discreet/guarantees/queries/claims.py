@@ -19,7 +19,7 @@ PAGES = (
     "synthetic.md",
     "tree.md",
 )
-RESTS_ON = ASKED
+RESTS_ON = (*ASKED, "people")
 
 
 CLAIMS = (
