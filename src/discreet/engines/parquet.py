@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.coding import Engine
-from discreet.ending import also_in_children
 from discreet.engines.base import withhold_errors
 from discreet.engines.frames import Frames
 from discreet.engines.natives import POLARS_STREAM, quote, require
@@ -93,11 +92,12 @@ def connect_with_limits(path: str = ":memory:", read_only: bool = False) -> Any:
     duckdb = require("duckdb", "discreet[duckdb]", "this source")
     connection = duckdb.connect(path, read_only=read_only)
     folder = tempfile.mkdtemp(prefix="discreet-spill-")
-    also_in_children(weakref.finalize(connection, _remove, folder, current_process()))
+    weakref.finalize(connection, _remove, folder, current_process())
     memory = os.environ.get(MEMORY_SWITCH, MEMORY)
     for statement in (
         f"SET memory_limit = {_text(memory)}",
-        f"SET temp_directory = {_text(folder)}",
+        # DuckDB makes its folder again where it is gone, for all to read, but not the private one around it
+        f"SET temp_directory = {_text(str(Path(folder) / 'spill'))}",
         "SET preserve_insertion_order = false",
         "SET enable_progress_bar = true",
         "SET enable_progress_bar_print = false",

@@ -10,8 +10,6 @@ import tempfile
 import threading
 from pathlib import Path
 
-from discreet.ending import also_in_children
-
 __all__ = ["is_temporary", "remove_temporary", "temporary_url"]
 
 _PREFIX = "discreet-ledgers-"
@@ -33,7 +31,6 @@ def temporary_url() -> str:
         process = os.getpid()
         if process not in _folders:
             _folders[process] = tempfile.mkdtemp(prefix=_PREFIX)
-            also_in_children(remove_temporary)
         return f"sqlite:///{_folders[process]}/{next(_numbers)}.db"
 
 

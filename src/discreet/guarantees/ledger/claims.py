@@ -2,7 +2,7 @@
 
 from discreet.guarantees.base import ASKED, Claim
 
-CODE = ("discreet.ending", "discreet.ledger.*")
+CODE = ("discreet.ledger.*",)
 RESTS_ON = ASKED
 
 
