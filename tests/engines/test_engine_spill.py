@@ -16,7 +16,10 @@ duckdb = pytest.importorskip("duckdb")
 from discreet.engines import parquet  # noqa: E402
 
 #: Sorts more than the memory that is allowed.
-LARGE = "SELECT max(x) FROM (SELECT hash(range)::VARCHAR || range AS x FROM range(3000000) ORDER BY x OFFSET 5)"
+LARGE = (
+    "SELECT max(x) FROM "
+    "(SELECT hash(range)::VARCHAR || range AS x FROM range(3000000) ORDER BY x OFFSET 5)"
+)
 
 
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
@@ -52,7 +55,7 @@ def test_only_the_owner_can_reach_what_is_spilled(
 def test_a_folder_that_was_removed_is_not_made_again_for_all_to_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As programs that clean up temporary files do it, or the end of a process with threads that still ask."""
+    """As programs that clean up temporary files do it, or the end of a process whose threads still ask."""
     connection = opened(tmp_path, monkeypatch)
     (folder,) = tmp_path.glob("discreet-spill-*")
     shutil.rmtree(folder)

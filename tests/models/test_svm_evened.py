@@ -19,6 +19,7 @@ from discreet.models.erm.evened import wave_moments
 from discreet.models.erm.features import ONE, shrink
 from discreet.models.erm.fourier import orthogonal_frequencies
 from discreet.models.svm import SVR, kernel
+from discreet.models.svm.evening import _project
 from discreet.testing import fixed_noise
 
 
@@ -81,6 +82,29 @@ def test_evened_features_are_those_of_whole_numbers_without_limit(size: float) -
             wanted[at, to] = min(whole, ONE) * (1 if found > 0 else -1)
     shrink(wanted, ONE)
     assert (features.block(rows)[:, :43] == wanted).all()
+
+
+def test_a_turn_that_is_no_number_is_none() -> None:
+    features = evened(size=1.0)
+    turn, centre = features.turn.copy(), features.centre.copy()
+    turn[0, 0], turn[1, 1], turn[2, 2], centre[3] = np.nan, np.inf, -np.inf, np.nan
+    found = replace(features, turn=turn, centre=centre)
+    turn[0, 0], turn[1, 1], turn[2, 2], centre[3] = 0, 2**10, -(2**10), 0
+    wanted = replace(features, turn=turn.copy(), centre=centre.copy())
+    rows = np.random.default_rng(3).integers(0, 2**20 + 1, (50, 3))
+    assert (found.block(rows) == wanted.block(rows)).all()
+
+
+@pytest.mark.parametrize(
+    "counts", [[0, 0, 0], [-5, -3, -9], [1e17, 0, -3], [1e17, 1e17, 3], [4, -2, 2], [7]]
+)
+def test_shares_of_noised_counts_are_shares_whatever_noise_adds(counts: list[float]) -> None:
+    shares = _project(counts)
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1)
+    assert (np.argsort(shares, kind="stable") == np.argsort(counts, kind="stable")).all() or (
+        len(set(shares)) < len(counts)
+    )
 
 
 def test_moments_of_waves_are_those_of_independent_columns() -> None:
@@ -155,7 +179,11 @@ def test_features_are_evened_where_there_are_many_rows_for_the_noise_alone() -> 
     model = SVR(epsilon=50, bounds=(0, 1), target_bounds=(0, 1), n_components=4, **public)
     assert hasattr(model.fit(x, x[:, 0]), "turn_")
     assert not is_evened(8_000, method="output")
-    assert not is_evened(8_000, n_components=300)
+    assert not is_evened(10**6, n_components=300)
+    wide = {"epsilon": 1, "delta": 1e-6, "bounds": (0, 1), "target_bounds": (0, 1)}
+    for width, asked in ((8, 8), (33, 0)):
+        model = SVR(**wide, n_components=256, expected_rows=10**8)
+        assert len(model.plan(n_features=width).queries) == asked
     schema = dp.Schema(u=dp.Real(0, 1), v=dp.Categorical("a", "b"), y=dp.Real(0, 1))
     kinds = SVR(epsilon=1, delta=1e-6, schema=schema, expected_rows=10**6).plan(target="y")
     assert not kinds.queries

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import ctypes
 import multiprocessing
 import os
 import pickle
@@ -14,7 +15,12 @@ import numpy as np
 import pytest
 
 from discreet import noise
+from discreet.events import DiscreteLaplace
+from discreet.ledger import LedgerUnavailable
+from discreet.ledger.own import OwnLedger
+from discreet.measures import PureDP
 from discreet.noise import entropy
+from discreet.unit import ADD_REMOVE, Unit
 
 
 def draws() -> list[int]:
@@ -70,6 +76,46 @@ def test_a_fork_that_python_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None
     pid = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: pid + 1)
     assert entropy.current() is not before
+
+
+def in_fork_behind_python(act: Callable[[], list[int]]) -> list[int]:
+    """As `in_fork`, by the C library: none of Python's hooks runs."""
+    reader, writer = os.pipe()
+    child = ctypes.CDLL(None).fork()
+    if child == 0:  # pragma: no cover
+        try:
+            os.write(writer, pickle.dumps(act()))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        received: list[int] = pickle.loads(pipe.read())
+    os.waitpid(child, 0)
+    return received
+
+
+@pytest.mark.skipif(entropy._page is None, reason="this kernel marks no pages")
+def test_a_fork_that_neither_python_nor_the_process_id_tells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a namespace of its own, where a child can have the number that its parent has outside."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    own = OwnLedger(PureDP(1), Unit(ADD_REMOVE))
+
+    def act() -> list[int]:
+        try:
+            own.charge(DiscreteLaplace(1))
+        except LedgerUnavailable:
+            return [*draws(), *in_fork_behind_python(draws)]
+        return []
+
+    noise.random_words(3)
+    child = in_fork_behind_python(act)
+    assert len(set(child) | set(draws())) == 60
+    assert entropy.current_process()[1] == 1
+    monkeypatch.setattr(entropy, "_page", None)
+    blind = in_fork_behind_python(draws)
+    assert blind == draws()  # the control: without the page both draw the same
 
 
 def _laplace(_: int) -> list[int]:

@@ -33,7 +33,7 @@ class OwnLedger(Book):
     """The budget of one fit or question that nobody else can reach, so that no file is made for it.
 
     It charges as a `Ledger` with the same terms does, and makes the same entries. It knows what was charged
-    and what is left; entries aren't kept, and it has no accounts.
+    and what is left, but has no statement and no accounts.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class OwnLedger(Book):
         # before the lock, which a thread of the parent may hold
         if self._owner != entropy.current_process():
             raise LedgerUnavailable(
-                "The ledger of a fit that was given none can't be used in a forked process: give "
+                "The ledger of a fit or question that was given none can't be used in a forked process: give "
                 "ledger=dp.Ledger(...), which processes share."
             )
 
@@ -108,6 +108,6 @@ class OwnLedger(Book):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "the ledger of a fit that was given none can't be pickled: give ledger=dp.Ledger(...), which "
-            "processes share."
+            "the ledger of a fit or question that was given none can't be pickled: give "
+            "ledger=dp.Ledger(...), which processes share."
         )

@@ -11,7 +11,9 @@ reproduced can be subtracted.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,11 +93,30 @@ class Stream:
 
 
 _generation = 0  # number of forks between the first process and this one
+_WIPE_ON_FORK: Final = 18  # MADV_WIPEONFORK of Linux 4.14, for which `mmap` has no name
+
+
+def _mark_process() -> mmap.mmap | None:
+    """A page that holds a 1 here, and that the kernel empties in every forked process; None without Linux."""
+    if sys.platform != "linux":
+        return None
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        page.madvise(_WIPE_ON_FORK)
+    except (OSError, ValueError):  # an older kernel
+        return None
+    page[0] = 1
+    return page
+
+
+_page = _mark_process()
 
 
 def _count_fork() -> None:
     global _generation
     _generation += 1
+    if _page is not None:
+        _page[0] = 1
 
 
 os.register_at_fork(after_in_child=_count_fork)
@@ -103,8 +124,10 @@ os.register_at_fork(after_in_child=_count_fork)
 
 def current_process() -> tuple[int, int]:
     """What tells this process from those it was forked from: whatever holds secrets belongs to one."""
-    # The generation covers a reused process id, the process id a fork that Python didn't see (one
-    # made by a library).
+    # The generation covers a reused process id. A fork that Python didn't see, made by a library, is told by
+    # the page, and where there is none by the process id.
+    if _page is not None and not _page[0]:
+        _count_fork()
     return _generation, os.getpid()
 
 

@@ -88,9 +88,9 @@ class EvenedMap(RowMap):
     @cached_property
     def _whole(self) -> tuple[Floats, Floats]:
         """Turn and centre as whole numbers: of 2^-14, and of a feature times that."""
-        most = 2.0**LARGEST_BITS
-        turn = np.clip(np.rint(self.turn * 2.0**TURN_BITS), -most, most)
-        centre = np.rint(np.clip(self.centre, -1.0, 1.0) * ONE)
+        most = 2.0 ** (LARGEST_BITS - TURN_BITS)
+        turn = np.rint(np.clip(np.nan_to_num(self.turn), -most, most) * 2.0**TURN_BITS)
+        centre = np.rint(np.clip(np.nan_to_num(self.centre), -1.0, 1.0) * ONE)
         return turn, centre @ turn
 
     def block(self, codes: Integers) -> Floats:

@@ -29,8 +29,8 @@ Floats = npt.NDArray[np.float64]
 SHARE = Fraction(1, 20)
 #: Bins of a histogram; with more there is more noise in them, and 32 and 64 were no better.
 BINS = 20
-#: Beyond, the covariance of the features takes long.
-MAX_COMPONENTS = 256
+#: Beyond, the covariance of the features takes seconds: the most directions, and columns times their square.
+MAX_COMPONENTS, MAX_WORK = 256, 2**21
 #: It pays with at least so many rows, with so many for each deviation of the noise in the objective, and with
 #: ε·rows of at least so many for each column: on held-out training rows of Adult, bank and COMPAS R² rose or
 #: stayed above all three, and fell on some of them where there is more noise.
@@ -135,4 +135,6 @@ def _project(counts: Sequence[float]) -> Floats:
     told = counted / max(1.0, float(counted.sum()))
     falling = np.sort(told)[::-1]
     over = (np.cumsum(falling) - 1.0) / np.arange(1, len(told) + 1)
-    return np.asarray(np.maximum(told - over[np.flatnonzero(falling > over)[-1]], 0.0))
+    kept = np.maximum(told - over[max(0, int(np.sum(falling > over)) - 1)], 0.0)
+    # sums of counts beyond 2^53 are rounded
+    return np.asarray(kept / kept.sum() if kept.sum() > 0 else np.full(len(told), 1 / len(told)))

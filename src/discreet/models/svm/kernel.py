@@ -28,6 +28,7 @@ from discreet.models.plan import FitPlan
 from discreet.models.seeds import legacy_generator
 from discreet.models.svm.evening import (
     MAX_COMPONENTS,
+    MAX_WORK,
     Evening,
     divide_budget,
     is_worth_it,
@@ -206,9 +207,9 @@ class SVR(ResidualRegressor, KernelEstimator):
     and scaled so that they vary alike in all directions in which they vary at all, so that noise doesn't hide
     the finer bends of the curve. The columns themselves are joined, with a quarter of the squared norm, and
     longer rows are scaled down. `gamma` is then by default 20/(number of columns). That is done with exact
-    noise in the objective, at most 256 directions, and numbers alone, where `expected_rows` (or the number of
-    rows, if it is public) is at least 1000 and 1200 deviations of the noise, and times ε at least 600 for
-    each column.
+    noise in the objective, at most 256 directions whose square times the number of columns is at most 2^21,
+    and numbers alone, where `expected_rows` (under replace-one the number of rows, if nothing is said) is at
+    least 1000 and 1200 deviations of the noise, and times ε at least 600 for each column.
 
     Parameters
     ----------
@@ -268,7 +269,8 @@ class SVR(ResidualRegressor, KernelEstimator):
             return None
         self._check_columns(facts)
         waves = self._features(facts)
-        if waves.frequencies.shape[1] > MAX_COMPONENTS or waves.inner.width > MAX_COMPONENTS:
+        columns, count = waves.frequencies.shape
+        if count > MAX_COMPONENTS or columns * count**2 > MAX_WORK:
             return None
         measure = self._measure()
         assert isinstance(measure, PureDP | ApproxDP)
