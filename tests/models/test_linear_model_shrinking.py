@@ -7,7 +7,14 @@ import pytest
 
 from discreet.events import DiscreteLaplace, Gaussian
 from discreet.models.linear_model import LinearRegression, Ridge
-from discreet.models.linear_model.shrinking import Bought, known_mean, shrunk, shrunk_slopes
+from discreet.models.linear_model.shrinking import (
+    Bought,
+    known_mean,
+    shrunk,
+    shrunk_line,
+    shrunk_slopes,
+)
+from discreet.models.linear_model.solving import centre
 from discreet.testing import fixed_noise
 
 
@@ -32,6 +39,40 @@ def test_without_noise_nothing_is_shrunk() -> None:
     exact = np.linalg.solve(left, right)
     for spread in (0.0, 1e-9):
         assert np.allclose(shrunk_slopes(left, right, spread, 200.0, 0.05), exact, rtol=1e-6)
+
+
+def sums_of_a_line(count: float, slope: float) -> np.ndarray:
+    """The sums of vvᵀ, v = (1, u, t), of a narrow feature and a target that follows it; none of t²."""
+    mean, level, variance = -0.8, -0.4, 0.02
+    square = variance + mean**2
+    product = slope * variance + mean * level
+    rows = [[1, mean, level], [mean, square, product], [level, product, 0.0]]
+    return count * np.array(rows)
+
+
+def test_a_line_that_noise_hides_is_not_steep_by_chance() -> None:
+    """The quotient of sums alone is anything where the noised variance is near 0."""
+    draw, exact = np.random.default_rng(12), sums_of_a_line(400, 0.5)
+    slopes, quotients, levels = [], [], []
+    for _ in range(500):
+        noise = draw.normal(0, 20, (3, 3))
+        noised = exact + np.triu(noise) + np.triu(noise, 1).T
+        found = shrunk_line(noised, 20.0)
+        _, _, about = centre(noised)
+        slopes.append(found.slopes[0])
+        quotients.append(about[0, 1] / about[0, 0])
+        levels.append(found.intercept + found.slopes[0] * -0.8)
+    assert np.sqrt(np.mean(np.square(slopes))) < 1
+    assert np.sqrt(np.mean(np.square(quotients))) > 3  # the control
+    assert np.mean(levels) == pytest.approx(-0.4, abs=0.02)
+
+
+def test_a_line_that_shows_through_the_noise_is_kept() -> None:
+    exact = sums_of_a_line(1e6, 0.5)
+    for noise in (0.0, 20.0):
+        found = shrunk_line(exact, noise)
+        assert found.slopes[0] == pytest.approx(0.5, rel=1e-3)
+        assert found.intercept == pytest.approx(-0.4 + 0.5 * 0.8, abs=1e-3)
 
 
 def test_means_are_weighted_by_what_is_known_of_them() -> None:

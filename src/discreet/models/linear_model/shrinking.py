@@ -100,6 +100,19 @@ def shrunk_through_zero(matrix: Floats, noise: float, penalty: Floats, middles: 
     return Solution(0.0, slopes, ridge)
 
 
+def shrunk_line(matrix: Floats, noise: float) -> Solution:
+    """As `shrunk` for one feature, where no square of the target was asked for.
+
+    The target's variance is taken to be that of an even spread between its bounds: what slopes explain of it
+    is averaged over anyway.
+    """
+    count, means, about = centre(matrix)
+    middle = known_mean(float(means[1]), count, noise, None)
+    spread = noise**2 * (1.0 + float(means[0]) ** 2) * (1.0 + middle**2)
+    slopes = shrunk_slopes(about[:1, :1], about[:1, 1], spread, count, MEAN_VARIANCE)
+    return Solution(float(middle - means[0] * slopes[0]), slopes, 0.0)
+
+
 def known_mean(mean: float, count: float, noise: float, bought: Bought | None) -> float:
     """The mean of t from the equations and from what was bought, weighted by precision and shrunk."""
     if noise == 0:

@@ -17,7 +17,8 @@ from discreet.models import learned
 from discreet.models.facts import Facts, Question
 from discreet.models.linear_model.asking import Scales, equations
 from discreet.models.linear_model.least_squares import LinearPredictor, target_column
-from discreet.models.linear_model.solving import Solution, centre
+from discreet.models.linear_model.shrinking import shrunk_line
+from discreet.models.linear_model.solving import Solution, entry_noise
 from discreet.models.linear_model.theil_sen import (
     MedianLevel,
     PairedSlopes,
@@ -64,7 +65,8 @@ class SimpleLinearRegression(LinearPredictor):
         The budget. *theil_sen* is pure DP and uses no delta.
     method : {"noisy_stats", "theil_sen"}
         *noisy_stats*: the quotient of noised sums, with independent noise on each (NoisyStats of Alabi et
-        al. 2022, in the form of sums). On every engine.
+        al. 2022, in the form of sums), shrunk by what the noise says about it, as the level is. On every
+        engine.
         *theil_sen*: the median slope of the lines through random pairs of rows (as DPTheilSenkMatch of the
         same paper), shrunk where noise hides it, at the height that halves the rows. Outliers hardly
         move it, and it suits small data sets. It collects the rows.
@@ -83,8 +85,8 @@ class SimpleLinearRegression(LinearPredictor):
     Privacy
     -------
     *noisy_stats*: one release of `NormalEquations` without squares of the target, as in
-    `LinearRegression`; under replace-one (n public) its L1 sensitivity is 5 in scaled units. Where the
-    noised variance is not positive the slope is 0. *theil_sen*: two medians, 2ε/3 for the slope and ε/3
+    `LinearRegression`; under replace-one (n public) its L1 sensitivity is 5 in scaled units. The line is
+    post-processing. *theil_sen*: two medians, 2ε/3 for the slope and ε/3
     for the level; where n is private, a tenth of ε buys it first. The pairing is secret noise. Unit:
     add/remove, or replace-one, with or without ids. NaN counts as the column's fill; n = 0 gives finite
     noise. Proof page: ``docs/proofs/linear_model.md``.
@@ -207,10 +209,8 @@ class SimpleLinearRegression(LinearPredictor):
 
     def _fit_sums(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         assert recipe.question is not None
-        _, means, about = centre(recipe.question.release(door).value)
-        variance, covariance = float(about[0, 0]), float(about[0, 1])
-        slope = covariance / variance if variance > 1e-9 else 0.0
-        return Solution(float(means[1] - slope * means[0]), np.array([slope]), 0.0)
+        release = recipe.question.release(door)
+        return shrunk_line(release.value, entry_noise(release.stderr))
 
     def _fit_pairs(self, recipe: _Recipe, door: PrivateDataset) -> Solution:
         slopes, level = recipe.slopes, recipe.level
