@@ -198,7 +198,7 @@ def measured(model: Any, inputs: Inputs, limit: float = PATIENCE) -> float:
         raise TooLong
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_PROF, limit, 1.0)  # again: a library's callback may swallow it
     try:
         start = processor_seconds()
         fitted = model.fit(*inputs.train, **inputs.options)
