@@ -208,3 +208,16 @@ BASE = dp.Schema(x=dp.Real(0, 10), n=dp.Integer(0, 5), s=dp.Categorical("a", "b"
 def test_derived_columns_must_fit(column: Any, message: str) -> None:
     with pytest.raises((ValueError, KeyError), match=message):
         BASE.derive(new=column)
+
+
+def test_what_is_derived_again_of_the_same_columns_is_the_same_schema() -> None:
+    schema, old = dp.Schema(age=dp.Integer(0, 100)), dp.Bins("age", [65])
+    young = dp.Bins("age", [18])
+    larger = schema.derive(old=old)
+    assert schema.derive(old=old) is larger
+    assert schema.derive(elder=old) is not larger
+    assert list(schema.derive(old=young).labels("old")) != list(larger.labels("old"))
+    assert schema.derive(old=old, young=young).labels("young") == young.cells("young", schema)
+    assert list(schema.derive()) == ["age"]
+    with pytest.raises(ValueError, match="already"):
+        larger.derive(old=old)

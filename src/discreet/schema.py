@@ -109,12 +109,15 @@ class Schema(Mapping[str, Column], Shown):
         #: columns are shared by all schemas that derive others of them.
         self._base_codes: dict[str, Code] = {}
         self._codes: dict[str, Code] = {}
+        #: What was derived last, and of what: a tree asks for it several times.
+        self._larger: tuple[Mapping[str, Derived], Schema] | None = None
 
     def _with_derived(self, derived: Mapping[str, Derived]) -> Schema:
         """The same base columns, which were checked once, with these derived ones."""
         schema = Schema.__new__(Schema)
         schema._base, schema._derived = self._base, MappingProxyType(dict(derived))
         schema._base_codes, schema._codes = self._base_codes, {}
+        schema._larger = None
         return schema
 
     @property
@@ -129,6 +132,9 @@ class Schema(Mapping[str, Column], Shown):
 
     def derive(self, /, **columns: Derived) -> Schema:
         """A schema with further columns, each a public function of a row's other columns."""
+        last = self._larger  # read once: another thread may derive others
+        if last is not None and _are_same(columns, last[0]):
+            return last[1]
         derived = dict(self._derived)
         schema = self._with_derived({})
         schema._derived = MappingProxyType(derived)  # which grows here, column by column
@@ -144,6 +150,7 @@ class Schema(Mapping[str, Column], Shown):
                 )
             code = column.code(name, schema)  # raises when it does not fit the other columns
             derived[name], schema._codes[name] = column, code
+        self._larger = columns, schema
         return schema
 
     def replace(self, /, **columns: Base) -> Schema:
@@ -337,6 +344,13 @@ def order_codes(schema: Schema) -> tuple[Leaf, ...]:
         elif not isinstance(column, Text):
             codes.append(column.code(name, schema))
     return tuple(codes)
+
+
+def _are_same(columns: Mapping[str, Derived], others: Mapping[str, Derived]) -> bool:
+    """Whether these are the same objects under the same names."""
+    return len(columns) == len(others) and all(
+        others.get(name) is column for name, column in columns.items()
+    )
 
 
 def _check_name(name: object) -> None:

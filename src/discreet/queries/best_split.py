@@ -241,10 +241,12 @@ class BestSplit(Choice):
             cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
             sums = _as_safe(part, self.criterion).reshape(groups, cells, -1)
             if is_cut:
-                right = sums[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+                behind = sums[:, ::-1].cumsum(axis=1)[:, ::-1]
+                whole, right = behind[:, :1], behind[:, 1:]
             else:  # rows without a declared value are with the others
+                whole = sums.sum(axis=1, keepdims=True)
                 right = sums[:, cells - len(schema.labels(name)) :]
-            lefts.append(sums.sum(axis=1, keepdims=True) - right)
+            lefts.append(whole - right)
             rights.append(right)
         left, right = (np.concatenate(side, axis=1) for side in (lefts, rights))
         scores = np.asarray((self._side(left, larger) + self._side(right, larger)).astype(np.int64))
@@ -315,9 +317,15 @@ def _as_safe(totals: Integers, criterion: Criterion) -> Integers | Objects:
     With t the size of all sums together, that is 2·DEVIATION·t for deviations, FINENESS·t² for squares; a
     float's rounding is far less than what is left.
     """
-    size = float(np.abs(totals).sum(dtype=np.float64))
-    reached = 2 * DEVIATION * size if criterion == "deviation" else FINENESS * size**2
-    return totals if reached < 2**62 else totals.astype(object)
+    # at most: what is far below needs no sum
+    size = float(max(totals.max(), -totals.min())) * totals.size
+    if _reached(size, criterion) >= 2**62:
+        size = float(np.abs(totals).sum(dtype=np.float64))
+    return totals if _reached(size, criterion) < 2**62 else totals.astype(object)
+
+
+def _reached(size: float, criterion: Criterion) -> float:
+    return 2 * DEVIATION * size if criterion == "deviation" else FINENESS * size**2
 
 
 def _renumbered(blocks: npt.ArrayLike) -> Integers:

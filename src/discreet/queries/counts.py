@@ -41,7 +41,7 @@ class Count(Additive):
     True
     """
 
-    error_needs_rows = False
+    error_needs_rows, is_sums = False, True
 
     def __new__(cls, *, by: Any = None, where: Expression | str | None = None) -> Any:
         if not isinstance(by, Keys):

@@ -52,6 +52,7 @@ class WithColumns(Additive):
         refuse_own_limits((query,), "WithColumns")
         self.query, self._derived = query, dict(columns)
         self.by, self.where = query.by, query.where
+        self.is_sums = query.is_sums  # type: ignore[misc]
         self._larger: tuple[Schema, Schema] | None = None
 
     @property
