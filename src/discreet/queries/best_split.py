@@ -214,8 +214,7 @@ class BestSplit(Choice):
         known = partial_codes(*above, larger.code(self.target))
         for part, cells in self._without_groups(schema, unit):
             check_cells(groups * cells)
-            by = (*above, *part.by)
-            parts.append(CodedQuery(part.terms, by, part.where, known, part.keep))
+            parts.append(replace(part, by=(*above, *part.by), known=known))
         return tuple(parts)
 
     def _groups(self, larger: Schema) -> int:
