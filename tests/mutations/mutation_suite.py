@@ -5,7 +5,8 @@
     python tests/mutations/mutation_suite.py run --tenth SEED --seconds 200
     python tests/mutations/mutation_suite.py run --record docs/mutants.json   counts of topics run in whole
     python tests/mutations/mutation_suite.py table                     the record, as Markdown
-    python tests/mutations/mutation_suite.py missing                   lines to add, for sites that lack one
+    python tests/mutations/mutation_suite.py missing                   lines to add, for sites that lack one, and
+                                                                      behind a # those that speak of nothing
     python tests/mutations/mutation_suite.py find                      tests that catch what is open, if any
 
 A run ends with 1 if a copy gets past one of its killers, or a killer fails on the code as it is.
@@ -141,9 +142,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "table":
         sys.stdout.write(as_markdown(json.loads(RECORD.read_text("utf-8"))) + "\n")
         return 0
-    found, lacking, _ = compare(sites_to_list(), all_mutants())
+    found, lacking, gone = compare(sites_to_list(), all_mutants())
     if options.command == "missing":
         sys.stdout.write("".join(f"{site} | \n" for site in lacking))
+        sys.stdout.write("".join(f"# speaks of nothing: {one.site}\n" for one in gone))
         return 0
     names = {m: f"{m.site.module}:{m.site.function}" for m in found}
     mutants = [m for m in found if fnmatchcase(names[m], options.only)]
