@@ -5,7 +5,7 @@
     python tests/mutations/mutation_suite.py run --tenth SEED --seconds 200
     python tests/mutations/mutation_suite.py run --record docs/mutants.json   counts of topics run in whole
     python tests/mutations/mutation_suite.py table                     the record, as Markdown
-    python tests/mutations/mutation_suite.py missing                   sites without a line; # lines without one
+    python tests/mutations/mutation_suite.py missing                   sites without lines, and the reverse
     python tests/mutations/mutation_suite.py find                      tests that catch what is open, if any
 
 A run ends with 1 if a copy gets past one of its killers, or a killer fails on the code as it is.
