@@ -219,5 +219,8 @@ def test_what_is_derived_again_of_the_same_columns_is_the_same_schema() -> None:
     assert list(schema.derive(old=young).labels("old")) != list(larger.labels("old"))
     assert schema.derive(old=old, young=young).labels("young") == young.cells("young", schema)
     assert list(schema.derive()) == ["age"]
+    for names in (("old", "young"), ("young", "old")):
+        both = {name: {"old": old, "young": young}[name] for name in names}
+        assert tuple(schema.derive(**both)) == ("age", *names)
     with pytest.raises(ValueError, match="already"):
         larger.derive(old=old)

@@ -347,9 +347,9 @@ def order_codes(schema: Schema) -> tuple[Leaf, ...]:
 
 
 def _are_same(columns: Mapping[str, Derived], others: Mapping[str, Derived]) -> bool:
-    """Whether these are the same objects under the same names."""
-    return len(columns) == len(others) and all(
-        others.get(name) is column for name, column in columns.items()
+    """Whether these are the same objects under the same names, in the same order."""
+    return list(columns) == list(others) and all(
+        others[name] is column for name, column in columns.items()
     )
 
 

@@ -29,9 +29,9 @@ def draws() -> list[int]:
     return small + noise.random_words(2000)[:5].tolist()
 
 
-def in_fork(act: Callable[[], list[int]]) -> list[int]:
+def in_fork(act: Callable[[], list[int]], fork: Callable[[], int] = os.fork) -> list[int]:
     reader, writer = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:  # pragma: no cover
         try:
             os.write(writer, pickle.dumps(act()))
@@ -78,43 +78,28 @@ def test_a_fork_that_python_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None
     assert entropy.current() is not before
 
 
-def in_fork_behind_python(act: Callable[[], list[int]]) -> list[int]:
-    """As `in_fork`, by the C library: none of Python's hooks runs."""
-    reader, writer = os.pipe()
-    child = ctypes.CDLL(None).fork()
-    if child == 0:  # pragma: no cover
-        try:
-            os.write(writer, pickle.dumps(act()))
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        received: list[int] = pickle.loads(pipe.read())
-    os.waitpid(child, 0)
-    return received
-
-
 @pytest.mark.skipif(entropy._page is None, reason="this kernel marks no pages")
 def test_a_fork_that_neither_python_nor_the_process_id_tells(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As in a namespace of its own, where a child can have the number that its parent has outside."""
     monkeypatch.setattr(os, "getpid", lambda: 1)
+    fork = ctypes.CDLL(None).fork  # none of Python's hooks runs
     own = OwnLedger(PureDP(1), Unit(ADD_REMOVE))
 
     def act() -> list[int]:
         try:
             own.charge(DiscreteLaplace(1))
         except LedgerUnavailable:
-            return [*draws(), *in_fork_behind_python(draws)]
+            return [*draws(), *in_fork(draws, fork)]
         return []
 
     noise.random_words(3)
-    child = in_fork_behind_python(act)
+    child = in_fork(act, fork)
     assert len(set(child) | set(draws())) == 60
     assert entropy.current_process()[1] == 1
     monkeypatch.setattr(entropy, "_page", None)
-    blind = in_fork_behind_python(draws)
+    blind = in_fork(draws, fork)
     assert blind == draws()  # the control: without the page both draw the same
 
 
