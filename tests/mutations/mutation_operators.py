@@ -281,7 +281,7 @@ def forget_replacement(node: ast.AST, owner: Owner) -> Iterator[Swap]:
 
 def count_own_rows(node: ast.AST, owner: Owner) -> Iterator[Swap]:
     """Each part of a question counts the rows that suit it, not those that count in all."""
-    if isinstance(node, ast.Call) and name_of(node) == "replace":
+    if isinstance(node, ast.Call) and name_of(node) in ("replace", "within"):
         new = deepcopy(node)
         new.keywords = [keyword for keyword in node.keywords if keyword.arg != "known"]
         if len(new.keywords) < len(node.keywords):

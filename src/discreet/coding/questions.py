@@ -122,6 +122,15 @@ class CodedQuery:
         """How many groups there are."""
         return math.prod(self.sizes)
 
+    def within(
+        self, above: tuple[Code, ...], known: tuple[Category | Ladder, ...] | None = None
+    ) -> CodedQuery:
+        """The same sums within groups by `above`, of the rows that have each of `known`, if given."""
+        counted = self.known if known is None else known
+        return CodedQuery(
+            self.terms, (*above, *self.by), self.where, counted, self.keep, self.tally
+        )
+
     @property
     def codes(self) -> tuple[Code, ...]:
         """All codes that the sums need, each once."""

@@ -94,7 +94,8 @@ class _Codes:
             ]
             others = (query for at, query in enumerate(asked) if at not in counts)
             chunk = self._with(code for query in others for code in _counted(query))
-        whole = {id(mask): bool(mask.all()) for mask in masks.values()}
+        different = {id(mask): mask for mask in masks.values()}
+        whole = {key: bool(mask.all()) for key, mask in different.items()}
         return [
             _count(query, counts[at], None if whole[id(masks[at])] else masks[at])
             if at in counts

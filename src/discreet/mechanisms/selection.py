@@ -50,7 +50,7 @@ class Exponential(Mechanism):
                 "measure must be dp.PureDP(epsilon), dp.ApproxDP(epsilon, delta) or dp.ZCDP(rho), "
                 f"not {type(measure).__name__}."
             )
-        if measure in (PureDP(0), ZCDP(0)):
+        if (measure.epsilon if isinstance(measure, PureDP) else measure.rho) == 0:
             raise ValueError("epsilon (or rho) must be greater than 0.")
         self.measure: PureDP | ZCDP = measure
 

@@ -214,7 +214,7 @@ class BestSplit(Choice):
         known = partial_codes(*above, larger.code(self.target))
         for part, cells in self._without_groups(schema, unit):
             check_cells(groups * cells)
-            parts.append(replace(part, by=(*above, *part.by), known=known))
+            parts.append(part.within(above, known=known))
         return tuple(parts)
 
     def _groups(self, larger: Schema) -> int:
@@ -235,10 +235,11 @@ class BestSplit(Choice):
         larger = self.larger(schema)
         groups = self._groups(larger)
         lefts, rights = [], []
-        for (name, points), part in zip(self.cuts.items(), totals, strict=True):
+        parts = _as_safe(totals, self.criterion)
+        for (name, points), part in zip(self.cuts.items(), parts, strict=True):
             is_cut = isinstance(schema[name], Numeric)
             cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
-            sums = _as_safe(part, self.criterion).reshape(groups, cells, -1)
+            sums = part.reshape(groups, cells, -1)
             if is_cut:
                 behind = sums[:, ::-1].cumsum(axis=1)[:, ::-1]
                 whole, right = behind[:, :1], behind[:, 1:]
@@ -310,17 +311,20 @@ def _bins(name: str, points: tuple[float, ...]) -> Bins:
     return Bins(name, points)
 
 
-def _as_safe(totals: Integers, criterion: Criterion) -> Integers | Objects:
+def _as_safe(totals: Sequence[Integers], criterion: Criterion) -> Sequence[Integers | Objects]:
     """Sums in 64 bits where nothing in a score overflows there, as Python's integers otherwise.
 
-    With t the size of all sums together, that is 2·DEVIATION·t for deviations, FINENESS·t² for squares; a
-    float's rounding is far less than what is left.
+    With t the size of all sums of a column together, that is 2·DEVIATION·t for deviations, FINENESS·t² for
+    squares; a float's rounding is far less than what is left.
     """
     # at most: what is far below needs no sum
-    size = float(max(totals.max(), -totals.min())) * totals.size
+    whole = np.concatenate([part.reshape(-1) for part in totals])
+    size = float(max(whole.max(), -whole.min())) * max(part.size for part in totals)
     if _reached(size, criterion) >= 2**62:
-        size = float(np.abs(totals).sum(dtype=np.float64))
-    return totals if _reached(size, criterion) < 2**62 else totals.astype(object)
+        size = max(float(np.abs(part).sum(dtype=np.float64)) for part in totals)
+    if _reached(size, criterion) < 2**62:
+        return totals
+    return [part.astype(object) for part in totals]
 
 
 def _reached(size: float, criterion: Criterion) -> float:

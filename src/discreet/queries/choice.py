@@ -155,7 +155,6 @@ class PreparedChoice(Prepared):
         self._parts = query.parts(schema, unit)
         for part in self._parts:
             check_totals(part, rows)
-        self._groups = len(query.labels(schema)) if query.by else 1
         self._sensitivity = query.sensitivity(schema, unit).l1
         self._monotone = query.is_monotone(unit)
         self.measure = _measure(budget)

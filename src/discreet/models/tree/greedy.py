@@ -30,6 +30,7 @@ from discreet.models.tree.structure import (
     VERY_FEW_ROWS,
     Integers,
     Splits,
+    budget_shares,
     candidates,
     class_depth,
     free_name,
@@ -45,10 +46,6 @@ Floats = npt.NDArray[np.float64]
 Expected = tuple[Floats, Integers | None]
 Cuts = dict[str, tuple[float, ...]]
 
-#: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
-GROWTH = Fraction(3, 2)
-#: The share of a level's budget that buys what is expected in its nodes, for the score "deviation".
-EXPECTED = Fraction(1, 6)
 #: The leaves' share of the budget; for classes, where small nodes share their splits, choices take less.
 LEAVES, LEAVES_OF_CLASSES = Fraction(1, 5), Fraction(1, 4)
 #: Their share where ε·rows is small and splits find little.
@@ -179,15 +176,8 @@ class GreedyTree(PrivateEstimator):
         depth, pure = self._depth(facts), self._pure()
         if depth == 0:
             return (pure,)
-        weights = [GROWTH**level for level in range(depth)]
-        total = sum(weights)
         first, leaves = self._first_share(facts), self._leaf_share(facts)
-        shares = [first] if first else []
-        within = [EXPECTED, 1 - EXPECTED] if self._expects(facts) else [Fraction(1)]
-        for weight in weights:
-            level = (1 - first) * (1 - leaves) * weight / total
-            shares += [level * part for part in within]
-        return shared(pure, [*shares, (1 - first) * leaves])
+        return shared(pure, budget_shares(depth, first, leaves, self._expects(facts)))
 
     def _recipe(self, facts: Facts) -> _Recipe:
         *parts, leaves = self._parts(facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,10 @@ MAX_STRETCH = 2.0
 #: The most trees of a forest for classes by default, and from how many rows on it is half of that: a fit
 #: takes half the time then, while 32 trees were no better on bank, elsewhere by 0.006 of the area.
 MAX_TREES, MANY_ROWS = 32, 2000
+#: The budget of each level's choices, relative to the level above: deeper nodes have fewer rows.
+GROWTH = Fraction(3, 2)
+#: The share of a level's budget that buys what is expected in its nodes, for the score "deviation".
+EXPECTED = Fraction(1, 6)
 #: Geometric cuts halve the distance to the crowded end this many times at most.
 HALVINGS = 8
 
@@ -146,6 +151,23 @@ def class_depth(epsilon: Any, rows: int, shares: bool = True) -> int:
     """
     strength = math.log2(shown_strength(epsilon, rows))
     return min(8, max(1, math.floor(strength) - 6 if shares else math.floor(2 * strength / 3 - 3)))
+
+
+@lru_cache(maxsize=256)
+def budget_shares(
+    depth: int, first: Fraction, leaves: Fraction, expects: bool
+) -> tuple[Fraction, ...]:
+    """The parts of a budget in the order in which they are spent: `first`, each level's, the leaves'.
+
+    With `expects` a level's part is two: for what is expected in its nodes, and for their choices.
+    """
+    weights = [GROWTH**level for level in range(depth)]
+    rest, within = 1 - first, [EXPECTED, 1 - EXPECTED] if expects else [Fraction(1)]
+    shares = [first] if first else []
+    for weight in weights:
+        level = rest * (1 - leaves) * weight / sum(weights)
+        shares += [level * part for part in within]
+    return (*shares, rest * leaves)
 
 
 def mean_depth(epsilon: Any, rows: int) -> int:
