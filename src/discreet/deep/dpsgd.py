@@ -15,6 +15,7 @@ from discreet.deep.checkpoints import Checkpoint
 from discreet.deep.choice import Choice
 from discreet.deep.clipping import Differentiator
 from discreet.deep.contributions import Tensor
+from discreet.deep.draws import check_draws_apart
 from discreet.deep.grid import LARGEST_BOUND, MAX_BLOCK, MAX_SIZE, RADIUS, SMALLEST_BOUND, Rule
 from discreet.deep.loop import GradientStep, run_steps
 from discreet.deep.plans import Integers, PoissonSampler, TrainingPlan, calibrate_noise, rows_each
@@ -72,8 +73,8 @@ class PrivateTrainer:
         In place of `block`: the bytes that a block may take, besides the network and the optimizer. The
         number of persons in it follows from the shapes of a row and of the network.
     augment : callable, optional
-        From a block's inputs to randomly changed ones, row by row; each row stands there `augmentations`
-        times, and a person's gradients are averaged before they are clipped (De et al. 2022).
+        From the network's arguments for one row to randomly changed ones of the same shapes and types; each
+        row has `augmentations`, whose gradients are averaged before they are clipped (De et al. 2022).
     augmentations : int
     average : float, optional
         The decay of an exponential moving average of the weights, kept in ``average_``.
@@ -132,10 +133,8 @@ class PrivateTrainer:
         self._rate, self._steps, self._batch, self._epochs = sampling_rate, steps, batch, epochs
         self._size = public_size
         self._bound, self._rule, self._arithmetic = float(max_grad_norm), rule, arithmetic
-        self._augment, self._repeats = (
-            augment,
-            as_integer(augmentations, "augmentations", minimum=1),
-        )
+        self._augment = augment
+        self._repeats = as_integer(augmentations, "augmentations", minimum=1)
         self._decay, self._scheduler = average, scheduler
         self._together = Together() if distributed else None
         self._block = None if block is None else as_integer(block, "block", minimum=1)
@@ -228,6 +227,8 @@ class PrivateTrainer:
         else:
             size = choose_size(self._model, self._expected(data, sampler))
         self._blocks = Blocks(size, self._repeats)
+        if size > 1:
+            check_draws_apart(self._model, self._loss, self._path, rows)
         if self._arithmetic == "fast":
             return FAST
         if not blocks_are_independent(self._model, self._loss, self._path, rows, size, each):

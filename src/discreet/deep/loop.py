@@ -52,8 +52,9 @@ def run_steps(
     """
     made = done = door.begun
     over = False
-    # dropout and augmentation draw by place in a block: who knew their seed would see others move up
-    secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss))
+    # dropout, augmentation and data sets draw by place: who knew their seed would see others move up
+    reader = door.reader if isinstance(door, TensorDoor) else None
+    secret = renew(find_generators(batch.augment, batch.engine.model, batch.engine.loss, reader))
     bar = progress.show("training", lambda: made / plan.steps)
 
     def several(count: int, rows: TensorDoor) -> None:

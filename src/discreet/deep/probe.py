@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from discreet.deep.augmenting import Augment, are_near, check_augment, put_row
 from discreet.deep.clipping import Differentiator, Loss, Path, as_tuple, isolate, width_of
 from discreet.deep.contributions import Tensor
 from discreet.deep.dropout import without_dropout
@@ -40,6 +41,8 @@ Rows = Callable[[int], tuple[tuple[Tensor, ...], Tensor]]
 TOLERANCE = 2e-3
 #: What a row may hold that others must not notice.
 EXTREMES = (math.nan, math.inf, 1e30, -1e4)
+#: How often the independence of blocks is tried, each time with other weights and rows.
+TRIES = 5
 #: Sums in floats clip to no less than this: far below it squares are zero.
 SMALLEST_FAST_BOUND = 1e-10
 
@@ -121,7 +124,7 @@ def check_floats(model: Any, bound: float) -> None:
 
 
 def find_path(
-    model: Any, loss: Loss, rows: Rows, block: int, augment: Callable[..., Any] | None = None
+    model: Any, loss: Loss, rows: Rows, block: int, augment: Augment | None = None
 ) -> Path:
     """Choose how to differentiate a network: the first path that fits; raise if rows are mixed, or kept.
 
@@ -143,14 +146,20 @@ def find_path(
         inputs, targets = rows(block)
         check_kept(copy.deepcopy(probe), loss, inputs, targets)
         if augment is not None:
-            _check_augment(augment, inputs, rows, back)
+            check_augment(augment, inputs, rows(block)[0], back)
         _perturb(probe)
         _check_rows_apart(probe, loss, inputs, targets, rows, back)
+        drawing = copy.deepcopy(probe)
         with without_dropout(probe):
             _check_reached(probe, loss, inputs, targets)
-            for path in _PATHS:
-                if _is_right(probe, loss, path, inputs, targets):
-                    return path
+        for path in _PATHS:
+            with without_dropout(probe):
+                if not _is_right(probe, loss, path, inputs, targets):
+                    continue
+                reached = _list_reached(probe, loss, path, inputs, targets)
+            # a path that knows a weight may not know one from which numbers are dropped
+            if reached <= _list_reached(drawing, loss, path, inputs, targets):
+                return path
     raise ValueError(
         "model: its gradients can't be had row by row, neither from its layers nor by torch.func.vmap. Use "
         "layers of torch.nn (not packed sequences), and no control flow that depends on the rows' values."
@@ -177,7 +186,7 @@ def _check_reached(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: 
                 parameter.add_(torch.rand_like(parameter))
                 after = engine.losses(inputs, targets, len(targets))
                 parameter.copy_(kept)
-                if not _near(before, after):
+                if not are_near(before, after):
                     raise ValueError(
                         f"model: {name} moves the losses, but no gradient reaches it. Use checkpoints with "
                         "use_reentrant=False, or set requires_grad=False."
@@ -194,14 +203,6 @@ def _perturb(model: Any) -> None:
                 parameter.add_(0.3 * size * torch.randn_like(parameter))
 
 
-def _put(given: Sequence[Tensor], place: int, other: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The same rows with another one at a place."""
-    changed = tuple(each.clone() for each in given)
-    for each, row in zip(changed, other, strict=True):
-        each[place] = row[place]
-    return changed
-
-
 def _extremes(given: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
     """Rows of extreme values; of numbers that aren't floats as they are."""
 
@@ -212,39 +213,6 @@ def _extremes(given: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:
         return torch.full_like(each, min(value, largest) if math.isfinite(value) else value)
 
     return [tuple(fill(each, value) for each in given) for value in EXTREMES]
-
-
-def _check_augment(
-    augment: Callable[..., Any],
-    inputs: tuple[Tensor, ...],
-    rows: Rows,
-    back: Callable[[], None],
-) -> None:
-    """Change one row, and see that no other augmented row moves."""
-    count = len(inputs[0])
-    others, _ = rows(count)
-
-    def run(given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        back()
-        return as_tuple(augment(*(each.clone() for each in given)))
-
-    first = run(inputs)
-    if any(len(each) != count for each in first):
-        raise ValueError("augment: it must return as many rows as it gets.")
-    for place in {0, count // 2, count - 1}:
-        kept = torch.arange(count) != place
-        second = run(_put(inputs, place, others))
-        if not all(_near(a[kept], b[kept]) for a, b in zip(first, second, strict=True)):
-            raise ValueError(
-                "augment: what it makes of one row depends on other rows, as mixing them would. It must "
-                "change each row by itself, and draw as many random numbers whatever the rows hold."
-            )
-
-
-def _near(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and bool(
-        torch.allclose(one.double(), other.double(), rtol=1e-5, atol=1e-6, equal_nan=True)
-    )
 
 
 def _check_rows_apart(
@@ -269,23 +237,23 @@ def _check_rows_apart(
 
     def check(place: int, second: Tensor) -> None:
         kept = torch.arange(count) != place
-        if not _near(first[kept], second[kept]):
+        if not are_near(first[kept], second[kept]):
             raise ValueError(_MIXED)
 
     for place in sorted({0, middle, count - 1}):
-        check(place, run(_put(given, place, (*drawn, aims))))
+        check(place, run(put_row(given, place, (*drawn, aims))))
     for extreme in _extremes(given):
-        found = _try(run, _put(given, middle, extreme))
+        found = _try(run, put_row(given, middle, extreme))
         if found is not None:
             check(middle, found)
     blank = tuple(torch.zeros_like(each) for each in given)
-    alone = _try(run, _put(blank, middle, given))
+    alone = _try(run, put_row(blank, middle, given))
     if alone is None:
         raise ValueError(
             "model: it, or the loss, raises for rows of zeros. They fill places where nobody is, so it must "
             "take them."
         )
-    if not _near(alone[middle], first[middle]):
+    if not are_near(alone[middle], first[middle]):
         raise ValueError(_MIXED)
 
 
@@ -307,22 +275,40 @@ _MIXED = (
 )
 
 
-def _is_right(
+def _find_parts(
     model: Any, loss: Loss, path: Path, inputs: tuple[Tensor, ...], targets: Tensor
-) -> bool:
-    """Whether a path gives the first, a middle and the last row the gradients that they have alone."""
+) -> Any:
+    """What rows add to the gradients by a path; None where it can't tell."""
     ones = torch.ones(len(targets), dtype=next(model.parameters()).dtype)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of slow functions
-            found = Differentiator(model, loss, path).parts(inputs, targets, ones, len(targets))
+            return Differentiator(model, loss, path).parts(inputs, targets, ones, len(targets))
     except (Unknown, RuntimeError, NotImplementedError, ValueError):
+        return None
+
+
+def _list_reached(
+    model: Any, loss: Loss, path: Path, inputs: tuple[Tensor, ...], targets: Tensor
+) -> set[str]:
+    """The parameters to whose gradients rows add something."""
+    found = _find_parts(model, loss, path, inputs, targets) or {}
+    return {name for name, parts in found.items() if parts}
+
+
+def _is_right(
+    model: Any, loss: Loss, path: Path, inputs: tuple[Tensor, ...], targets: Tensor
+) -> bool:
+    """Whether a path gives the first, a middle and the last row the gradients that they have alone."""
+    found = _find_parts(model, loss, path, inputs, targets)
+    if found is None:
         return False
+    ones = torch.ones(1, dtype=next(model.parameters()).dtype)
     for place in sorted({0, len(targets) // 2, len(targets) - 1}):
         alone = Differentiator(model, loss, "single").parts(
             tuple(each[place : place + 1] for each in as_tuple(inputs)),
             targets[place : place + 1],
-            ones[:1],
+            ones,
             1,
         )
         rights = {name: part.materialise()[0] for name, [(_, part)] in alone.items()}
@@ -344,8 +330,17 @@ def blocks_are_independent(
 
     It is the premise on which the sensitivity of exact sums rests, tested on random public inputs, with
     weights that are moved at random, and with others who are missing, not finite or huge. What is compared
-    is what the integer grid is given. A block of copies of one person shows all places.
+    is what the integer grid is given. A block of copies of one person shows all places. A single try may
+    pass where some weights and rows would not, so there are several.
     """
+    tries = (_try_blocks(model, loss, path, rows, persons, rows_each) for _ in range(TRIES))
+    return all(tries)
+
+
+def _try_blocks(
+    model: Any, loss: Loss, path: Path, rows: Rows, persons: int, rows_each: int
+) -> bool:
+    """Whether blocks are independent at one choice of weights and rows."""
     probe = copy.deepcopy(model).train()
     with rewind(find_generators(probe, loss)), without_dropout(probe):
         _perturb(probe)

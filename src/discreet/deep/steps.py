@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from discreet.deep.clipping import Differentiator, Part, as_tuple, sum_in_floats, width_of
+from discreet.deep.augmenting import Augment, augment_rows
+from discreet.deep.clipping import Differentiator, Part, sum_in_floats, width_of
 from discreet.deep.contributions import Tensor
 from discreet.deep.grid import RADIUS, Rule, code_clipped, sum_columns
 from discreet.deep.tensors import Block
@@ -23,8 +24,6 @@ Integers = npt.NDArray[np.int64]
 Arithmetic = Literal["exact", "fast"]
 #: What a block, or one person of it, adds.
 Found = Integers | list[Placed]
-#: What turns rows into augmented rows, each by itself.
-Augment = Callable[..., Any]
 
 
 @final
@@ -84,7 +83,9 @@ class BatchSum:
             return alone
 
     def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Found:
-        inputs = block.inputs if self.augment is None else self._augmented(block.inputs)
+        inputs = block.inputs
+        if self.augment is not None:
+            inputs = augment_rows(self.augment, inputs, block.present)
         kind = next(iter(parameters.values())).dtype
         weights = torch.from_numpy(block.weights).to(kind)
         if self._is_chain and len(weights) == len(block.present):
@@ -109,10 +110,6 @@ class BatchSum:
         stacked, widths = self.engine.chain.stack(columns)
         totals = sum_columns(stacked, widths, self.bound, self.rule, block.present)
         return self.engine.chain.flatten(totals)
-
-    def _augmented(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        assert self.augment is not None
-        return as_tuple(self.augment(*(each.clone() for each in inputs)))
 
     def _in_floats(
         self, found: dict[str, list[Part]], block: Block, parameters: dict[str, Tensor]

@@ -210,6 +210,11 @@ class TensorDoor:
         return self._paid.book
 
     @property
+    def reader(self) -> Any:
+        """What is called to read rows, and may draw at random: a map-style data set."""
+        return self._source.reader
+
+    @property
     def begun(self) -> int:
         """How many steps were claimed so far, here or before a crash."""
         return self._paid.begun
@@ -286,6 +291,8 @@ def open_paid(
 class _Source:
     """Tensors, rows in the first dimension."""
 
+    reader: Any = None
+
     def __init__(self, inputs: tuple[Tensor, ...], targets: Tensor) -> None:
         self._inputs, self._targets = inputs, targets
 
@@ -325,7 +332,7 @@ class _Mapped(_Source):
     def __init__(self, rows: Any, example: tuple[Any, Any]) -> None:
         inputs = tuple(torch.as_tensor(each)[None] for each in as_tuple(example[0]))
         super().__init__(inputs, torch.as_tensor(example[1])[None])
-        self._rows = rows
+        self._rows = self.reader = rows
 
     def __len__(self) -> int:
         return len(self._rows)

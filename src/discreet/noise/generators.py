@@ -11,22 +11,38 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import pickle
 import random
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import CodeType, FunctionType, GetSetDescriptorType
 from typing import Any
 
 import numpy as np
 
 from discreet.noise import entropy
 
-__all__ = ["count_libraries", "find_generators", "renew", "rewind"]
+__all__ = ["count_libraries", "find_generators", "read_states", "renew", "rewind"]
 
 #: Types that hold no generator.
 _PLAIN = (str, bytes, int, float, type, type(sys), type(None), np.ndarray, np.generic)
+#: Modules whose own functions and classes hold no generator but the process's, which are known.
+_LIBRARIES = frozenset(
+    {
+        *sys.stdlib_module_names,
+        "discreet",
+        "joblib",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "scipy",
+    }
+    | {"sklearn", "torch"}
+)
 #: Bits of entropy that a generator is seeded with.
 _BITS = 256
 
@@ -109,6 +125,19 @@ def rewind(generators: Sequence[Any] = ()) -> Iterator[Callable[[], None]]:
             back()
 
 
+def read_states(generators: Sequence[Any] = ()) -> bytes:
+    """What the states of public generators are: the same bytes while nothing is drawn.
+
+    Parameters
+    ----------
+    generators : sequence
+        What `find_generators` found, besides the generators of the whole process.
+    """
+    states = [*_process_states().values(), *map(_state_of, generators)]
+    read = (state.get() for state in states)
+    return pickle.dumps([each.numpy() if hasattr(each, "numpy") else each for each in read])
+
+
 def count_libraries() -> int:
     """How many process-wide generators there are; torch's counts only once torch was imported."""
     return len(_process_states())
@@ -117,8 +146,9 @@ def count_libraries() -> int:
 def find_generators(*roots: Any) -> list[Any]:
     """Find all generators held by the given objects, at any depth.
 
-    Parameters are followed through estimators, objects, lists, mappings, and what functions hold. Arrays
-    and tables aren't searched, nor is whatever this toolkit keeps rows in.
+    Parameters are followed through estimators, objects, their classes, lists, mappings, and what functions
+    hold or name, such as a generator of their module. Arrays and tables aren't searched, nor is whatever
+    this toolkit keeps rows in, nor are the functions and classes of libraries.
     """
     found: list[Any] = []
     pending, seen = list(roots), {}
@@ -152,7 +182,32 @@ def _held_by(item: Any) -> list[Any]:
             slots = vars(kind).get("__slots__", ())
             names += [slots] if isinstance(slots, str) else slots
     cells = _attribute(item, "__closure__") or ()
-    return [*(_attribute(item, name) for name in names), *(_content(cell) for cell in cells)]
+    held = [*(_attribute(item, name) for name in names), *(_content(cell) for cell in cells)]
+    return [*held, *_globals_of(item), *_class_attributes(item)]
+
+
+def _is_of_library(thing: Any) -> bool:
+    return str(_attribute(thing, "__module__")).partition(".")[0] in _LIBRARIES
+
+
+def _globals_of(item: Any) -> list[Any]:
+    """What a function names in its module."""
+    if not isinstance(item, FunctionType) or _is_of_library(item):
+        return []
+    codes, names = [item.__code__], set[str]()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return [item.__globals__[name] for name in names if name in item.__globals__]
+
+
+def _class_attributes(item: Any) -> list[Any]:
+    """What the classes of an object hold, methods included."""
+    kinds = [kind for kind in type(item).__mro__ if not _is_of_library(kind)]
+    found = [each for kind in kinds for each in vars(kind).values()]
+    wrapped = [_attribute(each, name) for each in found for name in ("__func__", "fget")]
+    return [each for each in (*found, *wrapped) if not isinstance(each, str | GetSetDescriptorType)]
 
 
 def _attribute(item: Any, name: str) -> Any:

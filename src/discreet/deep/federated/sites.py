@@ -10,6 +10,7 @@ import torch
 from discreet.dataset import agree_on_unit
 from discreet.deep.clipping import Differentiator, Path
 from discreet.deep.contributions import Tensor
+from discreet.deep.draws import check_draws_apart
 from discreet.deep.federated.rounds import Parties, Party, Rounds, book_of
 from discreet.deep.federated.server import Ask, Federation
 from discreet.deep.federated.updates import count_numbers, sum_contributions
@@ -256,6 +257,8 @@ def find_safe_path(model: Any, loss: Callable[[Any, Any], Any], kinds: Kinds, bl
     """
     rows = random_rows([kinds[0]], kinds[1], model)
     path = find_path(model, loss, rows, block)
+    if block > 1:
+        check_draws_apart(model, loss, path, rows)
     if block > 1 and not blocks_are_independent(model, loss, path, rows, block, 1):
         raise ValueError(
             "block: on this machine a person's gradients depend, in their last bits, on others of the same "

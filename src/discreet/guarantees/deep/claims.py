@@ -5,6 +5,7 @@ from discreet.guarantees.base import FITTED, Claim
 CODE = (
     "discreet.deep",
     "discreet.deep.attention",
+    "discreet.deep.augmenting",
     "discreet.deep.blocks",
     "discreet.deep.chain",
     "discreet.deep.checkpoints",
@@ -12,6 +13,7 @@ CODE = (
     "discreet.deep.clipping",
     "discreet.deep.contributions",
     "discreet.deep.dpsgd",
+    "discreet.deep.draws",
     "discreet.deep.dropout",
     "discreet.deep.grid",
     "discreet.deep.kept",
@@ -38,7 +40,8 @@ CLAIMS = (
         name="dp-sgd",
         statement="All weights of all steps of a PrivateTrainer with exact sums, or of a fitted "
         "MLPClassifier or MLPRegressor, are together (ε, δ)-DP, given that at a fixed shape of blocks a "
-        "person's gradients depend on that person and the weights alone (tested at each start).",
+        "person's gradients depend on that person, the weights and draws of their own alone (tested at each "
+        "start).",
         unit=_UNIT,
         measure="ApproxDP",
         status="proved",
@@ -59,6 +62,8 @@ CLAIMS = (
             "discreet.deep.plans.TrainingPlan.draw_noise",
             "discreet.deep.plans.calibrate_noise",
             "discreet.deep.steps.BatchSum.total",
+            "discreet.deep.augmenting.augment_rows",
+            "discreet.deep.draws.check_draws_apart",
             "discreet.deep.tensors.PrivateTensors.prepaid",
             "discreet.deep.tensors.TensorDoor.claim",
             "discreet.deep.tensors.TensorDoor.draw",

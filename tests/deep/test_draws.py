@@ -1,0 +1,274 @@
+"""What a network, an augmentation or a data set draws at random is one row's own, and nobody's to replay."""
+
+import random
+import sys
+import threading
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from test_dpsgd import LOSS, ledger, network, public, table, trainer
+from torch import nn
+
+import discreet as dp
+from discreet.deep import PrivateTensors
+from discreet.deep.augmenting import augment_rows
+from discreet.deep.draws import check_draws_apart
+from discreet.deep.probe import blocks_are_independent, find_path, random_rows
+from discreet.deep.quiet import keep_quiet
+from discreet.noise.generators import find_generators
+
+ROWS = random_rows([((4,), torch.float32)], ((), torch.long), nn.Linear(4, 3))
+
+
+class Drawing(nn.Module):
+    """Changes what is between two layers."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.first, self.last, self.change = nn.Linear(4, 8), nn.Linear(8, 3), change
+
+    def forward(self, x):
+        return self.last(self.change(torch.tanh(self.first(x))))
+
+
+def by_pairs(x):
+    masks = F.dropout(torch.ones((len(x) + 1) // 2, 8))
+    return x * masks.repeat_interleave(2, 0)[: len(x)]
+
+
+def seeded(x):
+    torch.manual_seed(0)
+    return F.dropout(x)
+
+
+SHARED = {
+    "one mask": lambda x: x * F.dropout(torch.ones(8)),
+    "one number": lambda x: x * F.dropout(torch.ones(1)),
+    "a mask for two": by_pairs,
+    "a part": lambda x: F.dropout(x) + F.dropout(torch.ones(1)),
+    "Python's coin": lambda x: x * float(random.random() > 0.5),
+    "the same draws in each call": seeded,
+}
+OWN = {
+    "nothing": lambda x: x,
+    "dropout": F.dropout,
+    "rare dropout": lambda x: F.dropout(x, 0.003),
+    "masks of rows": lambda x: x * F.dropout(torch.ones(len(x), 1)),
+}
+
+
+def check(model):
+    path = find_path(model, LOSS, ROWS, 16)
+    check_draws_apart(model, LOSS, path, ROWS)
+    return path
+
+
+@pytest.mark.parametrize("change", SHARED.values(), ids=SHARED)
+def test_draws_that_rows_share_are_refused(change):
+    with pytest.raises(
+        ValueError, match=r"model: (rows of a block share|its gradients can't be had)"
+    ):
+        check(Drawing(change))
+
+
+@pytest.mark.parametrize("change", OWN.values(), ids=OWN)
+def test_draws_of_each_rows_own_are_taken(change):
+    for _ in range(4):
+        check(Drawing(change))
+
+
+def test_a_training_with_one_mask_for_a_block_is_refused_before_it_is_charged():
+    x, y = table(40)
+    paid = ledger()
+    with pytest.raises(ValueError, match="share what it"):
+        trainer(Drawing(SHARED["one mask"])).fit(PrivateTensors(x, y, ledger=paid))
+    assert len(paid.entries()) == 1  # how it was opened, and no charge
+
+
+def test_a_block_of_one_person_shares_draws_with_nobody():
+    x, y = table(40)
+    plan = trainer(Drawing(SHARED["one mask"]), block=1).plan(PrivateTensors(x, y, ledger=ledger()))
+    assert plan.assumption == ""
+
+
+class DroppedWeights(nn.Module):
+    """Drops numbers of the weights themselves."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+
+    def forward(self, x):
+        weights = F.dropout(self.inner.weight, 0.5, self.training)
+        return F.linear(x, weights, self.inner.bias)
+
+
+def test_weights_of_which_numbers_are_dropped_learn_each_row_with_weights_of_its_own():
+    model = DroppedWeights()
+    before = model.inner.weight.detach().clone()
+    assert check(model) == "vmap"
+    x, y = table(40)
+    public(model, x, y)
+    assert not torch.equal(before, model.inner.weight.detach())
+
+
+# --- augmentation ---
+
+
+def flip(x):
+    """One coin for all rows that it is given, as transforms of images toss it for a batch."""
+    return x.flip(-1) if torch.rand(()) < 0.5 else x
+
+
+def test_a_coin_of_an_augmentation_is_tossed_for_each_row():
+    x = torch.arange(2.0).repeat(400, 1)
+    (changed,) = augment_rows(flip, (x,), np.ones(400, bool))
+    flipped = (changed != x).all(dim=1)
+    assert 140 < int(flipped.sum()) < 260
+    assert 140 < int((flipped[1:] != flipped[:-1]).sum()) < 260
+
+
+def test_places_where_nobody_is_are_not_augmented():
+    asked = []
+
+    def note(x):
+        asked.append(len(x))
+        return x + 1
+
+    x = torch.zeros(6, 2)
+    (changed,) = augment_rows(note, (x,), np.array([True, False, True]))
+    assert asked == [1, 1, 1, 1]
+    assert changed[:, 0].tolist() == [1, 1, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("odd", [lambda x: x[:, :1], lambda x: x.double(), lambda x: x[:0]])
+def test_a_row_that_comes_out_otherwise_raises_and_changes_no_other(odd):
+    """By its shape or type it could change how the rows beside it are put together."""
+
+    def change(x):
+        return odd(x) if float(x[0, 0]) == 7 else x
+
+    x = torch.zeros(3, 2)
+    x[1] = 7
+    with pytest.raises(ValueError, match=r"augment: .* same shape"):
+        augment_rows(change, (x,), np.ones(3, bool))
+    alone = np.array([True, False, False])
+    assert torch.equal(augment_rows(change, (x,), alone)[0], torch.zeros(3, 2))
+
+
+class Remembering:
+    """An augmentation that adds the row it saw last."""
+
+    last = 0.0
+
+    def __call__(self, x):
+        mixed, self.last = x + self.last, x[-1:].clone()
+        return mixed
+
+
+def test_an_augmentation_that_keeps_rows_is_refused():
+    x, y = table(40)
+    with pytest.raises(ValueError, match=r"^augment"):
+        trainer(network(), augment=Remembering()).plan(PrivateTensors(x, y, ledger=ledger()))
+
+
+# --- data sets ---
+
+MODULE = np.random.default_rng(0)
+
+
+class Own(torch.utils.data.Dataset):
+    """Rows of which the sign is drawn when they are read."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng(0)
+
+    def __len__(self):
+        return 40
+
+    def draw(self):
+        return self.generator
+
+    def __getitem__(self, place):
+        sign = 1.0 if self.draw().random() < 0.5 else -1.0
+        return torch.full((4,), sign), 0
+
+
+class OfTheClass(Own):
+    shared = np.random.default_rng(0)
+
+    def draw(self):
+        return self.shared
+
+
+class OfTheModule(Own):
+    def draw(self):
+        return MODULE
+
+
+@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule])
+def test_what_a_data_set_draws_follows_from_no_public_seed(kind):
+    """Draws go by the order in which rows are read: who knows them sees others move up."""
+
+    def train():
+        rows, model = kind(), network()
+        rows.draw().bit_generator.state = np.random.default_rng(0).bit_generator.state
+        data = PrivateTensors(rows, unit=dp.PUBLIC, example=(torch.zeros(4), 0), public_size=40)
+        trainer(model, epsilon=float("inf"), sampling_rate=1, steps=1).fit(data)
+        return torch.cat([each.detach().flatten() for each in model.parameters()])
+
+    assert not all(torch.equal(train(), train()) for _ in range(5))
+
+
+@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule])
+def test_a_generator_is_found_wherever_a_data_set_holds_it(kind):
+    rows = kind()
+    assert any(each is rows.draw() for each in find_generators(rows))
+
+
+def test_libraries_are_not_searched_for_generators():
+    assert len(find_generators(network(), LOSS, np.mean, dp.mean)) == 0
+
+
+# --- what is tried ---
+
+
+class AtSomeWeights(nn.Module):
+    """Lets rows move one another's last bits where one of its weights is above 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+        nn.init.zeros_(self.inner.bias)
+
+    def forward(self, x):
+        others = x.nan_to_num().clamp(-1, 1).mean(dim=0)
+        return self.inner(x + 1e-6 * others if self.inner.bias[0] > 0 else x)
+
+
+def test_blocks_that_depend_on_others_at_half_of_the_weights_are_found():
+    model = AtSomeWeights()
+    passed = [blocks_are_independent(model, LOSS, "tape", ROWS, 8, 1) for _ in range(20)]
+    assert sum(passed) <= 5  # of single tries about ten pass; of five in a row one in 32
+
+
+def test_silence_lasts_until_the_last_thread_has_left(capsys):
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with keep_quiet():
+            inside.set()
+            leave.wait(10)
+            sys.stdout.write("a row, of the thread that came first")
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait(10)
+    with keep_quiet():
+        sys.stdout.write("a row, of the thread that came second")
+    leave.set()
+    thread.join()
+    sys.stdout.write("afterwards")
+    assert capsys.readouterr().out == "afterwards"
