@@ -20,8 +20,8 @@ Augment = Callable[..., Any]
 
 def augment_rows(
     augment: Augment, inputs: tuple[Tensor, ...], present: npt.NDArray[np.bool_]
-) -> tuple[Tensor, ...]:
-    """Change the rows of those who are present; all other places hold zeros.
+) -> tuple[tuple[Tensor, ...], npt.NDArray[np.bool_]]:
+    """Change the rows of those who are present; whoever has a row that can't be changed is not, afterwards.
 
     Parameters
     ----------
@@ -31,18 +31,31 @@ def augment_rows(
     present : array of bool
         Whether somebody stands in a person's place.
 
+    Returns
+    -------
+    inputs : tuple of tensors
+        With zeros where nobody is.
+    present : array of bool
+
     Privacy
     -------
     It is called for each row by itself: a coin that it tosses once in a call is that row's own, and a row
-    that comes out in another shape, or of another type, raises and changes no other.
-    Proof page: ``docs/proofs/deep.md``.
+    for which it raises, or that comes out in another shape or of another type, takes its own person out and
+    changes no other. Proof page: ``docs/proofs/deep.md``.
     """
-    changed = tuple(map(torch.zeros_like, inputs))
+    changed, left = tuple(map(torch.zeros_like, inputs)), present.copy()
     each = len(inputs[0]) // max(1, len(present))
-    for place in np.flatnonzero(np.repeat(present, each)).tolist():
-        for values, row in zip(changed, _augment_one(augment, inputs, place), strict=True):
-            values[place] = row[0]
-    return changed
+    for person in np.flatnonzero(present).tolist():
+        try:
+            rows = [_augment_one(augment, inputs, person * each + row) for row in range(each)]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # an error is a fact about this person: it adds nothing
+            left[person] = False
+            continue
+        for values, parts in zip(changed, zip(*rows, strict=True), strict=True):
+            values[person * each : (person + 1) * each] = torch.cat(parts)
+    return changed, left
 
 
 def _augment_one(augment: Augment, inputs: tuple[Tensor, ...], place: int) -> tuple[Tensor, ...]:

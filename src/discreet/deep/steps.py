@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
@@ -16,6 +17,7 @@ from discreet.deep.contributions import Tensor
 from discreet.deep.grid import RADIUS, Rule, code_clipped, sum_columns
 from discreet.deep.tensors import Block
 from discreet.deep.totals import IntegerTotal, Placed
+from discreet.noise.generators import find_generators, keep_states, reseed
 
 __all__ = ["Arithmetic", "BatchSum"]
 
@@ -66,26 +68,42 @@ class BatchSum:
         return total.total()
 
     def _block(self, block: Block, parameters: dict[str, Tensor]) -> list[Found]:
+        if self.augment is not None:
+            inputs, present = augment_rows(self.augment, block.inputs, block.present)
+            each = len(block.weights) // max(1, len(present))
+            weights = block.weights * np.repeat(present, each)
+            block = Block(inputs, block.targets, weights, present)
+        back = keep_states(self._generators)
         try:
             return [self._sum(block, parameters)]
         except KeyboardInterrupt:
             raise
-        except BaseException:
-            # a value that the network refuses, such as a class out of range: each person by themselves
-            alone: list[Found] = []
-            for place in np.flatnonzero(block.present):
-                try:
-                    alone.append(self._sum(block.keep(int(place)), parameters))
-                except KeyboardInterrupt:
-                    raise
-                except BaseException:  # an error is a fact about this person: it adds nothing
-                    continue
-            return alone
+        except BaseException:  # a value that the network refuses, such as a class out of range
+            return self._by_person(block, parameters, back)
+
+    def _by_person(
+        self, block: Block, parameters: dict[str, Tensor], back: Callable[[], None]
+    ) -> list[Found]:
+        """Each person alone, with the draws that their place had: whether they raise is theirs to decide."""
+        alone: list[Found] = []
+        for place in np.flatnonzero(block.present):
+            back()
+            try:
+                alone.append(self._sum(block.keep(int(place)), parameters))
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # an error is a fact about this person: it adds nothing
+                continue
+        reseed(self._generators)  # the next block's draws are its own
+        return alone
+
+    @cached_property
+    def _generators(self) -> list[Any]:
+        """What the network and the loss may draw from, besides the generators of the process."""
+        return find_generators(self.engine.model, self.engine.loss)
 
     def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Found:
         inputs = block.inputs
-        if self.augment is not None:
-            inputs = augment_rows(self.augment, inputs, block.present)
         kind = next(iter(parameters.values())).dtype
         weights = torch.from_numpy(block.weights).to(kind)
         if self._is_chain and len(weights) == len(block.present):

@@ -25,7 +25,15 @@ import numpy as np
 
 from discreet.noise import entropy
 
-__all__ = ["count_libraries", "find_generators", "read_states", "renew", "rewind"]
+__all__ = [
+    "count_libraries",
+    "find_generators",
+    "keep_states",
+    "read_states",
+    "renew",
+    "reseed",
+    "rewind",
+]
 
 #: Types that hold no generator.
 _PLAIN = (str, bytes, int, float, type, type(sys), type(None), np.ndarray, np.generic)
@@ -112,17 +120,41 @@ def rewind(generators: Sequence[Any] = ()) -> Iterator[Callable[[], None]]:
     For tries on public rows, of which two must draw the same.
     """
     with _turn:
-        states = [*_process_states().values(), *map(_state_of, generators)]
-        kept = [(state.put, state.get()) for state in states]
-
-        def back() -> None:
-            for put, before in reversed(kept):
-                put(before)
-
+        back = keep_states(generators)
         try:
             yield back
         finally:
             back()
+
+
+def keep_states(generators: Sequence[Any] = ()) -> Callable[[], None]:
+    """A function that sets public generators back to where they are now.
+
+    Parameters
+    ----------
+    generators : sequence
+        What `find_generators` found, besides the generators of the whole process.
+    """
+    states = [*_process_states().values(), *map(_state_of, generators)]
+    kept = [(state.put, state.get()) for state in states]
+
+    def back() -> None:
+        for put, before in reversed(kept):
+            put(before)
+
+    return back
+
+
+def reseed(generators: Sequence[Any] = ()) -> None:
+    """Give public generators fresh, independent states.
+
+    Parameters
+    ----------
+    generators : sequence
+        What `find_generators` found, besides the generators of the whole process.
+    """
+    for state in (*_process_states().values(), *map(_state_of, generators)):
+        state.seed()
 
 
 def read_states(generators: Sequence[Any] = ()) -> bytes:
@@ -268,13 +300,13 @@ def _state_of(generator: Any) -> _State:
 
 
 def _legacy(
-    get: Callable[[], Any], put: Callable[[Any], object], reseed: Callable[[Any], object]
+    get: Callable[[], Any], put: Callable[[Any], object], begin: Callable[[Any], object]
 ) -> _State:
     """The state of a `RandomState`, which keeps every second normal draw besides its bits."""
 
     def seed() -> None:
         try:
-            reseed(np.frombuffer(_seed().to_bytes(_BITS // 8, "little"), np.uint32))
+            begin(np.frombuffer(_seed().to_bytes(_BITS // 8, "little"), np.uint32))
             return
         except TypeError:  # not a Mersenne Twister, the one kind that can be reseeded in its place
             pass
