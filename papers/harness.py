@@ -22,6 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from freshness import Check, check_experiment, report
 from joblib import Parallel, delayed
 from sizes import QUICK, choose_size, set_size
 from summaries import Numbers, Summary, markdown, summarise
@@ -38,6 +39,9 @@ ADVICE = {
     "segno": "pip install -e '.[imaging]'",
     "zxingcpp": "pip install -e '.[imaging]'",
 }
+
+#: Runs of a setting that are made again to check its figures.
+MOST_CHECKED = 40
 
 Setting = tuple[Any, ...]
 Make = Callable[["Study"], str]
@@ -209,6 +213,23 @@ class Study:
                 left = (time.monotonic() - begun) * (len(tasks) / number - 1)
                 show_progress(experiment.name, number, len(tasks), left)
 
+    def check(self, names: Iterable[str], *, seconds: float, runs: int) -> Check:
+        """Run first seeds of what has kept results again, and say which figures the code no longer gives."""
+        whole = Check()
+        for name in names:
+            experiment, kept = self.experiments[name], self.found.get(name, {})
+            if lacking := experiment.missing:
+                whole.notes.append(f"{name} is left out: {', '.join(lacking)} isn't here.")
+                continue
+            settings = {label(setting): setting for setting in experiment.settings}
+            found = check_experiment(
+                name, experiment.run, settings, kept, seconds=seconds, runs=runs
+            )
+            whole.compared += found.compared
+            whole.stale += found.stale
+            whole.notes += found.notes
+        return whole
+
     # -- results
 
     def read(self) -> None:
@@ -274,12 +295,25 @@ class Study:
             help="write named experiments beside the results there are",
         )
         parser.add_argument("--again", action="store_true", help="forget the runs that are kept")
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="run first seeds again, and fail if kept figures aren't those of this code",
+        )
+        parser.add_argument(
+            "--seconds", type=float, default=20, help="for each experiment that is checked"
+        )
         given = parser.parse_args(arguments)
         if unknown := sorted(set(given.experiments) - set(self.experiments)):
             sys.exit(
                 f"no experiment is called {unknown[0]!r}; there are {', '.join(self.experiments)}."
             )
         names = given.experiments or list(self.experiments)
+        if given.check:
+            self.read()
+            found = self.check(names, seconds=given.seconds, runs=MOST_CHECKED)
+            print(report(found))
+            sys.exit(bool(found.stale))
         if given.report:
             self.read()
         elif given.quick:

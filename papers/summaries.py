@@ -28,8 +28,8 @@ class Summary:
     @classmethod
     def of(cls, values: Iterable[float]) -> Summary:
         found = np.array(list(values), np.float64)
-        error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
         with np.errstate(invalid="ignore"):  # an infinite number has no neighbours
+            error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
             low, median, high = np.quantile(found, [0.25, 0.5, 0.75])
         return cls(*(float(v) for v in (found.mean(), error, median, low, high)), len(found))
 

@@ -27,6 +27,12 @@ def reproduce(
     report: Annotated[
         bool, typer.Option("--report", help="Print the results that are there; run nothing.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Run first seeds again; fail if kept results aren't those of this code."
+        ),
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results that are kept as JSON; run nothing.")
     ] = False,
@@ -39,6 +45,7 @@ def reproduce(
     \b
     Examples:
       discreet reproduce student_report --quick
+      discreet reproduce student_report --check
       discreet reproduce all
     """
     folder = find_papers()
@@ -57,7 +64,7 @@ def reproduce(
             raise CommandError("--json prints results that are kept, and --quick keeps none.")
         typer.echo(show_results(folder, chosen))
         return
-    options = ["--quick"] * quick + ["--report"] * report
+    options = ["--quick"] * quick + ["--report"] * report + ["--check"] * check
     failed = []
     for name in chosen:
         if paper == "all":
@@ -66,7 +73,8 @@ def reproduce(
         if subprocess.run(run, check=False).returncode:
             failed.append(name)
     if failed:
-        typer.echo(f"Bars were missed, or a run failed: {', '.join(failed)}.", err=True)
+        reason = "Kept results are stale" if check else "Bars were missed"
+        typer.echo(f"{reason}, or a run failed: {', '.join(failed)}.", err=True)
         raise typer.Exit(FOUND)
 
 
