@@ -1,4 +1,4 @@
-"""The report's programs, line by line as its figures print them. None of them is private."""
+"""The report's programs, line by line as its figures print them, and what it quotes. None is private."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class CategoricalBayes:
             found[str(value)] = (int((column == value).sum()) + noise) / len(column)
         return found
 
-    def score(self, x: npt.NDArray[np.str_], y: npt.NDArray[np.str_]) -> float:
+    def predict(self, x: npt.NDArray[np.str_]) -> npt.NDArray[np.str_]:
         scores = np.empty((len(x), len(self.classes)))
         for at, (prior, shares) in enumerate(zip(self.prior, self.shares, strict=True)):
             factors = [
                 [share.get(str(value), 0.0) for value in x[:, j]] for j, share in enumerate(shares)
             ]
             scores[:, at] = prior * np.prod(factors, axis=0)
-        return float((self.classes[scores.argmax(axis=1)] == y).mean())
+        return np.asarray(self.classes[scores.argmax(axis=1)])
 
 
 def gaussian_bayes(
@@ -88,3 +88,25 @@ def regress(x: Floats, y: Floats, epsilon: float, draw: Draws) -> tuple[float, f
     slope = covariance / (((x - x.mean()) ** 2).sum() + shared)
     noise = draw.laplace(0, 3 * (1 + abs(slope)) / (n * epsilon))
     return float(slope), float(y.mean() - slope * x.mean() + noise)
+
+
+def noisy_stats(
+    x: Floats,
+    y: Floats,
+    years: tuple[float, float],
+    pay: tuple[float, float],
+    epsilon: float,
+    draw: Draws,
+) -> tuple[float, float] | None:
+    """Slope and intercept, or no answer, as figure 8 quotes it; columns are scaled by public bounds."""
+    u, v = (x - years[0]) / (years[1] - years[0]), (y - pay[0]) / (pay[1] - pay[0])
+    n = len(u)
+    first, second = draw.laplace(0, 3 * (1 - 1 / n) / epsilon, 2)
+    variance = ((u - u.mean()) ** 2).sum() + second
+    if variance <= 0:
+        return None
+    slope = (((u - u.mean()) * (v - v.mean())).sum() + first) / variance
+    third = draw.laplace(0, 3 * (1 + abs(slope)) / (n * epsilon))
+    intercept = v.mean() - slope * u.mean() + third
+    own = slope * (pay[1] - pay[0]) / (years[1] - years[0])
+    return float(own), float(pay[0] + (pay[1] - pay[0]) * intercept - own * years[0])

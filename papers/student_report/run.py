@@ -1,4 +1,4 @@
-"""The student report's experiments: as published, and repaired.
+"""The student report's experiments: as published, and repaired. Clusters are here, the rest beside it.
 
 Run ``python papers/student_report/run.py`` (``--quick`` for two repetitions of each, ``--report`` for the
 results that are there). It writes ``results.json``, the tables of ``README.md`` and the pictures.
@@ -14,19 +14,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import bayes  # noqa: F401
+import lines  # noqa: F401
 import published as report
 import tables
-from harness import Study, Summary, markdown, seed_of
+from harness import Study, markdown, seed_of
+from study import STUDY, show
 
 from discreet import testing
-from discreet.models.cluster import KMeans
-from discreet.models.linear_model import SimpleLinearRegression
-from discreet.models.naive_bayes import CategoricalNB, GaussianNB
+from discreet.models.cluster import KMeans, elbow
 
 HERE = Path(__file__).parent
-STUDY = Study(HERE)
 
-EPSILONS = (0.1, 0.5, 1.0, 10.0)
 CLUSTER_EPSILONS = (0.01, 0.1, 0.5, 1.0, 10.0)
 
 
@@ -63,99 +62,36 @@ def clusters_not_private(*, seed: int) -> dict[str, float]:
     return {"inertia": float(model.inertia_)}
 
 
-def halves(size: int, seed: int, share: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """Places of training and test rows: 70 and 30 of a hundred, as in the report."""
-    order = np.random.default_rng([7, seed]).permutation(size)
-    held = round(share * size)
-    return order[held:], order[:held]
+#: Numbers of clusters that figure 11 tries.
+NUMBERS = tuple(range(1, 11))
 
 
-@STUDY.experiment(EPSILONS, ("published", "repaired", "repaired, at what was spent"), repeats=30)
-def categorical_bayes(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
-    x, y = tables.mushrooms()
-    train, test = halves(len(y), seed)
-    if method == "published":
-        model = report.CategoricalBayes(epsilon, np.random.default_rng(seed)).fit(
-            x[train], y[train]
+@STUDY.experiment((0.1, 0.5, 1.0, 10.0), repeats=50)
+def elbow_of_students(epsilon: float, *, seed: int) -> dict[str, float]:
+    """Figure 11 for one charge: inertias of a noised summary, and where their curve bends."""
+    with testing.fixed_noise(seed_of("elbow", epsilon, seed)):
+        model = KMeans(
+            epsilon=epsilon, bounds=tables.STUDENTS, expected_rows=200, random_state=seed
         )
-        return {"accuracy": model.score(x[test], y[test])}
-    spent = epsilon * (x.shape[1] if method.endswith("spent") else 1)
-    values = [list(letters) for letters in tables.MUSHROOM.values()]
-    with testing.fixed_noise(seed_of(epsilon, method, seed)):
-        fitted = CategoricalNB(epsilon=spent, categories=values, classes=["e", "p"])
-        fitted.fit(x[train], y[train])
-    return {"accuracy": fitted.score(x[test], y[test])}
+        found = elbow(model, tables.students(), NUMBERS)
+    curve = {f"inertia of {k}": float(v) for k, v in zip(NUMBERS, found.inertia, strict=True)}
+    suggested = found.suggested or 0
+    return {"is 4": suggested == 4, "is 3 to 5": 3 <= suggested <= 5, "bend": suggested} | curve
 
 
-@STUDY.experiment(repeats=30)
-def categorical_not_private(*, seed: int) -> dict[str, float]:
-    from sklearn.naive_bayes import CategoricalNB as Plain
-    from sklearn.preprocessing import OrdinalEncoder
+@STUDY.experiment(repeats=20)
+def elbow_not_private(*, seed: int) -> dict[str, float]:
+    from sklearn.cluster import KMeans as Lloyd
 
-    x, y = tables.mushrooms()
-    train, test = halves(len(y), seed)
-    codes = OrdinalEncoder().fit_transform(x)
-    smallest = codes.max(axis=0).astype(int) + 1
-    plain = Plain(min_categories=smallest).fit(codes[train], y[train])
-    scratch = report.CategoricalBayes(None, np.random.default_rng(0)).fit(x[train], y[train])
-    return {
-        "scikit-learn": plain.score(codes[test], y[test]),
-        "from scratch": scratch.score(x[test], y[test]),
-        "larger class": max(np.mean(y[test] == "e"), np.mean(y[test] == "p")),
+    points = tables.students() - np.array(tables.STUDENTS[0])
+    unit = points / (np.array(tables.STUDENTS[1]) - tables.STUDENTS[0])
+    found = {k: Lloyd(k, n_init=10, random_state=seed).fit(unit) for k in NUMBERS}
+    return {f"inertia of {k}": float(model.inertia_) for k, model in found.items()} | {
+        "rounds for 4": Lloyd(4, n_init=1, random_state=seed).fit(scaled(tables.students())).n_iter_
     }
 
 
-@STUDY.experiment((*EPSILONS, 100.0), ("published", "repaired"), repeats=200)
-def gaussian_bayes(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
-    x, y = tables.iris()
-    train, test = halves(len(y), seed)
-    if method == "published":
-        draw = np.random.default_rng(seed)
-        found = report.gaussian_bayes(x[train], y[train], x[test], epsilon, draw)
-        return {"accuracy": float((found == y[test]).mean())}
-    with testing.fixed_noise(seed_of(epsilon, method, seed)):
-        model = GaussianNB(epsilon=epsilon, bounds=tables.IRIS, classes=[0, 1, 2])
-        model.fit(x[train], y[train])
-    return {"accuracy": model.score(x[test], y[test])}
-
-
-@STUDY.experiment(repeats=200)
-def gaussian_not_private(*, seed: int) -> dict[str, float]:
-    from sklearn.naive_bayes import GaussianNB as Plain
-
-    x, y = tables.iris()
-    train, test = halves(len(y), seed)
-    return {"accuracy": Plain().fit(x[train], y[train]).score(x[test], y[test])}
-
-
-def r_squared(slope: float, intercept: float) -> float:
-    x, y = tables.salaries()
-    return float(1 - ((y - intercept - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum())
-
-
-#: The program as published, the same with noise for what it tells, and the median of lines.
-METHODS = ("published", "noisy_stats", "theil_sen")
-
-
-@STUDY.experiment(EPSILONS, METHODS, repeats=200)
-def regression(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
-    x, y = tables.salaries()
-    if method == "published":
-        slope, intercept = report.regress(x, y, epsilon, np.random.default_rng(seed))
-    else:
-        with testing.fixed_noise(seed_of(epsilon, method, seed)):
-            model = SimpleLinearRegression(
-                epsilon=epsilon, method=method, bounds=tables.YEARS, target_bounds=tables.SALARY
-            ).fit(x[:, None], y)
-        slope, intercept = float(model.slope_), float(model.intercept_)
-    return {"slope": slope, "r2": r_squared(slope, intercept)}
-
-
 # -- tables
-
-
-def shown(value: float) -> str:
-    return format(value, "g")
 
 
 @STUDY.table("clusters", "clusters-not-private")
@@ -163,7 +99,7 @@ def k_means(study: Study) -> str:
     plain = study.get("clusters-not-private")["inertia"]
     rows = [
         [
-            shown(epsilon),
+            show(epsilon),
             study.get("clusters", epsilon, "published")["inertia"].middle,
             study.get("clusters", epsilon, "published")["inertia"],
             study.get("clusters", epsilon, "repaired")["inertia"].middle,
@@ -176,73 +112,24 @@ def k_means(study: Study) -> str:
     return f"{markdown(head, rows)}\n\nWithout noise: {plain.mean:.4g}. {count} repetitions."
 
 
-def beside(
-    study: Study, name: str, key: str, methods: tuple[str, ...], epsilons: tuple[float, ...]
-) -> str:
-    """Published figures with ours."""
-    printed = study.published[name.split("-")[0]][key]
-    rows = []
-    for epsilon in epsilons:
-        ours = [study.get(name, epsilon, method)[key] for method in methods]
-        rows.append([shown(epsilon), f"{printed.get(shown(epsilon), float('nan')):.4f}", *ours])
-    return markdown(["ε", "printed", *methods], rows).replace("nan", "–")
-
-
-@STUDY.table("categorical-bayes", "categorical-not-private")
-def mushrooms(study: Study) -> str:
-    methods = ("published", "repaired", "repaired, at what was spent")
-    plain = study.get("categorical-not-private")
-    return (
-        beside(study, "categorical-bayes", "accuracy", methods, EPSILONS)
-        + f"\n\nWithout noise: scikit-learn {plain['scikit-learn']} (printed 0.9524), from scratch "
-        f"{plain['from scratch']} (printed 0.9975), the larger class {plain['larger class']}. "
-        f"{plain['scikit-learn'].count} repetitions."
-    )
-
-
-@STUDY.table("gaussian-bayes", "gaussian-not-private")
-def iris(study: Study) -> str:
-    plain: Summary = study.get("gaussian-not-private")["accuracy"]
-    return (
-        beside(study, "gaussian-bayes", "accuracy", ("published", "repaired"), (*EPSILONS, 100.0))
-        + f"\n\nWithout noise: {plain} (printed 0.9778). {plain.count} repetitions."
-    )
-
-
-@STUDY.table("regression")
-def salaries(study: Study) -> str:
-    printed = study.published["regression"]
-    rows = []
-    for epsilon in EPSILONS:
-        found = {method: study.get("regression", epsilon, method) for method in METHODS}
-        rows.append(
-            [
-                shown(epsilon),
-                f"{printed['slope'][shown(epsilon)]:.0f}, {printed['r2'][shown(epsilon)]:.4f}",
-                *(
-                    f"{s['slope'].median:.0f} ({s['slope'].low:.0f} … {s['slope'].high:.0f}), "
-                    f"{s['r2'].median:.4g} ({s['r2'].low:.3g} … {s['r2'].high:.3g})"
-                    for s in found.values()
-                ),
-            ]
+@STUDY.table("elbow-of-students", "elbow-not-private")
+def bend(study: Study) -> str:
+    plain = study.get("elbow-not-private")
+    rows = [["no noise", "–", "–", *(f"{plain[f'inertia of {k}'].mean:.3g}" for k in NUMBERS[:6])]]
+    for epsilon in (0.1, 0.5, 1.0, 10.0):
+        found = study.get("elbow-of-students", epsilon)
+        curve = (
+            f"{s.mean:.3g} ± {s.error:.2g}" for s in (found[f"inertia of {k}"] for k in NUMBERS[:6])
         )
-    head = ["ε", "printed: slope, R²", "as published", "NoisyStats repaired", "Theil–Sen"]
-    count = study.get("regression", 1.0, "noisy_stats")["r2"].count
-    means = [
-        [shown(e), *(lines_of(study.get("regression", e, m)) for m in METHODS)] for e in EPSILONS
-    ]
+        rows.append([show(epsilon), found["is 4"], found["is 3 to 5"], *curve])
+    head = ["ε", "share that suggests 4", "3 to 5", *(f"k = {k}" for k in NUMBERS[:6])]
+    count = study.get("elbow-of-students", 1.0)["is 4"].count
+    rounds = plain["rounds for 4"]
     return (
-        markdown(head, rows)
-        + f"\n\nMedians with quartiles, {count} repetitions. Without noise: slope 9450, R² 0.9570. "
-        + "Means of the same, which a few quotients with a denominator near 0 decide:\n\n"
-        + markdown(["ε", *head[2:]], means)
+        f"{markdown(head, rows)}\n\nInertias of the noised summary in the scale of the bounds; "
+        f"{count} repetitions. Lloyd's k-means without noise ends after {rounds} rounds in the report's "
+        f"scale ({rounds.count} starts; the report counts 4)."
     )
-
-
-def lines_of(found: dict[str, Summary]) -> str:
-    """Mean slope and R² with standard errors."""
-    slope = found["slope"]
-    return f"{slope.mean:.0f} ± {slope.error:.0f}, {found['r2']}"
 
 
 @STUDY.figure
