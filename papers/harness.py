@@ -332,7 +332,8 @@ class Study:
         for name in names if given.again else ():
             (kept / f"{name}.jsonl").unlink(missing_ok=True)
         if given.merge:
-            self.read()
+            self.read()  # what is no experiment any longer is left behind
+            self.found = {name: self.found[name] for name in self.found if name in self.experiments}
         if given.kept:
             for name in self.take_up(names, kept):
                 print(f"{name} has no complete repetition.")

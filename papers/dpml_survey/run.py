@@ -7,11 +7,8 @@ the hospitals need PyTorch; they are left out, and said to be, where it isn't in
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +17,26 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attacks  # noqa: F401
 import digits  # noqa: F401
 import hospitals  # noqa: F401
+import regression  # noqa: F401
+import shapes  # noqa: F401
 import table
 from harness import Study, markdown, seed_of
-from study import STUDY
+from study import DELTA, EPSILONS, STUDY
 
 import discreet as dp
 from discreet import testing
 from discreet.models.boosting import AdditiveBoostingClassifier
-from discreet.models.cluster import KMeans
-from discreet.models.decomposition import PCA
 from discreet.models.linear_model import LogisticRegression
+from discreet.models.m_estimation import HistogramMEstimator
 from discreet.models.naive_bayes import MixedNB
 from discreet.models.svm import LinearSVC
 from discreet.models.tree import DecisionTreeClassifier, RandomDecisionForest
 from discreet.publish import RowPerturbation
 
 HERE = Path(__file__).parent
-EPSILONS = (0.1, 1.0, 10.0)
-DELTA = 1e-6
-HAS_TORCH = find_spec("torch") is not None
 
 
 def pure(kind: Any, **options: Any) -> Callable[[float], Any]:
@@ -58,11 +54,18 @@ MODELS: dict[str, Callable[[float], Any]] = {
     "functional mechanism, five numbers (3.1)": approximate(
         LogisticRegression, method="functional"
     ),
+    "perturbed histogram, three numbers (3.1, B.3)": approximate(HistogramMEstimator),
     "support vectors (3.1)": approximate(LinearSVC),
     "naive Bayes (3.2)": approximate(MixedNB),
     "a tree, choices by noise (3.3)": pure(DecisionTreeClassifier),
     "random trees (3.3)": approximate(RandomDecisionForest),
     "boosted shapes (not in the survey)": approximate(AdditiveBoostingClassifier),
+}
+
+#: Mechanisms that need few columns, with theirs.
+COLUMNS = {
+    "functional mechanism, five numbers (3.1)": table.NUMBERS,
+    "perturbed histogram, three numbers (3.1, B.3)": ("age", "education_num", "hours_per_week"),
 }
 
 
@@ -75,11 +78,30 @@ def score(predicted: Any) -> dict[str, float]:
 @STUDY.experiment(EPSILONS, tuple(MODELS), repeats=5, quick=1)
 def mechanisms(epsilon: float, method: str, *, seed: int) -> dict[str, float]:
     model = MODELS[method](epsilon)
-    names = (*table.NUMBERS, table.TARGET) if "five numbers" in method else None
+    names = COLUMNS.get(method)
+    chosen = (*names, table.TARGET) if names else None
     with testing.fixed_noise(seed_of(epsilon, method, seed)):
-        model.fit(table.private(names, measure=dp.ApproxDP(epsilon, DELTA)), target=table.TARGET)
+        model.fit(table.private(chosen, measure=dp.ApproxDP(epsilon, DELTA)), target=table.TARGET)
     test = table.features(1)
-    return score(model.predict({name: test[name] for name in names[:-1]} if names else test))
+    return score(model.predict({name: test[name] for name in names} if names else test))
+
+
+@STUDY.experiment(EPSILONS, (0.0, 0.1, 0.3), repeats=5, quick=1)
+def bayes_weighing(epsilon: float, correlation: float, *, seed: int) -> dict[str, float]:
+    """What naive Bayes loses and gains where columns that say the same are believed only once."""
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    model = MixedNB(epsilon=epsilon, delta=DELTA, correlation=correlation)
+    with testing.fixed_noise(seed_of(epsilon, "weighing", seed)):
+        model.fit(table.private(measure=dp.ApproxDP(epsilon, DELTA)), target=table.TARGET)
+    given = model.predict_proba(table.features(1))[:, list(model.classes_).index(">50K")]
+    share = float(table.truth(0).mean())
+    at_share = score(np.where(given > share, ">50K", "<=50K"))["balanced"]
+    return score(np.where(given > 0.5, ">50K", "<=50K")) | {
+        "auc": float(roc_auc_score(table.truth(1), given)),
+        "log loss": float(log_loss(table.truth(1), given)),
+        "balanced at the share": at_share,
+    }
 
 
 @STUDY.experiment(EPSILONS, repeats=5, quick=1)
@@ -105,29 +127,6 @@ def not_private(*, seed: int) -> dict[str, float]:
     return found | {"larger class": float(max(table.truth(1).mean(), 1 - table.truth(1).mean()))}
 
 
-@STUDY.experiment(EPSILONS, repeats=10, quick=1)
-def clusters_and_components(epsilon: float, *, seed: int) -> dict[str, float]:
-    """Sections 3.4 and 3.5: what private centres and directions keep, against those without privacy."""
-    from sklearn.cluster import KMeans as Lloyd
-
-    declared = [table.schema().base[name] for name in table.NUMBERS]
-    low, high = (
-        [float(getattr(column, side)) for column in declared] for side in ("lower", "upper")
-    )
-    rows = np.column_stack([np.asarray(table.read(0)[name], np.float64) for name in table.NUMBERS])
-    unit = (rows - low) / (np.array(high) - low)
-    with testing.fixed_noise(seed_of(epsilon, seed)):
-        model = KMeans(4, epsilon=epsilon, bounds=(low, high), random_state=seed).fit(rows)
-        axes = PCA(2, epsilon=epsilon, delta=DELTA, bounds=(low, high)).fit(rows)
-    centres = (model.cluster_centers_ - low) / (np.array(high) - low)
-    inertia = ((unit[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
-    best = Lloyd(4, n_init=3, random_state=0).fit(unit).inertia_
-    centred = rows - rows.mean(axis=0)
-    kept = ((centred @ np.linalg.qr(axes.components_.T)[0]) ** 2).sum()
-    most = np.linalg.svd(centred, compute_uv=False)
-    return {"inertia ratio": inertia / best, "variance kept": kept / (most[:2] ** 2).sum()}
-
-
 @STUDY.experiment((0.05, 0.1, 0.3, 1.0, 3.0, 10.0), repeats=30)
 def one_weight(epsilon: float, *, seed: int) -> dict[str, float]:
     """Figure 5b: one weight of a linear model, again and again."""
@@ -151,7 +150,7 @@ def by_group(predicted: Any) -> dict[str, float]:
 
 
 #: Teachers vote on test rows without their labels, as on rows that anyone may see.
-KINDS = ("not private", "objective perturbation", "PATE", *(("DP-SGD",) if HAS_TORCH else ()))
+KINDS = ("not private", "objective perturbation", "PATE")
 
 
 @STUDY.experiment(KINDS, repeats=5, quick=1)
@@ -169,30 +168,21 @@ def fairness(kind: str, *, seed: int) -> dict[str, float]:
 
             private = PATE(n_teachers=100, n_queries=500, epsilon=1, delta=DELTA)
             private.fit(data, target=table.TARGET, public=table.features(1))
-        elif kind == "DP-SGD":
-            from discreet.deep import MLPClassifier
-
-            private = MLPClassifier(epsilon=1, delta=DELTA, expected_rows=30_000)
-            private.fit(data, target=table.TARGET)
         else:
             private = LogisticRegression(epsilon=1, delta=DELTA).fit(data, target=table.TARGET)
     return by_group(private.predict(table.features(1)))
 
 
-FORMULAS = tuple(STUDY.published["formulas"])
+@STUDY.experiment(repeats=5, quick=1, needs=("torch",))
+def fairness_of_dp_sgd(*, seed: int) -> dict[str, float]:
+    """The same for a network, which needs PyTorch."""
+    from discreet.deep import MLPClassifier
 
-
-@STUDY.experiment(FORMULAS, repeats=1, quick=1)
-def formulas(name: str, *, seed: int) -> dict[str, float]:
-    """The largest lower bound on ε that the auditor proves, over the claim where it is finite."""
-    run = [sys.executable, "-m", "discreet", "audit", name, "--json", "--quiet"]
-    lines = subprocess.run(run, capture_output=True, text=True, check=False).stdout.splitlines()
-    found = [json.loads(line) for line in lines if line.startswith("{")]
-    broken = [line for line in found if line["verdict"] == "violated"]
-    exact = [(float(line["floor"]), line["claimed"]) for line in broken if line["floor"] != "inf"]
-    measured = [pair for pair in exact if pair[1]]
-    floor, claimed = max(measured, key=lambda pair: pair[0] / pair[1], default=(float("nan"), 0.0))
-    return {"cases": len(found), "violated": len(broken), "floor": floor, "claimed": claimed}
+    data = table.private(measure=dp.ApproxDP(1, DELTA))
+    with testing.fixed_noise(seed_of("DP-SGD", seed)):
+        private = MLPClassifier(epsilon=1, delta=DELTA, expected_rows=30_000)
+        private.fit(data, target=table.TARGET)
+    return by_group(private.predict(table.features(1)))
 
 
 # -- tables
@@ -217,22 +207,6 @@ def adult(study: Study) -> str:
     )
 
 
-@STUDY.table("clusters-and-components")
-def shapes(study: Study) -> str:
-    rows = [
-        [f"{e:g}", *(str(found[k]) for k in ("inertia ratio", "variance kept"))]
-        for e in EPSILONS
-        for found in [study.get("clusters-and-components", e)]
-    ]
-    head = [
-        "ε",
-        "inertia over that of Lloyd without noise",
-        "variance kept, of what two directions can",
-    ]
-    count = study.get("clusters-and-components", 1.0)["inertia ratio"].count
-    return f"{markdown(head, rows)}\n\n{count} repetitions."
-
-
 @STUDY.table("one-weight")
 def figure_5(study: Study) -> str:
     rows = []
@@ -246,26 +220,26 @@ def figure_5(study: Study) -> str:
 
 @STUDY.table("fairness")
 def groups(study: Study) -> str:
-    kinds = [kind for kind in (*KINDS, "DP-SGD") if kind in study.found["fairness"]]
-    names = list(study.get("fairness", kinds[0]))
-    rows = [
-        [name, *(study.get("fairness", kind)[name] for kind in dict.fromkeys(kinds))]
-        for name in names
-    ]
-    count = study.get("fairness", "PATE")["everybody"].count
-    return f"{markdown(['accuracy for', *dict.fromkeys(kinds)], rows)}\n\n{count} repetitions."
+    found = {kind: study.get("fairness", kind) for kind in KINDS}
+    if "fairness-of-dp-sgd" in study.found:
+        found["DP-SGD"] = study.get("fairness-of-dp-sgd")
+    rows = [[name, *(each[name] for each in found.values())] for name in found["PATE"]]
+    count = found["PATE"]["everybody"].count
+    return f"{markdown(['accuracy for', *found], rows)}\n\n{count} repetitions."
 
 
-@STUDY.table("formulas")
-def failing(study: Study) -> str:
+@STUDY.table("bayes-weighing")
+def weighing(study: Study) -> str:
+    keys = ("accuracy", "balanced", "balanced at the share", "auc", "log loss")
     rows = []
-    for name in FORMULAS:
-        found = {key: summary.mean for key, summary in study.get("formulas", name).items()}
-        shown = "no finite ε" if np.isnan(found["floor"]) else f"{found['floor']:.3g}"
-        claim = "–" if np.isnan(found["floor"]) else f"{found['claimed']:g}"
-        rows.append([study.published["formulas"][name], f"`{name}`", claim, shown])
-    told = "One audit each: a bound that is computed, or proved of draws with 99 % confidence."
-    return f"{markdown(['where', 'claim', 'claimed ε', 'at least, as audited'], rows)}\n\n{told}"
+    for epsilon in EPSILONS:
+        for correlation in (0.0, 0.1, 0.3):
+            found = study.get("bayes-weighing", epsilon, correlation)
+            rows.append([f"{epsilon:g}", f"{correlation:g}", *(found[key] for key in keys)])
+    head = ["ε", "`correlation`", "accuracy", "balanced", "balanced, told above the class's share"]
+    count = study.get("bayes-weighing", 1.0, 0.3)["auc"].count
+    told = f"{count} repetitions; 0.3 is the default."
+    return f"{markdown([*head, 'AUC', 'log loss'], rows)}\n\n{told}"
 
 
 @STUDY.figure

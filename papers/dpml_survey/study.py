@@ -6,6 +6,8 @@ from pathlib import Path
 
 from harness import Study
 
-__all__ = ["STUDY"]
+__all__ = ["DELTA", "EPSILONS", "STUDY"]
 
 STUDY = Study(Path(__file__).parent)
+EPSILONS = (0.1, 1.0, 10.0)
+DELTA = 1e-6
