@@ -18,7 +18,16 @@ from discreet import mechanisms
 from discreet.guarantees.model_selection.attacks import METRICS as KINDS
 from discreet.guarantees.model_selection.attacks import UNITS, moved
 from discreet.models.linear_model import LogisticRegression, Ridge
-from discreet.models.metrics import AUC, METRICS, LogLoss, Metric, ScoredRows, private_score
+from discreet.models.metrics import (
+    AUC,
+    METRICS,
+    LogLoss,
+    Metric,
+    Precision,
+    Recall,
+    ScoredRows,
+    private_score,
+)
 from discreet.models.metrics.scoring import BLOCK, blocks
 from discreet.models.naive_bayes import GaussianNB, MixedNB
 from discreet.step import CodedRows
@@ -50,11 +59,14 @@ def test_without_noise_they_are_the_usual_ones(model: Any) -> None:
     table = logistic_answers(seed=1)
     frame = pd.DataFrame(table)[["x", "z"]]
     shares = model.predict_proba(frame)
-    truth = table["y"].astype(str)
+    truth, told = table["y"].astype(str), model.predict(frame).astype(str)
     wanted = {
-        "accuracy": others.accuracy_score(truth, model.predict(frame).astype(str)),
+        "accuracy": others.accuracy_score(truth, told),
         "log_loss": others.log_loss(truth, np.clip(shares, 0.001, 1)),
         "auc": others.roc_auc_score(truth, shares[:, 1]),
+        "precision": others.precision_score(truth, told, pos_label="yes"),
+        "recall": others.recall_score(truth, told, pos_label="yes"),
+        "f1": others.f1_score(truth, told, pos_label="yes"),
     }
     data = public(table)
     for name, value in wanted.items():
@@ -65,6 +77,9 @@ def test_without_noise_they_are_the_usual_ones(model: Any) -> None:
     fine = private_score(model, data, AUC(4096), EXACT)
     assert fine.value == pytest.approx(wanted["auc"], abs=1e-5)
     assert private_score(model, data, LogLoss(0.3), EXACT).value < wanted["log_loss"]
+    missed = private_score(model, data, Recall("no"), EXACT)
+    assert missed.value == pytest.approx(others.recall_score(truth, told, pos_label="no"))
+    assert missed.totals.sum() == len(truth)
 
 
 def test_for_numbers_too() -> None:
@@ -98,7 +113,7 @@ def test_one_person_moves_the_sums_by_the_sensitivity_at_most(
     assert found > 0.5 * allowed  # and not by much less
 
 
-@pytest.mark.parametrize("name", ["accuracy", "log_loss", "auc"])
+@pytest.mark.parametrize("name", ["accuracy", "log_loss", "auc", "precision", "recall", "f1"])
 def test_intervals_cover_as_often_as_they_say(model: Any, name: str) -> None:
     table = logistic_answers(800, seed=2)
     truth = private_score(model, public(table), name, EXACT).value
@@ -117,14 +132,15 @@ def test_intervals_cover_as_often_as_they_say(model: Any, name: str) -> None:
     assert wide.upper - wide.lower > 3.8 * found[0].stderr
 
 
-def test_samples_of_rows_lie_in_the_whole_interval(model: Any) -> None:
-    """Accuracy on many rows, against intervals from few."""
-    truth = private_score(model, public(logistic_answers(60_000, seed=9)), "accuracy", EXACT).value
+@pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "f1"])
+def test_samples_of_rows_lie_in_the_whole_interval(model: Any, name: str) -> None:
+    """The metric on many rows, against intervals from few."""
+    truth = private_score(model, public(logistic_answers(60_000, seed=9)), name, EXACT).value
     inside, ledger = 0, dp.Ledger(limit=dp.PureDP(1000))
     with fixed_noise(3):
         for seed in range(100):
             data = dp.PrivateDataset(logistic_answers(500, seed=100 + seed), SCHEMA, ledger=ledger)
-            low, high, *_ = private_score(model, data, "accuracy", dp.PureDP(1)).interval(0.9)
+            low, high, *_ = private_score(model, data, name, dp.PureDP(1)).interval(0.9)
             inside += low <= truth <= high
     assert 80 <= inside <= 99
 
@@ -153,7 +169,7 @@ def test_no_row_makes_a_score_raise(model: Any) -> None:
         {"x": [None, "text", math.nan], "z": [None, {}, -5], "y": ["maybe", None, 3]},
         {"x": [0.5, None], "z": [3, None], "y": ["yes", None]},
     ):
-        for name in ("accuracy", "log_loss", "auc"):
+        for name in ("accuracy", "log_loss", "auc", "precision", "recall", "f1"):
             data = dp.PrivateDataset(table, SCHEMA, ledger=dp.Ledger(limit=dp.PureDP(1)))
             score = private_score(model, data, name, dp.PureDP(1))
             assert math.isfinite(score.value)
@@ -173,7 +189,7 @@ def test_bad_arguments_are_named(model: Any) -> None:
     data = public(logistic_answers(50))
     cases: list[tuple[Any, str]] = [
         (lambda: private_score(model, logistic_answers(5), "accuracy", EXACT), "data must be"),  # type: ignore
-        (lambda: private_score(model, data, "f1", EXACT), "metric must be one of"),
+        (lambda: private_score(model, data, "f2", EXACT), "metric must be one of"),
         (lambda: private_score(model, data, "accuracy", 1), "budget is a bare number"),  # type: ignore
         (lambda: private_score(model, data, "mean_squared_error", EXACT), "needs a target"),
         (lambda: private_score(model, data, "accuracy", EXACT, target="x"), "which data does not"),
@@ -194,6 +210,11 @@ def test_bad_arguments_are_named(model: Any) -> None:
     wide = GaussianNB(epsilon=math.inf).fit(public({"x": [0.1], "y": [1]}, three))
     with pytest.raises(ValueError, match="two classes"):
         private_score(wide, public({"x": [0.1], "y": [1]}, three), "auc", EXACT)
+    with pytest.raises(ValueError, match="positive must be given"):
+        private_score(wide, public({"x": [0.1], "y": [1]}, three), "f1", EXACT)
+    with pytest.raises(ValueError, match="positive must be one of"):
+        private_score(wide, public({"x": [0.1], "y": [1]}, three), Precision(9), EXACT)
+    assert private_score(wide, public({"x": [0.1], "y": [1]}, three), Recall(2), EXACT).value == 0
     assert set(METRICS) >= {"accuracy", "log_loss", "auc"}
 
 

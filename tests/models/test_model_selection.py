@@ -245,7 +245,7 @@ def test_bad_arguments_are_named() -> None:
         (searching(weights=[1, 0]), "weights must be 2"),
         (searching(score_share=1), "score_share"),
         (searching(validation=1), "validation must be"),
-        (searching(scoring="f1"), "metric must be one of"),
+        (searching(scoring="f2"), "metric must be one of"),
         (PrivateSearch(logistic, {"alpha": [1]}), "bounds must be declared"),
     ]
     for search, message in cases:

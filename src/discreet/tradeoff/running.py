@@ -16,7 +16,7 @@ from discreet import progress
 from discreet.dataset import PrivateDataset
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.metrics import Metric, private_score
-from discreet.models.metrics.kinds import metric_of
+from discreet.models.metrics.names import metric_of
 from discreet.models.reading import column_array, column_names
 from discreet.rational import as_integer, rational
 from discreet.schema import Schema

@@ -25,6 +25,7 @@ from discreet.measures import ApproxDP, Measure, PureDP, Renyi
 from discreet.mechanisms import LaplaceDistribution
 from discreet.models.metrics import (
     AUC,
+    F1,
     Accuracy,
     GroupCounts,
     LogLoss,
@@ -219,6 +220,7 @@ METRICS: tuple[Metric, ...] = (
     MeanSquaredError(Real(0, 1)),
     MeanAbsoluteError(Real(0, 1)),
     ScoreCounts(),
+    F1().bound(Constant(), SCHEMA, "y"),
     GroupCounts("g", 1, 4).bound(Constant(), SCHEMA, "y"),
 )
 UNITS = (

@@ -51,6 +51,7 @@ CLAIMS = (
         functions=(
             _METRICS + "kinds",
             _METRICS + "groups",
+            _METRICS + "positives",
             _METRICS + "scoring.ScoredRows.run",
             _METRICS + "scoring.ScoredRows._totals",
             _METRICS + "scoring.blocks",

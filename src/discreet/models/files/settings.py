@@ -11,7 +11,8 @@ import numpy as np
 from discreet.expressions import Expression, parse
 from discreet.ledger import LedgerError, Payer
 from discreet.measures import Measure, measure_from_dict
-from discreet.models.metrics.kinds import METRICS, Metric
+from discreet.models.metrics.kinds import Metric
+from discreet.models.metrics.names import METRICS
 from discreet.schema import Schema
 from discreet.show import decode_value, encode_value
 from discreet.unit import Relation, Unit
@@ -20,6 +21,8 @@ __all__ = ["AbsentLedger", "read_setting", "write_setting"]
 
 #: How deep lists may stand in one another.
 MAX_DEPTH = 32
+#: What constructors of metrics take.
+_METRIC_OPTIONS = ("floor", "bins", "positive")
 
 
 @final
@@ -144,6 +147,6 @@ def _write_metric(metric: Metric) -> dict[str, Any]:
     """A metric of ours by its name, with what its constructor takes."""
     for name, kind in METRICS.items():
         if type(metric) is kind:
-            taken = {key: part for key, part in vars(metric).items() if key in ("floor", "bins")}
+            taken = {key: part for key, part in vars(metric).items() if key in _METRIC_OPTIONS}
             return {"metric": name, "options": {k: encode_value(v) for k, v in taken.items()}}
     raise TypeError(f"a metric of type {type(metric).__name__} isn't one of discreet's.")

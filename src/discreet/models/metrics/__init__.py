@@ -2,23 +2,25 @@
 
 >>> from discreet.models.metrics import METRICS
 >>> sorted(METRICS)
-['accuracy', 'auc', 'log_loss', 'mean_absolute_error', 'mean_squared_error']
+['accuracy', 'auc', 'f1', 'log_loss', 'mean_absolute_error', 'mean_squared_error', 'precision', 'recall']
 """
 
 from discreet.models.metrics.groups import GroupCounts
 from discreet.models.metrics.kinds import (
     AUC,
-    METRICS,
     Accuracy,
     LogLoss,
     MeanAbsoluteError,
     MeanSquaredError,
     Metric,
 )
+from discreet.models.metrics.names import METRICS
+from discreet.models.metrics.positives import F1, Precision, Recall
 from discreet.models.metrics.scoring import Score, ScoredRows, private_score
 
 __all__ = [
     "AUC",
+    "F1",
     "METRICS",
     "Accuracy",
     "GroupCounts",
@@ -26,6 +28,8 @@ __all__ = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "Metric",
+    "Precision",
+    "Recall",
     "Score",
     "ScoredRows",
     "private_score",

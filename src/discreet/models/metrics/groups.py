@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.columns import Categorical
-from discreet.models.metrics.kinds import Floats, Integers, Metric
+from discreet.models.metrics.kinds import Floats, Integers, Metric, find_positive
 from discreet.schema import Schema
 
 __all__ = ["DEFAULT_BINS", "MAX_CELLS", "GroupCounts"]
@@ -84,17 +84,8 @@ class GroupCounts(Metric):
             raise ValueError(
                 f"group: column {self.group!r} must be a dp.Categorical of the schema, and not the target."
             )
-        classes = np.asarray(getattr(model, "classes_", schema.labels(target))).tolist()
-        positive = self.positive
-        if positive is None:
-            if len(classes) != 2:
-                raise ValueError(
-                    f"positive must be given: the model has {len(classes)} classes, and one of them is "
-                    "asked about."
-                )
-            positive = classes[-1]
-        if positive not in classes or positive not in schema.labels(target):
-            raise ValueError("positive must be one of the classes of the target and of the model.")
+        positive = find_positive(self.positive, model, schema, target)
+        classes = np.asarray(getattr(model, "classes_", schema.labels(target)))
         asked = hasattr(model, "predict_proba") and len(classes) == 2
         found = GroupCounts(self.group, positive, self.bins if asked else 2)
         found.labels = schema.labels(self.group)

@@ -366,23 +366,19 @@ class AUC(Metric):
         return f"AUC({self.bins})"
 
 
-#: By name, for ``scoring=``.
-METRICS: dict[str, type[Metric]] = {
-    "accuracy": Accuracy,
-    "log_loss": LogLoss,
-    "auc": AUC,
-    "mean_squared_error": MeanSquaredError,
-    "mean_absolute_error": MeanAbsoluteError,
-}
-
-
-def metric_of(metric: Metric | str) -> Metric:
-    """Look up a metric by its name; a metric is returned as it is."""
-    if isinstance(metric, Metric):
-        return metric
-    if isinstance(metric, str) and metric in METRICS:
-        return METRICS[metric]()
-    raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}, got {metric!r}.")
+def find_positive(positive: Any, model: Any, schema: Schema, target: str) -> Any:
+    """The class that is called positive: the one that was given, or of two classes the model's last."""
+    classes = np.asarray(getattr(model, "classes_", schema.labels(target))).tolist()
+    if positive is None:
+        if len(classes) != 2:
+            raise ValueError(
+                f"positive must be given: the model has {len(classes)} classes, and one of them is asked "
+                "about."
+            )
+        positive = classes[-1]
+    if positive not in classes or positive not in schema.labels(target):
+        raise ValueError("positive must be one of the classes of the target and of the model.")
+    return positive
 
 
 def _needs_probabilities(metric: Metric, model: Any) -> None:

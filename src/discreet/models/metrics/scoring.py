@@ -24,7 +24,8 @@ from discreet.measures import Measure
 from discreet.mechanisms import Distribution, Mechanism, NoNoise, mechanism_for
 from discreet.models.base import PrivateEstimator
 from discreet.models.features import input_names
-from discreet.models.metrics.kinds import Floats, Integers, Metric, metric_of
+from discreet.models.metrics.kinds import Floats, Integers, Metric
+from discreet.models.metrics.names import metric_of
 from discreet.noise.generators import find_generators, renew
 from discreet.progress import hide_bars
 from discreet.queries import NoiseInterval, check_budget
@@ -328,7 +329,7 @@ def private_score(
     data : PrivateDataset
         Its schema declares the model's features and the target.
     metric : Metric or str
-        ``"accuracy"``, ``"log_loss"``, ``"auc"``, ``"mean_squared_error"``, ``"mean_absolute_error"``.
+        One of `METRICS` by its name, such as ``"accuracy"``, or with settings, as in ``F1(positive=1)``.
     budget : Measure or Mechanism
         As in ``data.release``.
     target : str, optional
@@ -336,8 +337,7 @@ def private_score(
 
     Privacy
     -------
-    One charge of the noise on the metric's sums, for the data set's unit: see `Metric` and `ScoredRows`.
-    n = 0 gives a value like any other.
+    One charge of the noise on the metric's sums, for the data's unit; n = 0 is no exception. See `Metric`.
     """
     if not isinstance(data, PrivateDataset):
         raise TypeError(f"data must be a dp.PrivateDataset, not {type(data).__name__}.")

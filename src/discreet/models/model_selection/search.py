@@ -22,7 +22,8 @@ from discreet.models import learned
 from discreet.models.base import PrivateEstimator
 from discreet.models.facts import Facts
 from discreet.models.inputs import Opened
-from discreet.models.metrics.kinds import Metric, metric_of
+from discreet.models.metrics.kinds import Metric
+from discreet.models.metrics.names import metric_of
 from discreet.models.metrics.scoring import ScoredRows, score_distribution, score_event
 from discreet.models.model_selection.around import EstimatorAround
 from discreet.models.model_selection.budget import (
