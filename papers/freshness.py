@@ -30,8 +30,8 @@ ERRORS, FEW_RUNS = 5.0, 1e-3
 WILD, MANY_RUNS = 2.0, 20
 #: A place among the kept runs that chance doesn't explain.
 RARE = 1e-6
-#: What the last bits of sums may differ by between machines.
-ROUNDING = 1e-6
+#: Errors of equal numbers, whose mean is rounded; and what sums may differ by between machines.
+EQUAL, ROUNDING = 1e-12, 1e-6
 
 Floats = npt.NDArray[np.float64]
 Run = Callable[..., Numbers]
@@ -62,7 +62,7 @@ class Check:
 def judge(kept: Summary, fresh: Iterable[float]) -> str:
     """Say why fresh values aren't of the distribution that was kept; empty if they may be."""
     values = np.asarray(list(fresh), np.float64)
-    if kept.count == 1 or kept.error <= ROUNDING * abs(kept.mean):
+    if kept.count == 1 or kept.error <= EQUAL * abs(kept.mean):
         return "" if comes_out_again(kept, values) else "there was no spread"
     if not np.isfinite([kept.mean, kept.error]).all():
         return _judge_places(kept, values)

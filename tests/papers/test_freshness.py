@@ -59,6 +59,15 @@ def test_what_had_no_spread_comes_out_again_or_is_stale() -> None:
     kept = Summary.of([0.5] * 4)
     assert not freshness.judge(kept, [0.5 + 1e-12] * 2)
     assert freshness.judge(kept, [0.5, 0.501])
+    rounded = Summary.of([0.1 + 0.2, 0.3, 0.3])
+    assert rounded.error > 0
+    assert freshness.judge(rounded, [0.301] * 2)
+
+
+def test_a_small_spread_is_a_spread() -> None:
+    kept = Summary.of(1 - 1e-6 * np.arange(10))
+    assert not freshness.judge(kept, 1 - 1e-6 * np.arange(10))
+    assert freshness.judge(kept, [1 - 3e-5] * 10)
 
 
 def test_an_infinite_kept_mean_is_judged_by_its_quartiles() -> None:
