@@ -30,7 +30,8 @@ ERRORS, FEW_RUNS = 5.0, 1e-3
 WILD, MANY_RUNS = 2.0, 20
 #: A place among the kept runs that chance doesn't explain.
 RARE = 1e-6
-#: Errors of equal numbers, whose mean is rounded; and what sums may differ by between machines.
+#: Errors of equal numbers, whose mean is rounded, and numbers that are 0 but for rounding; and what sums may
+#: differ by between machines.
 EQUAL, ROUNDING = 1e-12, 1e-6
 
 Floats = npt.NDArray[np.float64]
@@ -66,6 +67,8 @@ def judge(kept: Summary, fresh: Iterable[float]) -> str:
         return "" if comes_out_again(kept, values) else "there was no spread"
     if not np.isfinite([kept.mean, kept.error]).all():
         return _judge_places(kept, values)
+    if np.abs([kept.mean, *values]).max() <= EQUAL:
+        return ""
     spread = kept.error * math.sqrt(kept.count)
     if kept.count >= MANY_RUNS and spread > WILD * (kept.high - kept.low):
         return _judge_places(kept, values)
@@ -79,7 +82,7 @@ def judge(kept: Summary, fresh: Iterable[float]) -> str:
 
 def comes_out_again(kept: Summary, values: Floats) -> bool:
     """Whether all values are the kept mean, but for rounding."""
-    return bool(np.isclose(values, kept.mean, rtol=ROUNDING, atol=1e-9, equal_nan=True).all())
+    return bool(np.isclose(values, kept.mean, rtol=ROUNDING, atol=EQUAL, equal_nan=True).all())
 
 
 def _judge_places(kept: Summary, values: Floats) -> str:

@@ -64,6 +64,12 @@ def test_what_had_no_spread_comes_out_again_or_is_stale() -> None:
     assert freshness.judge(rounded, [0.301] * 2)
 
 
+def test_what_is_zero_but_for_rounding_is_zero() -> None:
+    kept = Summary.of([0.0, 1e-16, 2e-16])
+    assert not freshness.judge(kept, [3e-14] * 3)
+    assert freshness.judge(kept, [3e-9] * 3)
+
+
 def test_a_small_spread_is_a_spread() -> None:
     kept = Summary.of(1 - 1e-6 * np.arange(10))
     assert not freshness.judge(kept, 1 - 1e-6 * np.arange(10))
@@ -196,6 +202,7 @@ def test_a_run_that_fails_is_no_pass(study: harness.Study) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # twenty seconds of each experiment, and of some a run that is stopped
 @pytest.mark.parametrize(
     "document", sorted(path.parent.name for path in PAPERS.glob("*/run.py")), ids=str
 )
