@@ -104,6 +104,7 @@ class BestSplit(Choice):
         self.derived, self.classes = dict(derive or {}), classes
         self._read(expected, blocks)
         self._larger: tuple[Schema, Schema] | None = None
+        self._parts: tuple[Schema, Unit, tuple[CodedQuery, ...]] | None = None
         self._ungrouped: list[_Ungrouped] = []  # shared with what `within` makes of it
 
     def within(
@@ -122,7 +123,7 @@ class BestSplit(Choice):
             raise ValueError("BestSplit: what is derived already can't be derived otherwise.")
         found = copy(self)
         found.by, found.derived = (*self.by, *derive), {**self.derived, **derive}
-        found._larger = None
+        found._larger = found._parts = None
         found._read(expected, blocks)
         return found
 
@@ -200,6 +201,12 @@ class BestSplit(Choice):
         return found
 
     def parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
+        last = self._parts  # read once, as above; a plan asks the same for many budgets
+        if last is None or last[0] is not schema or last[1] != unit:
+            last = self._parts = schema, unit, self._find_parts(schema, unit)
+        return last[2]
+
+    def _find_parts(self, schema: Schema, unit: Unit) -> tuple[CodedQuery, ...]:
         larger, parts = self.larger(schema), []
         groups = self._groups(larger)
         if self.criterion == "deviation":  # raises here, before anything is charged

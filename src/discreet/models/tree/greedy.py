@@ -199,6 +199,12 @@ class GreedyTree(PrivateEstimator):
         """The column of the nodes that are to be split, or of leaves; none where there is the root alone."""
         return {free_name("node", facts.schema): Tree(splits)} if any(splits) else {}
 
+    def _example(self, facts: Facts, choice: BestSplit, levels: int) -> dict[str, Tree]:
+        """The column of the nodes below so many levels, for a plan: which splits these have costs nothing."""
+        if not levels:
+            return {}
+        return self._nodes(facts, (choice.splits_of(facts.schema)[0], *[None] * (2**levels - 2)))
+
     def _sum_query(self, target: Seen, nodes: dict[str, Tree], is_last: bool) -> Additive:
         """What is asked of the leaves of the tree so far."""
         derived = {**target.derived, **nodes}
@@ -214,18 +220,21 @@ class GreedyTree(PrivateEstimator):
             query = self._first_query(recipe.first, facts)
             assert query is not None
             questions.append(facts.ask(query, recipe.first))
-        nodes: dict[str, Tree] = {}
-        choice = recipe.choice
-        # all trees of a size cost the same, so the example has one split alone
-        any_split = choice.splits_of(facts.schema)[0] if choice is not None else None
+        depth = len(recipe.levels)
         for level, (expected, budget) in enumerate(recipe.levels):
-            assert choice is not None
+            assert recipe.choice is not None
+            if level < 2:
+                # nodes cost the same however many there are, so those of the last level stand for all
+                nodes = self._example(facts, recipe.choice, depth - 1 if level else 0)
+                told, choice = (
+                    self._sum_query(for_splits, nodes, False),
+                    recipe.choice.within(nodes),
+                )
             if expected is not None:
-                query = self._sum_query(for_splits, nodes, is_last=False)
-                questions.append(facts.ask(query, expected))
-            questions.append(facts.ask(choice.within(nodes), budget))
-            nodes = self._nodes(facts, (any_split, *[None] * (2 ** (level + 1) - 2)))
-        last = facts.ask(self._sum_query(for_leaves, nodes, is_last=True), recipe.leaves)
+                questions.append(facts.ask(told, expected))
+            questions.append(facts.ask(choice, budget))
+        leaves = {} if recipe.choice is None else self._example(facts, recipe.choice, depth)
+        last = facts.ask(self._sum_query(for_leaves, leaves, is_last=True), recipe.leaves)
         questions.append(last)
         event = together(asked.event for asked in questions) if recipe.levels else last.event
         noise = {} if rows is None else {"leaf_values_": last.expected_error(rows)}
