@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import comb
 
-from discreet.mechanisms import Bernstein, Laplace, PriestleyChao, sensitivity_sampler
+from discreet.mechanisms import Bernstein, Gaussian, Laplace, PriestleyChao, sensitivity_sampler
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,11 +83,12 @@ def published(n: int, epsilon: float, draw: np.random.Generator) -> tuple[Floats
 
 
 def repaired(
-    n: int, epsilon: float, order: int, draw: np.random.Generator
+    n: int, epsilon: float, order: int, draw: np.random.Generator, delta: float = 0.0
 ) -> tuple[Floats, Floats, Floats]:
-    """The same with a proved sensitivity, exact noise, and y clipped to public bounds."""
+    """The same with a proved sensitivity, exact noise, and y clipped to public bounds; Gaussian with a δ."""
     x, y = rows(n, draw)
-    mechanism = Bernstein(Laplace(epsilon), DEGREE, order=order)
+    noise = Gaussian(epsilon, delta) if delta else Laplace(epsilon)
+    mechanism = Bernstein(noise, DEGREE, order=order)
     target = REGRESSION.exact(x, y, AT)
     clean = polynomial(REGRESSION.exact(x, y, mechanism.nodes[:, 0]), order)
     private = np.asarray(REGRESSION.fit(x, y, mechanism)(AT))

@@ -1,4 +1,4 @@
-"""The thesis' tables 4.1 to 4.9, its figures, and chapter 1's stories.
+"""The thesis' tables 4.1 to 4.9 and its figures; `chapter1.py` has its stories, `chapter3.py` its formulas.
 
 Run ``python papers/theory_thesis/run.py`` (``--quick`` for two repetitions of each, ``--report`` for the
 results that are there). It writes ``results.json``, the tables of ``README.md`` and the pictures.
@@ -14,9 +14,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import chapter1  # noqa: F401
+import chapter3  # noqa: F401
 import curves
-import stories
 from harness import Study, markdown, seed_of
+from study import STUDY
 
 import discreet as dp
 from discreet import testing
@@ -24,8 +26,6 @@ from discreet.accounting import delta_at, epsilon_at
 from discreet.measures.meaning import advantage, chi_squared, hellinger, kullback_leibler
 
 HERE = Path(__file__).parent
-STUDY = Study(HERE)
-
 SIDES = (1000, 100, 10)
 SHAPES = ("100 x 50", "10 x 50", "10 x 10")
 DELTA = 1e-4
@@ -72,46 +72,24 @@ def gaussian(shape: str, epsilon: float, person: str, *, seed: int) -> dict[str,
     }
 
 
-@STUDY.experiment((100, 500, 5000), (1.0, 3.0), ("published", "order 1", "order 4"), repeats=40)
+#: Curves as published, and repaired: their order, and their δ (Theorem 4.4.7 where it is positive).
+REPAIRED = {"order 1": (1, 0.0), "order 4": (4, 0.0), "order 4, δ": (4, DELTA)}
+
+
+@STUDY.experiment((100, 500, 5000), (1.0, 3.0), ("published", *REPAIRED), repeats=40)
 def bernstein(n: int, epsilon: float, method: str, *, seed: int) -> dict[str, float]:
     draw = np.random.default_rng([n, seed])
     with testing.fixed_noise(seed_of(n, epsilon, method, seed)):
         if method == "published":
             target, clean, private = curves.published(n, epsilon, draw)
         else:
-            target, clean, private = curves.repaired(n, int(epsilon), int(method[-1]), draw)
+            order, delta = REPAIRED[method]
+            target, clean, private = curves.repaired(n, int(epsilon), order, draw, delta)
     return {
         "to target": float(np.mean((private - target) ** 2)),
         "to polynomial": float(np.mean((private - clean) ** 2)),
         "polynomial to target": float(np.mean((clean - target) ** 2)),
     }
-
-
-@STUDY.experiment((1, 2, 4, 8), (3, 14), repeats=10, quick=1)
-def linkage(known: int, days: int, *, seed: int) -> dict[str, float]:
-    return {"identified": stories.link(known, days, np.random.default_rng(seed))}
-
-
-@STUDY.experiment((0.5, 1.0, 2.0), repeats=20)
-def linkage_stopped(epsilon: float, *, seed: int) -> dict[str, float]:
-    true, false = stories.watch(epsilon, seed)
-    return {"advantage": true - false}
-
-
-@STUDY.experiment(range(1, len(stories.KNOWN) + 1), repeats=1, quick=1)
-def quasi_identifiers(columns: int, *, seed: int) -> dict[str, float]:
-    return {"unique": stories.unique_share(columns)}
-
-
-@STUDY.experiment((0.5, 1.0, 2.0), repeats=50)
-def quasi_identifiers_stopped(epsilon: float, *, seed: int) -> dict[str, float]:
-    return {"right": stories.guess_diagnosis(epsilon, seed)}
-
-
-@STUDY.experiment(("exact", 0.5, 1.0, 2.0), repeats=20, quick=1)
-def homer(release: str | float, *, seed: int) -> dict[str, float]:
-    power, false = stories.homer(None if release == "exact" else float(release), seed)
-    return {"power": power, "false positives": false}
 
 
 # -- tables
@@ -235,7 +213,7 @@ def tables_4_8_and_4_9(study: Study) -> str:
         for n in (100, 500, 5000):
             printed = study.published["tables 4.8 and 4.9"][f"{epsilon:g}"][str(n)]
             line = [f"{epsilon:g}", n, f"{printed[0]:.3g}, {printed[1]:.3g}"]
-            for method in ("published", "order 1", "order 4"):
+            for method in ("published", *REPAIRED):
                 found = study.get("bernstein", n, epsilon, method)
                 line.append(f"{found['to target'].middle}, {found['to polynomial'].middle}")
             line.append(
@@ -249,7 +227,8 @@ def tables_4_8_and_4_9(study: Study) -> str:
         "as published (random DP)",
         "repaired, order 1",
     ]
-    head += ["repaired, order 4", "polynomial of order 1 to target, no noise"]
+    head += ["repaired, order 4", "repaired, order 4, δ = 10⁻⁴"]
+    head += ["polynomial of order 1 to target, no noise"]
     count = study.get("bernstein", 100, 1.0, "published")["to target"].count
     return (
         f"{markdown(head, rows)}\n\nMedians (quartiles), {count} repetitions. Means of the same:\n\n"
@@ -263,6 +242,7 @@ def means_of_curves(study: Study) -> str:
         "as published": "published",
         "repaired, order 1": "order 1",
         "repaired, order 4": "order 4",
+        "repaired, order 4, δ = 10⁻⁴": "order 4, δ",
     }
     rows = []
     for epsilon in (1.0, 3.0):
@@ -271,59 +251,6 @@ def means_of_curves(study: Study) -> str:
             cells = [f"{each['to target']}, {each['to polynomial']}" for each in found]
             rows.append([f"{epsilon:g}", n, *cells])
     return markdown(["ε", "n", *methods], rows)
-
-
-@STUDY.table("linkage", "linkage-stopped")
-def pseudonyms(study: Study) -> str:
-    rows = [
-        [known, *(study.get("linkage", known, days)["identified"] for days in (3, 14))]
-        for known in (1, 2, 4, 8)
-    ]
-    count = study.get("linkage", 1, 3)["identified"].count
-    exposed = markdown(["ratings known", "identified, days ± 3", "days ± 14"], rows)
-    rows = [
-        [f"{e:g}", study.get("linkage-stopped", e)["advantage"], f"{advantage(dp.PureDP(e)):.3f}"]
-        for e in (0.5, 1.0, 2.0)
-    ]
-    stopped = markdown(["ε", "true less false positives of the best test", "at most"], rows)
-    return (
-        f"{exposed}\n\n{count} made-up tables, 200 victims each.\n\n{stopped}\n\n"
-        f"{study.get('linkage-stopped', 1.0)['advantage'].count} repetitions of 60 releases with and without."
-    )
-
-
-@STUDY.table("quasi-identifiers", "quasi-identifiers-stopped")
-def health_records(study: Study) -> str:
-    rows = [
-        [", ".join(stories.KNOWN[:k]), f"{study.get('quasi-identifiers', k)['unique'].mean:.1%}"]
-        for k in range(1, len(stories.KNOWN) + 1)
-    ]
-    exposed = markdown(["known", "people who are the only ones"], rows)
-    rows = [
-        [
-            f"{e:g}",
-            study.get("quasi-identifiers-stopped", e)["right"],
-            f"{1 / (1 + np.exp(-e)):.3f}",
-        ]
-        for e in (0.5, 1.0, 2.0)
-    ]
-    stopped = markdown(["ε", "diagnoses guessed right", "at most"], rows)
-    count = study.get("quasi-identifiers-stopped", 1.0)["right"].count
-    return f"{exposed}\n\n{stopped}\n\n{count} repetitions."
-
-
-@STUDY.table("homer")
-def genomes(study: Study) -> str:
-    rows = [["exact", study.get("homer", "exact")["power"], "–"]]
-    rows += [
-        [f"({e:g}, 10⁻⁶)", study.get("homer", e)["power"], f"{stories.power_bound(e):.3f}"]
-        for e in (0.5, 1.0, 2.0)
-    ]
-    count = study.get("homer", "exact")["power"].count
-    return (
-        markdown(["frequencies", "members found, at 5 % false positives", "at most"], rows)
-        + f"\n\n{count} repetitions."
-    )
 
 
 @STUDY.figure

@@ -69,23 +69,29 @@ def watch(epsilon: float, seed: int, trials: int = 60) -> tuple[float, float]:
     test there is. Its true and false positives.
     """
     draw = np.random.default_rng(seed)
-    mine = np.arange(20)
     others = np.column_stack([np.arange(3_000) // 10, draw.integers(0, 50, 3_000)])
+    return tell_part(epsilon, others, np.arange(20), 50, (epsilon, seed), trials)
+
+
+def tell_part(
+    epsilon: float, others: Any, mine: Any, cells: int, seed: tuple[Any, ...], trials: int
+) -> tuple[float, float]:
+    """True and false positives of the likelihood ratio for whether somebody's cells are in private counts.
+
+    `others` are rows of a person and a cell; the somebody has one row in each cell of `mine`.
+    """
     unit = dp.Unit(dp.ADD_REMOVE, id_column="person", max_rows=len(mine))
-    schema = dp.Schema(film=dp.Integer(0, 49))
-    without = np.bincount(others[:, 1], minlength=50)
+    schema = dp.Schema(cell=dp.Integer(0, cells - 1))
+    without = np.bincount(others[:, 1], minlength=cells)
     hits = []
     for taking_part in (False, True):
-        rows = (
-            np.vstack([others, np.column_stack([np.full(20, 999), mine])])
-            if taking_part
-            else others
-        )
+        own = np.column_stack([np.full(len(mine), 999), mine])
+        rows = np.vstack([others, own]) if taking_part else others
         ledger = dp.Ledger(limit=dp.PureDP(epsilon * trials), unit=unit)
-        data = dp.PrivateDataset({"person": rows[:, 0], "film": rows[:, 1]}, schema, ledger=ledger)
-        with testing.fixed_noise(seed_of(epsilon, taking_part, seed)):
+        data = dp.PrivateDataset({"person": rows[:, 0], "cell": rows[:, 1]}, schema, ledger=ledger)
+        with testing.fixed_noise(seed_of(*seed[:-1], taking_part, seed[-1])):
             seen = np.array(
-                [data.release(dp.Count(by="film"), dp.PureDP(epsilon)).value for _ in range(trials)]
+                [data.release(dp.Count(by="cell"), dp.PureDP(epsilon)).value for _ in range(trials)]
             )
         away = seen[:, mine] - without[mine]
         hits.append(float(((np.abs(away) - np.abs(away - 1)).sum(axis=1) > 0).mean()))
@@ -182,3 +188,80 @@ def homer(epsilon: float | None, seed: int) -> tuple[float, float]:
 def power_bound(epsilon: float, false_positives: float = 0.05, delta: float = 1e-6) -> float:
     """The largest power of any test at these false positives."""
     return float(1 - trade_off(dp.ApproxDP(epsilon, delta), [false_positives])[0])
+
+
+NATIONS, WOMEN, TALLER = 20, 2_000, 5.08
+
+
+def terry(epsilon: float | None, taking_part: bool, seed: int) -> tuple[float, float]:
+    """How far off an attacker is about Terry Ross's height, in cm: with the release, and without it.
+
+    She is two inches taller than the mean Lithuanian woman of the table, and the attacker knows that. With
+    the release they add two inches to the released mean; without it, to the mean of all nations.
+    """
+    draw = np.random.default_rng(seed)
+    nations = draw.normal(163, 4, NATIONS)
+    heights = draw.normal(nations[0], 6.5, WOMEN)
+    hers = heights.mean() + TALLER
+    rows = np.append(heights, hers) if taking_part else heights
+    if epsilon is None:
+        told = rows.mean()
+    else:
+        unit = dp.Unit(dp.REPLACE_ONE)
+        ledger = dp.Ledger(limit=dp.PureDP(epsilon), unit=unit)
+        schema = dp.Schema(height=dp.Real(120, 220))
+        data = dp.PrivateDataset({"height": rows}, schema, ledger=ledger, rows=len(rows))
+        with testing.fixed_noise(seed_of("Terry Ross", epsilon, taking_part, seed)):
+            told = data.release(dp.Mean("height"), dp.PureDP(epsilon)).value
+    return abs(float(told) + TALLER - hers), abs(float(nations.mean()) + TALLER - hers)
+
+
+PATIENTS, YEARS, MOVED = 20_000, 80, 14
+
+
+def bills(draw: np.random.Generator) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+    """Each person's group (year of birth and sex), and the days of a year for which they were billed."""
+    groups = draw.integers(0, 2 * YEARS, PATIENTS)
+    counts = 4 + draw.geometric(0.1, PATIENTS)
+    return groups, [np.unique(draw.integers(0, DAYS, count)) for count in counts]
+
+
+def move(days: npt.NDArray[np.int64], how: str, draw: np.random.Generator) -> Any:
+    """The days as they are published: as they are, moved together, or one by one, by up to 14."""
+    if how == "as they are":
+        return days
+    return days + draw.integers(-MOVED, MOVED + 1, 1 if how == "together" else len(days))
+
+
+def fits(known: npt.NDArray[np.int64], days: npt.NDArray[np.int64], how: str) -> bool:
+    """Whether published days can be those of somebody with these known ones."""
+    gaps = days - known[:, None]
+    if how == "as they are":
+        return bool((gaps == 0).any(axis=1).all())
+    if how == "one by one":
+        return bool((np.abs(gaps) <= MOVED).any(axis=1).all())
+    shifts = set(gaps[0][np.abs(gaps[0]) <= MOVED].tolist())
+    for line in gaps[1:]:
+        shifts &= set(line.tolist())
+    return bool(shifts)
+
+
+def link_bills(known: int, how: str, draw: np.random.Generator, victims: int = 200) -> float:
+    """The share of victims whose pseudonym alone fits: sex, year of birth and days of bills are known."""
+    groups, table = bills(draw)
+    published = [move(days, how, draw) for days in table]
+    alone = 0
+    for victim in draw.choice(PATIENTS, victims, replace=False):
+        days = table[victim]
+        seen = days[draw.choice(len(days), min(known, len(days)), replace=False)]
+        same = np.flatnonzero(groups == groups[victim])
+        alone += [who for who in same if fits(seen, published[who], how)] == [victim]
+    return alone / victims
+
+
+def watch_bills(epsilon: float, seed: int, trials: int = 60) -> tuple[float, float]:
+    """True and false positives of the best test for whether somebody's ten bills are in counts by week."""
+    draw = np.random.default_rng(seed)
+    others = np.column_stack([np.arange(3_000) // 10, draw.integers(0, 52, 3_000)])
+    mine = draw.choice(52, 10, replace=False)
+    return tell_part(epsilon, others, mine, 52, ("bills", epsilon, seed), trials)
