@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.publish.masks import LS, LSPlus, PseudoQuantum
-from discreet.publish.masks.published import MAX_REAL_INTENSITY
+from discreet.publish.masks.published import MAX_REAL_INTENSITY, PRINTED_THRESHOLD
 from discreet.publish.wavelets import HAAR, THREE_BAND, forward, forward_blocks, inverse
 
 MASKS = (LS(0.5), LSPlus(0.5), PseudoQuantum(0.5))
@@ -104,6 +104,18 @@ def test_the_bias_decides_how_often_the_cosine_is_taken() -> None:
         assert np.mean(seen < true) == pytest.approx(share, abs=0.03)  # arccos falls, arcsin rises
 
 
+def test_by_the_printed_threshold_labels_say_nothing() -> None:
+    labels = np.random.default_rng(2).random(729) < 0.05
+    table = np.column_stack([np.random.default_rng(3).random((729, 2)), labels]).astype(float)
+    for threshold in (0.5, PRINTED_THRESHOLD):
+        mask = PseudoQuantum(1.0, threshold=threshold)
+        found, _ = mask.draw(table, 1, unit=dp.PUBLIC, random_state=5)
+        labelled = mask.apply(table, unit=dp.PUBLIC, target=2, random_state=5)
+        np.testing.assert_array_equal(labelled[:, 2], (found[0][:, 2] >= threshold).astype(float))
+        told = labelled[:, 2].mean()
+        assert told == 1 if threshold < 0 else told < 0.1
+
+
 def test_trace_and_factor_bring_the_data_nearer() -> None:
     """Section 3.2.2: subtracting r·trace(X) from the approximation band, for the best r."""
     found, trace = LS(1.0).draw(TABLE, 1, unit=dp.PUBLIC, random_state=0)
@@ -150,6 +162,7 @@ def test_parameters_are_checked() -> None:
         (lambda: LSPlus(1, 1, block=8), "multiple of 3"),
         (lambda: PseudoQuantum(1, -1), "delta_intensity"),
         (lambda: PseudoQuantum(1, 0.1, 2), "eta"),
+        (lambda: PseudoQuantum(1, threshold=math.nan), "threshold"),
     ):
         with pytest.raises(ValueError, match=words):
             make()

@@ -26,7 +26,14 @@ from discreet.schema import Schema
 from discreet.step import CodedRows, Step
 from discreet.unit import PUBLIC, Relation, Unit, as_unit
 
-__all__ = ["LS", "MAX_REAL_INTENSITY", "LSPlus", "PseudoQuantum", "PublishedMask"]
+__all__ = [
+    "LS",
+    "MAX_REAL_INTENSITY",
+    "PRINTED_THRESHOLD",
+    "LSPlus",
+    "PseudoQuantum",
+    "PublishedMask",
+]
 
 Array = npt.NDArray[Any]
 
@@ -34,6 +41,8 @@ Array = npt.NDArray[Any]
 MAX_REAL_INTENSITY = 2 / math.sqrt(3) - 1
 #: Labels from this on become 1 (section 3.2.1, step 4).
 THRESHOLD = 0.5
+#: What the paper prints in its place for pseudo-quantum (section 3.4.2, step 6).
+PRINTED_THRESHOLD = -0.5
 
 
 class PublishedMask(ABC):
@@ -48,6 +57,7 @@ class PublishedMask(ABC):
     claim: ClassVar[str]
     repair: ClassVar[str]
     bank: FilterBank
+    threshold: float = THRESHOLD
 
     def apply(
         self,
@@ -65,7 +75,8 @@ class PublishedMask(ABC):
         unit : dp.PUBLIC
             Said by the caller, as for a data set: the rows are nobody's secret.
         target : int, optional
-            The column of labels 0 and 1: at the end it is set to 1 from 0.5 on, else to 0.
+            The column of labels 0 and 1: at the end it is set to 1 from the mask's threshold on (0.5),
+            else to 0.
         random_state : int or numpy Generator, optional
 
         Returns
@@ -134,7 +145,7 @@ class PublishedMask(ABC):
         back = inverse_blocks(moved.reshape(-1, *coefficients.shape[1:]), self.bank)
         found = table + back.reshape(trials, -1, table.shape[1])[:, : len(table)]
         if target is not None:
-            found[..., target] = np.where(found[..., target].real >= THRESHOLD, 1.0, 0.0)
+            found[..., target] = np.where(found[..., target].real >= self.threshold, 1.0, 0.0)
         return found, np.where(drawn >= 0, 1, -1).astype(np.int8)
 
     @abstractmethod
@@ -284,11 +295,9 @@ class PseudoQuantum(_Approximated):
         The embedding bias, from 0 to 1. As printed the branches overlap where it is positive; the first
         that applies is used: the cosine with probability (1 + η)/2.
     bank : FilterBank
-
-    Notes
-    -----
-    Labels are set to 1 from 0.5 on; the paper prints -0.5 here, "like in the LS and LS+ mechanisms",
-    which use 0.5.
+    threshold : float
+        Labels from this on become 1. The paper prints `PRINTED_THRESHOLD`, -0.5, "like in the LS and LS+
+        mechanisms", which use 0.5; by it nearly all labels become 1.
 
     Privacy
     -------
@@ -304,9 +313,12 @@ class PseudoQuantum(_Approximated):
     delta_intensity: float = 0.1
     eta: float = 0.0
     bank: FilterBank = field(default=THREE_BAND, repr=False)
+    threshold: float = THRESHOLD
 
     def __post_init__(self) -> None:
         _check_parameters(epsilon=self.epsilon)
+        if not math.isfinite(self.threshold):
+            raise ValueError(f"threshold must be a finite number, got {self.threshold!r}.")
         if not 0 <= self.delta_intensity < math.inf:
             raise ValueError(
                 f"delta_intensity must be at least 0 and finite, got {self.delta_intensity!r}."
