@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from algorithms import STRENGTH, Floats, clipped, logistic, norm_gamma, published_masks
+from harness import seed_of
 from sets import DATA, TABLES, Table
 from settings import (
     EPSILONS,
@@ -40,6 +42,7 @@ from settings import (
 )
 
 import discreet as dp
+from discreet import testing
 from discreet.publish import MaskedData, RowPerturbation
 from report import draw, report
 
@@ -171,6 +174,11 @@ PAIRS = (
 
 def measured(table: Table, size: int, repetitions: int, bare: bool = False) -> dict[str, Any]:
     """All methods on one table: means and standard errors of accuracies and paired differences."""
+    with testing.fixed_noise(seed_of(table.name, size, bare)):
+        return _measured(table, size, repetitions, bare)
+
+
+def _measured(table: Table, size: int, repetitions: int, bare: bool) -> dict[str, Any]:
     trials = Trials(table, size, repetitions, bare)
     ledger = dp.Ledger(limit=dp.PureDP(10**9), unit=dp.Unit(dp.REPLACE_ONE))
     plain = trials.accuracies(logistic(trials.x, trials.signs))
@@ -289,7 +297,9 @@ def default_ridge(repetitions: int) -> int:
         for size in SIZES:
             trials = Trials(table, size, repetitions)
             for epsilon in (5, 20, 50):
-                found = mean_and_error(trials.masked(epsilon, ledger, perturbation="objective")[1])
+                with testing.fixed_noise(seed_of(table.name, size, epsilon)):
+                    accuracies = trials.masked(epsilon, ledger, perturbation="objective")[1]
+                found = mean_and_error(accuracies)
                 print(f"{table.name}, N = {size}, ε = {epsilon}: {found[0]:.3f} ± {found[1]:.3f}")
     return 0
 

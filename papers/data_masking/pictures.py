@@ -10,6 +10,7 @@ from decoys import DECOYS, EPSILONS, axes, digit_classifiers, digit_rows, toy_ma
 from harness import Study, markdown
 from settings import EPSILONS as ALL_EPSILONS
 from settings import METHODS
+from sizes import QUICK, size_of_run
 from study import STUDY
 
 __all__: list[str] = []
@@ -23,6 +24,8 @@ NAMES = ("true rows, not private", "private weights", "masked rows", "public sta
 @STUDY.table()
 def curves(study: Study) -> str:
     """Means over tables and N, with the error that the repetitions leave in them."""
+    if size_of_run() == QUICK:  # it has printed its own, of two tables
+        return "Left out of a quick run: `--report` shows those of the full one."
     kept = json.loads((study.folder / "curves.json").read_text("utf-8"))
     rows = []
     for method in METHODS:

@@ -2,8 +2,9 @@
 
 Run ``python papers/data_masking/run.py`` (``--quick`` for a few repetitions, ``--report`` for the results
 that are there). `curves.py` has figure 5 with its bars; the exit status is the number of bars missed.
-`decoys.py` has figures 2 to 4, whose results go to ``results.json``, pictures and ``README.md``; with
-``run.py digits toy`` they are run alone.
+`decoys.py` has figures 2 to 4, `risk.py` propositions 2 and 5, `teaching.py` other classifiers and
+distances; their results go to ``results.json``, pictures and ``README.md``. ``run.py digits toy --merge``
+runs the decoys alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import curves
 import decoys  # noqa: F401
 import pictures  # noqa: F401
+import risk  # noqa: F401
+import teaching  # noqa: F401
 from harness import DATA
 from study import STUDY
 
