@@ -148,7 +148,7 @@ def features(part: str) -> Any:
     return Scattering().transform(read(part)[0][: choose_size(60_000, 800)])
 
 
-@STUDY.experiment(ABADI, repeats=3, quick=1, needs=NEEDS)
+@STUDY.experiment(ABADI, repeats=2, quick=1, needs=NEEDS)
 def digits_scattering(epsilon: float, *, seed: int) -> dict[str, float]:
     """A linear head on scattering coefficients, by DP-SGD: wavelets where nothing is at stake."""
     import torch

@@ -15,8 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import audits  # noqa: F401
 import digits  # noqa: F401
+import embedding  # noqa: F401
 import learning  # noqa: F401
 import masks  # noqa: F401
+import pictures  # noqa: F401
 import tables  # noqa: F401
 from study import STUDY
 

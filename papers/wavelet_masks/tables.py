@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from audits import AUDITED
 from digits import ABADI, PUBLISHED, TRUE
 from harness import Study, Summary, markdown
-from learning import LEAKED, LEARNERS, MASKS, REPAIRED, SIZE_OF
+from learning import LEAKED, LEARNERS, MASKS, MEDIUM, PRINTED, REPAIRED, SIZE_OF
 from masks import BANKS, CODES, INTENSITIES, UNIT_EPSILONS
 from study import EPSILONS, STUDY
 
@@ -80,13 +80,13 @@ def protected(study: Study) -> str:
 def table_of(study: Study, learner: str) -> str:
     """One learner: each mask by ε, as published and as obtained; then what keeps the promise."""
     published = study.published["learning"][learner]
-    rows, seen = [], []
+    rows, times = [], {}
     for name in (*MASKS, *REPAIRED):
         if f"learn-{SIZE_OF[name]}" not in study.found:
             rows.append([name, *("not run yet" for _ in EPSILONS), "–"])
             continue
         cells = [study.get(f"learn-{SIZE_OF[name]}", name, epsilon) for epsilon in EPSILONS]
-        seen += [cell[learner] for cell in cells]
+        times[f"masks of the {SIZE_OF[name]} table"] = cells[0][learner].count
         printed = [published.get(name, {}).get(f"{epsilon:g}") for epsilon in EPSILONS]
         rows.append(
             [
@@ -100,7 +100,7 @@ def table_of(study: Study, learner: str) -> str:
         )
     for size in ("small", "large"):
         cells = [study.get("learn-synthetic", size, epsilon) for epsilon in EPSILONS]
-        seen += [cell[learner] for cell in cells]
+        times["synthetic tables"] = cells[0][learner].count
         constant = percent(cells[0]["majority"])
         rows.append(
             [f"synthetic table, {size}", *(pair(cell, learner) for cell in cells), constant]
@@ -110,12 +110,10 @@ def table_of(study: Study, learner: str) -> str:
         f"{size} table: {pair(found, learner)}, always the larger class {percent(found['majority'])}"
         for size, found in plain.items()
     )
-    times = counts(found[learner] for found in plain.values())
-    single = any(each.count == 1 for each in seen)
-    note = "; those with one have no standard error" if single else ""
+    repeated = ", ".join(f"{name} {count}" for name, count in times.items())
     return (
-        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\n{counts(seen)} repetitions{note}. "
-        f"On true rows ({times} repetitions), {told}."
+        f"{markdown([learner, *HEAD, 'always the larger class'], rows)}\n\nRepetitions: {repeated}. "
+        f"On true rows ({counts(found[learner] for found in plain.values())} repetitions), {told}."
     )
 
 
@@ -164,6 +162,49 @@ def leaky(study: Study) -> str:
     return (
         f"{markdown(['the label among the predictors', *HEAD], rows)}\n\n{found.count} repetitions; "
         f"always the larger class {percent(found)}."
+    )
+
+
+@STUDY.table("learn-printed")
+def printed_threshold(study: Study) -> str:
+    published = study.published["learning"]
+    found = {epsilon: study.get("learn-printed", epsilon) for epsilon in EPSILONS}
+    rows = [
+        [
+            learner,
+            *(
+                f"*{published[learner]['pseudo-quantum'][f'{epsilon:g}']:.2f}* → {pair(each, learner)}"
+                for epsilon, each in found.items()
+            ),
+        ]
+        for learner in PRINTED
+    ]
+    least = min(each["labels 1"].mean for each in found.values())
+    ones = "all" if least == 1 else f"{least:.2%} or more"
+    first = found[EPSILONS[0]]["majority"]
+    return (
+        f"{markdown(['pseudo-quantum, labels 1 from −0.5 on', *HEAD], rows)}\n\n{first.count} repetitions; "
+        f"always the larger class {percent(first)}; masked labels that are 1: {ones}."
+    )
+
+
+@STUDY.table("learn-medium")
+def medium(study: Study) -> str:
+    names, learners = MEDIUM
+    rows = []
+    for learner in learners:
+        for name in names:
+            printed = study.published["learning"][learner][name]
+            found = {epsilon: study.get("learn-medium", name, epsilon) for epsilon in EPSILONS}
+            cells = [
+                f"*{printed[f'{epsilon:g}']:.2f}* → {pair(each, learner)}"
+                for epsilon, each in found.items()
+            ]
+            rows.append([f"{name}, {learner}", *cells])
+    told = study.get("learn-medium", names[0], EPSILONS[0])["majority"]
+    return (
+        f"{markdown(['19 683 training rows', *HEAD], rows)}\n\n{told.count} repetitions; "
+        f"always the larger class {percent(told)}."
     )
 
 

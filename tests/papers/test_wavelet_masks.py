@@ -83,3 +83,36 @@ found |= learning.learn(train, test, test[:, 0] > 0.9)
     assert found["majority"] == 0.9
     assert found["SVM, balanced"] > 0.9
     assert found["logistic regression"] >= 0.9
+
+
+def test_by_the_printed_threshold_every_learner_is_a_constant() -> None:
+    code = """
+import learning, os
+os.environ["DISCREET_PAPERS_SIZE"] = "quick"
+from harness import DATA
+found = learning.learn_printed(1.0, seed=0) if (DATA / learning.FILES[0]).is_file() else {}
+"""
+    found = run_inside(code)
+    if not found:
+        pytest.skip("the tables are not here")
+    assert found["labels 1"] == 1
+    assert found["logistic regression"] == found["majority"]
+    assert found["SVM, balanced"] == found["shallow network, balanced"] == 0.5
+
+
+def test_the_noise_is_extracted_from_masks_by_coins_and_by_qubits() -> None:
+    code = """
+import embedding, numpy as np
+found = {name: embedding.extraction(name, 0.5, seed=0) for name in embedding.EMBEDDINGS}
+table = embedding.draw_table()
+masked, _ = embedding.embed_by_qubits(table, 1.0, np.random.default_rng(0))
+noise, _ = embedding.extract_noise(masked, np.roll(table, 1, axis=0))
+found["of another table"] = {"inside": float(((noise > 0.52) & (noise < 1.05)).mean())}
+"""
+    found = run_inside(code)
+    assert found.pop("of another table")["inside"] < 0.9
+    for each in found.values():
+        assert each["cells read back"] == each["in the order of what was drawn"] == 1
+        assert each["between π/6 and π/3"] == 1
+        # a fair coin for each of 6561 coefficients: 0.5 up to 4 deviations
+        assert abs(each["by the cosine"] - 0.5) < 0.025
