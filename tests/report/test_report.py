@@ -239,7 +239,7 @@ def test_wrong_arguments_are_told_and_nothing_is_written(tmp_path: Path, call: A
 def test_files_that_are_no_items_are_refused_without_their_content(tmp_path: Path, text: str):
     path = tmp_path / "item.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="is not a JSON file that discreet wrote"):
+    with pytest.raises(ValueError, match="is not a JSON file of discreet that a report shows"):
         dp.write_report(tmp_path / "a.html", path)
     whole = build_report().to_json()
     changed = whole.replace('"Section"', '"Path"', 1)

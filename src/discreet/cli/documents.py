@@ -7,12 +7,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.answers import Answers, AnswersPlan, Description
+from discreet.audit.results import AuditResult
 from discreet.check_report import CheckReport
+from discreet.models.privacy import FitPrivacy
 from discreet.release import Release
+from discreet.report.reading import read_audit
 from discreet.show import Shown, Table, read_document, write_document
 from discreet.sql.table import SqlPlan, SqlTable
 
-__all__ = ["read_results", "write_result"]
+__all__ = ["KINDS", "read_results", "write_result"]
+
+#: Documents that `fit` and `publish` print, and what goes before the name of what was paid for.
+_PAID = {"fit": "", "publication": "A published table: "}
+#: The documents that are read here.
+KINDS = ("answers", "check", "plans", *_PAID)
 
 
 def write_result(result: Shown) -> str:
@@ -35,11 +43,18 @@ def write_result(result: Shown) -> str:
 
 
 def read_results(text: str) -> list[Any] | None:
-    """What a document of a command holds, for a report: checks, tables, and releases by their names.
+    """What a document of a command holds, for a report: checks, tables, releases and certificates by names.
 
     None if it is another document, such as that of a single release, which is read as it is.
     """
+    audits = _read_audits(text)
+    if audits is not None:
+        return audits
     kind = _kind_of(text)
+    if kind in _PAID:
+        with read_document(text, kind, 1) as body:
+            name = f"{_PAID[kind]}{body['model' if kind == 'fit' else 'published']}"
+            return [{name: FitPrivacy.from_plain(body["certificate"])}]
     if kind == "answers":
         with read_document(text, kind, 1) as body:
             listed = [(str(one["name"]), json.dumps(one["release"])) for one in body["answers"]]
@@ -53,10 +68,24 @@ def read_results(text: str) -> list[Any] | None:
     return None
 
 
+def _read_audits(text: str) -> list[dict[str, AuditResult]] | None:
+    """The results of `discreet audit --json`, a line for each; None if it is something else."""
+    found = []
+    for line in text.splitlines():
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(data, dict) or "claim_name" not in data:
+            return None
+        found.append({str(data["claim_name"]): read_audit("a line of the file", data)})
+    return found or None
+
+
 def _kind_of(text: str) -> str:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     name = found.get("format") if isinstance(found, dict) else None
     return str(name).removeprefix("discreet ")

@@ -24,7 +24,7 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[FILE]...",
-            help="JSON files that commands wrote with --out: answers, plans, checks, certificates of models.",
+            help="JSON files that commands wrote with --out or --json: answers, plans, checks, models, ...",
         ),
     ] = None,
     ledger: common.LedgerPlace = None,

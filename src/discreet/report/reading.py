@@ -11,6 +11,8 @@ from discreet.audit.membership import MembershipReport
 from discreet.audit.results import AuditResult
 from discreet.ledger.statement import Statement
 from discreet.measures import measure_from_dict
+from discreet.models.files import from_json
+from discreet.models.files.parts import iter_certificates
 from discreet.models.privacy import FitPrivacy
 from discreet.release import Plan, Release
 from discreet.report.blocks import Report
@@ -18,13 +20,21 @@ from discreet.schema import Schema
 from discreet.show import Table
 from discreet.tradeoff import Curve, Fairness
 
-__all__ = ["read_item", "read_schema", "read_statement"]
+__all__ = ["read_audit", "read_item", "read_schema", "read_statement"]
+
+
+def _read_model(text: str) -> Any:
+    """A fitted model, or the certificates of a pipeline's steps."""
+    model = from_json(text)
+    return model if hasattr(model, "privacy_") else list(iter_certificates(model))
+
 
 #: By what stands in ``format``.
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "discreet release": Release.from_json,
     "discreet plan": Plan.from_json,
     "discreet certificate": FitPrivacy.from_json,
+    "discreet model": _read_model,
     "discreet statement": Statement.from_json,
     "discreet schema": Schema.from_json,
     "discreet table": Table.from_json,
@@ -32,6 +42,20 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "discreet fairness": Fairness.from_json,
     "discreet membership": MembershipReport.from_json,
     "discreet report": Report.from_json,
+}
+#: What a report shows, in words.
+_KNOWN = (
+    "releases, answers, plans, checks, tables, models and their certificates, results of audits and of "
+    "membership attacks, curves of utility, fairness, a ledger's statement, a schema"
+)
+#: What else discreet writes: what it is, since a report doesn't show it.
+_OTHERS: Mapping[str, str] = {
+    "discreet questions": "questions, which `discreet query --questions` asks",
+    "discreet predictions": "predictions about the people in a table, which nobody paid for",
+    "discreet models": "the list of models that can be fitted",
+    "discreet publishers": "the list of ways to publish a table",
+    "discreet studio": "notes of the studio",
+    "discreet additive boosting": "the shape functions of a model, without the model itself",
 }
 
 
@@ -52,7 +76,9 @@ def read_item(path: str | Path) -> Any:
         raise ValueError(_strange(path))
     form = data.get("format")
     if form is None and {"title", "claim", "verdict", "floor"} <= set(data):
-        return _read_audit(path, data)
+        return read_audit(path, data)
+    if isinstance(form, str) and form in _OTHERS:
+        raise ValueError(f"{str(path)!r} holds {_OTHERS[form]}: a report shows {_KNOWN}.")
     if not isinstance(form, str) or form not in _READERS:
         raise ValueError(_strange(path))
     return _READERS[form](text)
@@ -70,14 +96,14 @@ def _read_text(path: str | Path) -> str:
 
 
 def _strange(path: str | Path) -> str:
-    known = ", ".join(name.removeprefix("discreet ") for name in _READERS)
     return (
-        f"{str(path)!r} is not a JSON file that discreet wrote (a {known} or the result of an audit): give "
-        "the text that to_json returned, unchanged."
+        f"{str(path)!r} is not a JSON file of discreet that a report shows ({_KNOWN}): give the text "
+        "that to_json returned or --out wrote, unchanged."
     )
 
 
-def _read_audit(path: str | Path, data: dict[str, Any]) -> AuditResult:
+def read_audit(path: str | Path, data: Mapping[str, Any]) -> AuditResult:
+    """The result of an audit from its plain data; an error calls it `path`."""
     try:
         claim, verdict = data["claim"], data["verdict"]
         if verdict not in ("consistent", "violated"):

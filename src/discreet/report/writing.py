@@ -168,7 +168,7 @@ def _iter_items(items: Any) -> Iterator[tuple[str, Any]]:
     """Items with their titles; paths are read."""
     for item in items:
         if isinstance(item, str | PathLike):
-            yield "", read_item(Path(fspath(item)))
+            yield from _iter_items([read_item(Path(fspath(item)))])
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str | PathLike):
             yield "", (read_item(Path(fspath(item[0]))), item[1])
         elif isinstance(item, list):
