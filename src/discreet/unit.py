@@ -144,7 +144,7 @@ class Unit:
 def parse_toml(text: str, title: str) -> dict[str, Any]:
     """The tables of a schema file."""
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))  # a byte order mark, as Windows writes it
     except tomllib.TOMLDecodeError as error:
         raise ValueError(
             f"{title} is not a TOML file: {error}; write it as schema.write(path) does."

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.columns import files
 from discreet.schema import Parts, Tree
 from profiles import max_examples
 
@@ -129,6 +130,66 @@ def test_every_schema_and_unit_survives_a_file(
 def test_a_unit_that_is_none_is_refused(text: str, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         dp.Unit.from_toml(text)
+
+
+#: Each kind of column with all that a file can say of it.
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "real": {"lower": 0.0, "upper": 9.0, "fill": 1.0, "scale": "log"},
+    "integer": {"lower": 0, "upper": 9, "fill": 1, "scale": "log"},
+    "categorical": {"values": ["m", "w"], "unknown": "m"},
+    "text": {},
+    "date": {"first": "2024-01-01", "last": "2024-12-31", "fill": "2024-05-01"},
+    "logarithmic": {"source": {"type": "real", "lower": 0.0, "upper": 9000.0}},
+    "bins": {"column": "x", "cuts": [1, 2], "labels": ["a", "b", "c"]},
+    "nearest": {"columns": ["x"], "centres": [[1.0], [2.0]]},
+    "score": {"tables": {"w": [0, 1]}, "link": [0, 1], "offset": 0},
+    "tree": {"splits": [["x", 1.0]]},
+    "parts": {"columns": ["x"], "parts": 2},
+    "clamped": {"column": "x", "lower": 0.0, "upper": 1.0, "fill": 0.0},
+    **{kind: {"column": "day"} for kind in ("year", "quarter", "month", "weekday")},
+}
+KINDS = {**files._BASE, **files._DERIVED}
+
+
+def build(kind: str, options: dict[str, Any]) -> Any:
+    read = files.base_column_from_dict if kind in files._BASE else files.derived_column_from_dict
+    return read("c", {"type": kind, **options})
+
+
+def test_the_examples_are_all_kinds_of_columns_with_all_their_options() -> None:
+    assert {kind: set(options) for kind, options in EXAMPLES.items()} == {
+        kind: allowed for kind, (_, allowed) in KINDS.items()
+    }
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("wrong", ["ab", "abc", "m, w", "12", "2024-01-01", 5, {"a": 1}])
+def test_text_is_never_taken_for_a_list_of_its_letters(kind: str, wrong: Any) -> None:
+    build(kind, EXAMPLES[kind])
+    for name, value in EXAMPLES[kind].items():
+        if isinstance(value, list) and name != "columns":  # the name of one column is one
+            with pytest.raises(ValueError, match="list"):
+                build(kind, {**EXAMPLES[kind], name: wrong})
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_an_option_that_a_column_does_not_have_is_answered_with_those_it_has(kind: str) -> None:
+    for wrong in ("max", "categories", "kind"):
+        with pytest.raises(ValueError, match=f"can't have '{wrong}': a column of type '{kind}'"):
+            build(kind, {**EXAMPLES[kind], wrong: 5})
+
+
+def test_an_upper_bound_called_max_is_told_its_name() -> None:
+    with pytest.raises(ValueError, match="Write 'upper' instead"):
+        dp.Schema.from_toml("[columns.age]\ntype = 'integer'\nlower = 0\nmax = 5")
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read(tmp_path: Any) -> None:
+    path = tmp_path / "windows.toml"
+    schema = dp.Schema(age=dp.Integer(0, 9))
+    path.write_text(schema.to_toml(dp.Unit(dp.REPLACE_ONE)), encoding="utf-8-sig")
+    assert dp.Schema.read(path) == schema
+    assert dp.Unit.read(path) == dp.Unit(dp.REPLACE_ONE)
 
 
 def test_a_schema_that_is_not_text_is_refused(tmp_path: Any) -> None:

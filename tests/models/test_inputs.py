@@ -158,3 +158,13 @@ def test_a_delta_that_is_not_used_is_not_charged():
 def test_a_budget_may_be_text():
     model = LogisticRegression(epsilon="1/3", bounds=([0], [1]), classes=[0, 1])
     assert model.plan(rows=100).measure == dp.PureDP("1/3")
+
+
+@pytest.mark.parametrize("wrong", [{"classes": "ab"}, {"bounds": "01"}])
+def test_text_is_no_list_of_classes_and_no_pair_of_bounds(wrong):
+    X, y = np.full((20, 1), 0.5), ["a", "b"] * 10
+    model = GaussianNB(**{"epsilon": 1, "bounds": (0, 1), "classes": ["a", "b"], **wrong})
+    with pytest.raises(
+        (TypeError, ValueError), match=f"^{next(iter(wrong))} must be a (list|pair)"
+    ):
+        model.fit(X, y)

@@ -248,6 +248,12 @@ def test_files_that_are_no_items_are_refused_without_their_content(tmp_path: Pat
         Report.from_json(changed)
 
 
+def test_a_file_that_begins_with_a_byte_order_mark_is_read(tmp_path: Path):
+    path = tmp_path / "windows.json"
+    path.write_text(people(20).release(dp.Count(), dp.PureDP(1)).to_json(), encoding="utf-8-sig")
+    dp.write_report(tmp_path / "a.html", path)
+
+
 def test_a_membership_attack_is_read_from_its_json(tmp_path):
     result, claim = attack_result(), dp.PureDP("1/2")
     path = tmp_path / "attack.json"

@@ -130,7 +130,7 @@ class Questionnaire:
     def read(cls, path: str | Path) -> Questionnaire:
         """The questions of a file."""
         try:
-            with open(path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8-sig") as file:
                 text = file.read(MAX_BYTES + 1)
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(

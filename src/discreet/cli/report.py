@@ -80,7 +80,7 @@ def read_file(path: str) -> list[Any]:
     from discreet.report.reading import read_item
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise CommandError(
             f"FILE: there is no file {path!r}: give JSON files that commands wrote with --out."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -23,6 +24,13 @@ def finite(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite and fit a double.")
     return number
+
+
+def as_list(values: Any, name: str, example: str) -> tuple[Any, ...]:
+    """The items of a list; text is none, though it could be taken for a list of its letters."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list, as in {example}, not {type(values).__name__}.")
+    return tuple(values)
 
 
 def check_bounds(

@@ -16,7 +16,7 @@ from discreet.coding import VALUE_BITS, Closest, Code, Cuts, Grid, Linear, Looku
 from discreet.coding.calendar import date_of, day_of
 from discreet.coding.cells import is_unicode
 from discreet.columns.base import Column, Numeric, column_name, numeric_column
-from discreet.columns.bounds import finite
+from discreet.columns.bounds import as_list, finite
 from discreet.columns.dates import Date, as_date
 from discreet.columns.scales import Logarithmic
 
@@ -49,10 +49,12 @@ class Bins(Column):
         self, column: str, cuts: Sequence[float], labels: Sequence[str] | None = None
     ) -> None:
         self.column = column_name(column, "dp.Bins")
-        self.cuts = tuple(_cut(cut) for cut in cuts)
+        self.cuts = tuple(_cut(cut) for cut in as_list(cuts, "dp.Bins: cuts", "[18, 65]"))
         if not self.cuts or any(a >= b for a, b in pairwise(self.cuts)):
             raise ValueError("dp.Bins: cuts must be one or more increasing numbers.")
-        self.labels = None if labels is None else tuple(labels)
+        self.labels = None
+        if labels is not None:
+            self.labels = as_list(labels, "dp.Bins: labels", '["young", "old"]')
         if self.labels is not None and len(self.labels) != len(self.cuts) + 1:
             raise ValueError(
                 f"dp.Bins: labels must be {len(self.cuts) + 1} names for {len(self.cuts)} cuts."
@@ -145,7 +147,11 @@ class Nearest(Column):
         names = [columns] if isinstance(columns, str) else columns
         self.columns = tuple(column_name(name, "dp.Nearest") for name in names)
         self.centres = tuple(
-            tuple(finite(value, "dp.Nearest: centres") for value in centre) for centre in centres
+            tuple(
+                finite(value, "dp.Nearest: centres")
+                for value in as_list(centre, "dp.Nearest: a centre", "[2, 8]")
+            )
+            for centre in as_list(centres, "dp.Nearest: centres", "[[2, 2], [8, 8]]")
         )
         if not self.columns or not self.centres:
             raise ValueError("dp.Nearest needs at least one column and one centre.")
@@ -214,7 +220,7 @@ class Score(Column):
         if not isinstance(tables, Mapping):
             raise TypeError("dp.Score: tables must be a mapping from column names to integers.")
         self.tables = {
-            column_name(name, "dp.Score"): _as_integers(table, "dp.Score: tables")
+            column_name(name, "dp.Score"): _as_integers(table, "dp.Score: a table")
             for name, table in tables.items()
         }
         self.link = _as_integers(link, "dp.Score: link")
@@ -267,7 +273,7 @@ def _cut(value: Any) -> float:
 
 
 def _as_integers(values: Iterable[Any], name: str) -> tuple[int, ...]:
-    given = tuple(values)
+    given = values if type(values) is tuple else as_list(values, name, "[0, 2]")
     if set(map(type, given)) <= {int}:  # the usual ones, thousands of them
         return given
     for value in given:

@@ -15,7 +15,7 @@ from discreet.coding.branches import NodeTests
 from discreet.coding.codes import EXACT_INTEGER
 from discreet.coding.values import grid_codes
 from discreet.columns.base import Column, Numeric, column_name
-from discreet.columns.bounds import finite
+from discreet.columns.bounds import as_list, finite
 from discreet.rational import as_integer
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Tree(Column):
                 else _split(split)
                 if split
                 else None
-                for split in splits
+                for split in as_list(splits, "Tree: splits", '[("age", 65)]')
             ]
         )
         self.depth = len(self.splits).bit_length()

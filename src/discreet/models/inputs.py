@@ -70,7 +70,7 @@ def open_input(
 
 
 def _choose(estimator: PrivateEstimator, facts: Facts, features: Sequence[str] | None) -> Facts:
-    """The facts with the features that were named; a word, if derived columns are there and none was."""
+    """The facts with the features that were named; a word, if derived columns are left out."""
     if features is not None:
         return choose_features(facts, features, estimator._numbers_only, type(estimator).__name__)
     if facts.schema.derived:
@@ -301,6 +301,8 @@ def _classes(estimator: Any, unit: Unit, cells: Array | None) -> Categorical:
                 "Rows that anyone may see are fitted with unit=dp.PUBLIC."
             )
         classes = cells
+    elif isinstance(classes, str):  # whose letters aren't meant
+        raise TypeError("classes must be a list, as in classes=[0, 1], not str.")
     found = np.unique(np.asarray(classes))
     return Categorical(*found.tolist())
 

@@ -161,6 +161,8 @@ def column_array(X: Any, name: str) -> Array:
 def pair(bounds: Any, name: str) -> tuple[Any, Any]:
     """The two halves of a pair (lower, upper)."""
     try:
+        if isinstance(bounds, str):  # whose letters are no bounds
+            raise TypeError
         lower, upper = bounds
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a pair (lower, upper), got {bounds!r}.") from None

@@ -86,7 +86,7 @@ def read_item(path: str | Path) -> Any:
 
 def _read_text(path: str | Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{str(path)!r} is not there: give the path of a JSON file that a to_json of discreet wrote."

@@ -126,7 +126,7 @@ def load(path: str | os.PathLike[str], *, ledger: Book | None = None) -> Any:
     """
     file = Path(path)
     try:
-        text = _read_bytes(file).decode()
+        text = _read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ModelFileError(f"{file} is not JSON, so it is no model: {REMEDY}.") from None
     model = read_model(text, str(file), REMEDY)
