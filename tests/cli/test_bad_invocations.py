@@ -95,7 +95,7 @@ BAD = {
     "an export to nowhere": (["ledger", "export", "budget.db"], 2, "--out entries.csv"),
     "a column of no kind": (["init", "--column", "age=number(0, 9)", "-o", "n.toml"], 2, "real, integer"),
     "a column without bounds": (["init", "--column", "age=integer()", "-o", "n.toml"], 2, "integer"),
-    "code in a column": (["init", "--column", "age=integer(0, exit())", "-o", "n.toml"], 2, "age=integer"),
+    "code in a column": (["init", "--column", "as in integer(0, exit())", "-o", "n.toml"], 2, "age=integer"),
     "a column twice": (["init", "--column", AGE, "--column", AGE, "-o", "n.toml"], 2, "twice"),
     "a part of no column": (
         ["init", "--column", AGE, "--derive", "month=month(day)", "-o", "n.toml"], 2, "day"),

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.cli.outcome import CommandError
+from discreet.cli.words import read_plain
 from discreet.columns import (
     Bins,
     Categorical,
@@ -38,6 +39,8 @@ _NEEDED = {
     "categorical": "its values, which anyone may know, as in categorical('icu', 'er').",
     "date": "its first and last day, which anyone may know, as in date('2024-01-01', '2024-12-31').",
 }
+#: Kinds whose bounds are numbers.
+_NUMBERS = ("real", "integer")
 _DERIVED: dict[str, Any] = {
     "bins": Bins,
     "year": Year,
@@ -78,22 +81,9 @@ def _parse_all(texts: Iterable[str], option: str, kinds: dict[str, Any]) -> dict
 def _parse(text: str, title: str, kinds: dict[str, Any]) -> Any:
     """A column from a call with constants, which is read and never run."""
     try:
-        call = ast.parse(text.strip(), mode="eval").body
-        is_bare = isinstance(call, ast.Name)
-        if isinstance(call, ast.Name):
-            call = ast.Call(call, [], [])
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise ValueError
-        kind = call.func.id.lower()
-        values = [_constant(node) for node in call.args]
-        options = {str(pair.arg): _constant(pair.value) for pair in call.keywords}
+        kind, values, options, is_bare = _read_call(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        example = _example(kinds, named=bool(title))
-        if "categorical" in kinds and re.fullmatch(r"[^()]+(,[^()]+)+", text):  # a list of words
-            example = _example(kinds, "categorical", named=bool(title))
-        raise CommandError(
-            f"{title}{text.strip()!r} can't be read; write it as in {example}."
-        ) from None
+        raise CommandError(f"{title}{_explain(text, kinds, named=bool(title))}") from None
     if kind not in kinds:
         raise CommandError(
             f"{title}{kind!r} is none of {', '.join(kinds)}; write it as in "
@@ -101,12 +91,35 @@ def _parse(text: str, title: str, kinds: dict[str, Any]) -> Any:
         )
     if kind in _NEEDED and not values and not options and (is_bare or kind != "real"):
         raise CommandError(f"{title}{kind} needs {_NEEDED[kind]}")
+    bounds = (*values[:2], options.get("lower"), options.get("upper"))
+    if kind in _NUMBERS and any(isinstance(bound, str) for bound in bounds):
+        raise CommandError(f"{title}bounds must be finite numbers: {kind} needs {_NEEDED[kind]}")
     try:
         return kinds[kind](*values, **options)
     except (TypeError, ValueError) as error:
         example = _example(kinds, kind, named=bool(title))
         words = str(error) if "dp." in str(error) else f"write it as in {example}."
         raise CommandError(f"{title}{words}") from None
+
+
+Call = tuple[str, list[Any], dict[str, Any], bool]
+
+
+def _read_call(text: str) -> Call:
+    """The kind, its values and options, and whether it stands alone, without parentheses."""
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.Name):
+            return call.id.lower(), [], {}, True
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise ValueError
+        values = [_constant(node) for node in call.args]
+        options = {str(pair.arg): _constant(pair.value) for pair in call.keywords}
+        if len({isinstance(one, str) for one in values}) > 1 and call.func.id == "categorical":
+            raise ValueError  # a number among words is text, too
+        return call.func.id.lower(), values, options, False
+    except (SyntaxError, ValueError):
+        return read_plain(text)
 
 
 def _constant(node: ast.expr) -> Any:
@@ -116,6 +129,18 @@ def _constant(node: ast.expr) -> Any:
     if isinstance(node, ast.List | ast.Tuple):
         return [_constant(item) for item in node.elts]
     return ast.literal_eval(node)
+
+
+def _explain(text: str, kinds: dict[str, Any], *, named: bool) -> str:
+    """What to write in place of a text that can't be read."""
+    head = text.partition("(")[0].strip().lower()
+    example = _example(kinds, head if head in kinds else None, named=named)
+    if "categorical" in kinds and re.fullmatch(r"[^()]+(,[^()]+)+", text):  # a list of words
+        example = _example(kinds, "categorical", named=named)
+    if head in _NUMBERS and head in kinds:
+        return f"{text.strip()!r} can't be read: {head} needs {_NEEDED[head]}"
+    quotes = " with quotes around text," if "'" in example else ""
+    return f"{text.strip()!r} can't be read; write it{quotes} as in {example}."
 
 
 _EXAMPLES = {
