@@ -153,5 +153,5 @@ class AsksSql(ABC):
             )
             plans = tuple(door.plan(part.query, part.budget, rows=rows) for part in whole.questions)
         except (TypeError, ValueError) as error:
-            raise SqlError(f"sql: {error}") from None
+            raise SqlError(f"sql: {str(error).removeprefix('where: ')}") from None
         return statement, SqlPlan(plans, measure, whole.event)

@@ -203,7 +203,14 @@ def constant_of(node: Any) -> str | int | float | bool:
         case "Date" | "TsOrDsToDate" | "ToDate" | "StrToDate":
             check_parts(node, "this")
             return _text_of(node.this)
-        case "Column" | "Subquery" | "Select":
+        case "Column":
+            text = "'" + node.name.replace("'", "''")[:_MAX_SHOWN] + "'"
+            raise refuse(
+                node,
+                "compare a column with a constant, not with another column; text stands in single quotes: "
+                f"{text}",
+            )
+        case "Subquery" | "Select":
             raise refuse(
                 node, "compare a column with a constant, not with another column or a query"
             )

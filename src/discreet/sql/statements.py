@@ -12,6 +12,7 @@ from discreet.schema import Schema, UnknownColumn
 from discreet.sql.aggregates import AGGREGATES, Aggregate, Scope, read_aggregate
 from discreet.sql.conditions import presence
 from discreet.sql.groups import Names
+from discreet.sql.quoting import hint_quotes
 from discreet.sql.reading import (
     SqlError,
     check_parts,
@@ -70,15 +71,18 @@ def read_statement(text: Any, schema: Schema, unit: Unit) -> Statement:
     A function of the text, the schema and the unit alone: no row is read. Names and constants of the text are
     only compared with those of the schema.
     """
-    tree = parse_select(text)
+    try:
+        tree = parse_select(text)
+    except SqlError as error:
+        raise SqlError(f"{error}{hint_quotes(text, schema)}") from None
     try:
         return _Reader(tree, schema, unit).read()
-    except SqlError:
-        raise
+    except SqlError as error:
+        raise SqlError(f"{error}{hint_quotes(text, schema)}") from None
     except UnknownColumn as error:
         raise SqlError(f"sql: {error}") from None
     except (TypeError, ValueError) as error:
-        raise SqlError(f"sql: {error}") from None
+        raise SqlError(f"sql: {str(error).removeprefix('where: ')}") from None
     except RecursionError:
         raise SqlError("sql: the statement is nested too deeply: ask in parts.") from None
 

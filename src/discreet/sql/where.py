@@ -6,6 +6,7 @@ from discreet.expressions import Expression
 from discreet.schema import Schema
 from discreet.sql.conditions import read_condition
 from discreet.sql.groups import Names
+from discreet.sql.quoting import hint_quotes
 from discreet.sql.reading import SqlError, check_parts, parse_select
 
 __all__ = ["read_where"]
@@ -32,9 +33,9 @@ def read_where(text: str, schema: Schema) -> tuple[Expression, Schema]:
         words = str(error).removeprefix("sql: ")
         if words.startswith("this can't be read as SQL"):
             words = "this can't be read; write a condition such as age >= 18 AND ward = 'icu'."
-        raise SqlError(f"where: {words}") from None
+        raise SqlError(f"where: {words}{hint_quotes(text, schema)}") from None
     except (LookupError, TypeError, ValueError) as error:
-        raise SqlError(f"where: {error}") from None
+        raise SqlError(f"where: {str(error).removeprefix('where: ')}") from None
     except RecursionError:
         raise SqlError("where: the condition is nested too deeply: ask in parts.") from None
     return found, names.schema
