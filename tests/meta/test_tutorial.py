@@ -30,7 +30,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "NOT DATA: made-up rows of a rehearsal" in printed
     assert "Nothing was charged and nothing may be read" in printed
     assert "cost at most PureDP(epsilon=2)" in printed
-    assert {"visits.csv", "budget.db", "stay.csv", "stay.json", "report.html"} <= {
+    assert {"visits.csv", "hospital.db", "stay.csv", "stay.json", "report.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
 
