@@ -50,7 +50,7 @@ BAD = {
     "no such ledger": (
         ["query", "-d", "visits.csv", "-s", "visits.toml", "-l", "x.db", "--count", "-e", "1"],
         2,
-        "ledger open x.db",
+        "ledger open x.db --schema visits.toml --epsilon 1",
     ),
     "a ledger that is none": (
         ["query", "-d", "visits.csv", "-s", "visits.toml", "-l", "visits.csv", "--count", "-e", "1"],

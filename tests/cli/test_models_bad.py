@@ -21,7 +21,40 @@ BAD = {
     "no such model": (["fit", "logistic-regresion", "visits.csv"], "Did you mean logistic-regression"),
     "a class of Python": (["fit", "GaussianNB", "visits.csv"], "--list"),
     "a model by path": (["fit", "os.system", *TABLE], "--list"),
-    "no budget": (["fit", "gaussian-nb", "visits.csv", *FACTS, "-o", "m.json"], "--epsilon 0.5"),
+    "no budget": (
+        ["fit", "gaussian-nb", "visits.csv", *FACTS, "-o", "m.json"],
+        "the fit may cost: --epsilon 0.5, or --epsilon 0.5 --delta 1e-6.",
+    ),
+    "no budget of a table": (
+        ["publish", "synthetic", "visits.csv", *FACTS, "-o", "m.csv"],
+        "the table may cost: --epsilon 0.5, or --epsilon 0.5 --delta 1e-6.",
+    ),
+    "a table of no rows": (
+        ["publish", "synthetic", *TABLE, "--set", "rows=0", "-o", "m.csv"],
+        "rows must be at least 1",
+    ),
+    "rows that are no number": (
+        ["publish", "synthetic", *TABLE, "--set", "rows=many", "-o", "m.csv"],
+        "rows must be",
+    ),
+    "a seed that is none": (
+        ["publish", "synthetic", *TABLE, "--set", "random_state=x", "-o", "m.csv"],
+        "random_state",
+    ),
+    "no made-up rows": (
+        ["publish", "masked", *TABLE, "-t", "ward", "--set", "samples=0", "-o", "m.csv"],
+        "samples",
+    ),
+    "ranges of no columns": (
+        ["publish", "ranges", *TABLE, "--set", "columns=[]", "-o", "m.csv"],
+        "columns must name",
+    ),
+    "ranges of one cell": (
+        ["publish", "ranges", *TABLE, "--set", "columns=age", "--set", "bins=1", "-o", "m.csv"],
+        "bins",
+    ),
+    "features that aren't there": ([*BAYES, "--features", "age,nix"], "no column|not in the schema"),
+    "no features": ([*BAYES, "--features", "age,"], "--features age,cost"),
     "no file to write": ([*FIT], "--out model.json"),
     "a file of another kind": ([*FIT, "-o", "m.pickle"], "must end in .json"),
     "a file that exists": ([*FIT, "-o", "exists.json"], "--force"),

@@ -1,4 +1,4 @@
-"""Plans that pages show as output are those that their programs print: they follow from public facts alone."""
+"""Plans that pages show as output are those that their programs print: they follow from public facts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_plan_on_a_page_is_the_one_that_its_program_prints(
     monkeypatch.chdir(tmp_path)
     blocks = read_blocks(page)
     last = max(at for at, block in enumerate(blocks) if is_plan(*block))
-    printed, names = io.StringIO(), {}  # type: tuple[io.StringIO, dict[str, Any]]
+    printed, names = io.StringIO(), dict[str, Any]()
     for kind, text in blocks[:last]:
         if kind == "python":
             with contextlib.redirect_stdout(printed):

@@ -25,6 +25,7 @@ from discreet.cli.outcome import (
     report_failure,
     report_lost_reader,
     report_stop,
+    show_warnings,
 )
 
 __all__ = ["FOUND", "WRONG", "CommandError", "app", "main"]
@@ -108,14 +109,15 @@ class Commands(TyperGroup):
         forget_charges()
         name = f"discreet {given[0]}" if given and given[0] in self.commands else "discreet"
         try:
-            code = super().main(
-                args=given,
-                prog_name="discreet",
-                complete_var=complete_var or "_DISCREET_COMPLETE",
-                standalone_mode=False,
-                windows_expand_args=expand,
-                **extra,
-            )
+            with show_warnings(name):
+                code = super().main(
+                    args=given,
+                    prog_name="discreet",
+                    complete_var=complete_var or "_DISCREET_COMPLETE",
+                    standalone_mode=False,
+                    windows_expand_args=expand,
+                    **extra,
+                )
         except (Stopped, KeyboardInterrupt, typer.Abort):
             return report_stop(name)
         except LostReader:

@@ -45,6 +45,7 @@ __all__ = [
     "open_empty",
     "open_ledger",
     "read_budget",
+    "read_epsilon",
     "read_facts",
     "read_unit",
     "show_progress",
@@ -130,6 +131,15 @@ def show_progress(title: str, quiet: bool) -> Iterator[None]:
 
     with hide_bars() if quiet else show(title, find_no_share):
         yield
+
+
+def read_epsilon(epsilon: str | None, delta: str | None, purpose: str) -> Measure:
+    """The measure that --epsilon and --delta give, where there is no --rho."""
+    if epsilon is None:
+        raise CommandError(
+            f"say what {purpose} may cost: --epsilon 0.5, or --epsilon 0.5 --delta 1e-6."
+        )
+    return read_budget(epsilon, delta, None)
 
 
 def read_budget(
@@ -228,19 +238,20 @@ def to_url(ledger: str) -> str:
     return ledger if "://" in ledger else f"sqlite:///{Path(ledger).expanduser()}"
 
 
-def open_ledger(place: str | None, *, read_only: bool = False) -> Ledger:
-    """An existing ledger."""
+def open_ledger(place: str | None, *, read_only: bool = False, schema: str | None = None) -> Ledger:
+    """An existing ledger; errors show how to make one for the schema file, whose unit it protects."""
     from discreet.ledger import Ledger
 
+    told = f"--schema {schema or 'FILE'} --epsilon 1`"
     if place is None:
         raise CommandError(
             "--ledger must name the ledger that pays: make one with `discreet ledger open budget.db "
-            "--epsilon 1`."
+            f"{told}."
         )
     if "://" not in place and not Path(place).expanduser().exists():
         raise CommandError(
-            f"--ledger: there is no ledger {place!r} yet: make one with `discreet ledger open {place} "
-            "--epsilon 1`, or check the path."
+            f"--ledger: there is no ledger {place!r} yet: make one with `discreet ledger open {place} {told}, "
+            "or check the path."
         )
     try:
         return Ledger(to_url(place), read_only=read_only)
@@ -249,13 +260,19 @@ def open_ledger(place: str | None, *, read_only: bool = False) -> Ledger:
             raise CommandError(f"--ledger: {error}") from None
     raise CommandError(
         "--ledger: there is no ledger at this address yet: make one with `discreet ledger open URL "
-        "--epsilon 1`, or check the address."
+        f"{told}, or check the address."
     )
 
 
-def open_book(place: str | None, account: str | None = None, *, read_only: bool = False) -> Book:
+def open_book(
+    place: str | None,
+    account: str | None = None,
+    *,
+    read_only: bool = False,
+    schema: str | None = None,
+) -> Book:
     """An existing ledger, or one of its accounts."""
-    book: Book = open_ledger(place, read_only=read_only)
+    book: Book = open_ledger(place, read_only=read_only, schema=schema)
     for name in [] if account is None else account.strip("/").split("/"):
         try:
             book = book.account(name)
@@ -299,11 +316,11 @@ def open_data(
         if ledger is not None:
             raise CommandError("--ledger must be left out for public rows: nothing is charged.")
         return PrivateDataset(data, facts, unit=chosen)
-    book = open_book(ledger, account)
+    book = open_book(ledger, account, schema=schema)
     if chosen is not None and chosen != book.unit:
         raise CommandError(
             f"--ledger protects another unit ({book.unit}) than the table declares ({chosen}): use the "
-            "ledger of this table, or open one with `discreet ledger open --schema`."
+            f"ledger of this table, or open one with `discreet ledger open LEDGER --schema {schema}`."
         )
     public = rows if book.unit.relation is REPLACE_ONE else None
     return PrivateDataset(data, facts, ledger=WatchedBook(book), rows=public)

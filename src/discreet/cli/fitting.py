@@ -16,6 +16,7 @@ from discreet.cli.settings import check_known, read_settings, suggest, to_kebab
 if TYPE_CHECKING:
     from discreet.dataset import PrivateDataset
     from discreet.models import PrivateEstimator
+    from discreet.schema import Schema
 
 __all__ = [
     "PositionalData", "Settings", "Target", "choose_data", "find_kind", "fit", "list_kinds",
@@ -31,6 +32,14 @@ PositionalData = Annotated[
 Target = Annotated[
     str | None,
     typer.Option("--target", "-t", help="The column to learn; by default the schema's last one."),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features",
+        metavar="COLUMN,...",
+        help="The columns to learn from, derived ones too; by default all that stand in the table.",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -52,6 +61,7 @@ def fit(
     table: PositionalData = None,
     list_: Annotated[bool, typer.Option("--list", help="List the models, and end.")] = False,
     target: Target = None,
+    features: Features = None,
     settings: Settings = None,
     data: common.Data = None,
     schema: common.SchemaFile = None,
@@ -77,6 +87,8 @@ def fit(
       discreet fit --list
       discreet fit logistic-regression visits.csv --schema visits.toml --ledger budget.db --target ill
         --epsilon 1 --out model.json
+      discreet fit linear-regression visits.csv -s visits.toml -l budget.db -t cost -e 1
+        --features age,month -o cost.json
       discreet fit k-means visits.csv -s visits.toml -l budget.db -e 0.5 --set n_clusters=4 -o wards.json
       discreet fit private-search visits.csv -s visits.toml -l budget.db -t ill -e 2
         --set estimator=gaussian-nb --set scoring=accuracy -o best.json
@@ -86,7 +98,7 @@ def fit(
         return
     kind = find_kind(model)
     given = read_parameters(kind, read_settings(settings))
-    measure: Any = common.read_budget(epsilon, delta, None, "the fit")
+    measure: Any = common.read_epsilon(epsilon, delta, "the fit")
     _check_file(out, force)
     assert out is not None
     chosen = common.read_unit(unit, id_column, max_rows)
@@ -96,12 +108,13 @@ def fit(
     if rows and "expected_rows" in kind._get_param_names():
         given = {"expected_rows": rows, **given}
     estimator = kind(epsilon=measure.epsilon, delta=getattr(measure, "delta", 0), **given)
-    plan = estimator.plan(rows_behind, rows=rows, target=target)
+    learned = read_names(features, rows_behind.schema)
+    plan = estimator.plan(rows_behind, rows=rows, target=target, features=learned)
 
     def act(door: PrivateDataset) -> PrivateEstimator:
         from sklearn.base import clone
 
-        fitted: PrivateEstimator = clone(estimator).fit(door, target=target)
+        fitted: PrivateEstimator = clone(estimator).fit(door, target=target, features=learned)
         return fitted
 
     from discreet.cli.rehearsing import rehearse, show_progress
@@ -118,6 +131,17 @@ def fit(
     charged = tell_charges()
     if charged:
         tell(f"charged {charged}", quiet)
+
+
+def read_names(given: list[str] | None, schema: Schema) -> list[str] | None:
+    """Names of columns, given one by one or with commas between them."""
+    if given is None:
+        return None
+    parts = [[text] if text in schema else text.split(",") for text in given]
+    names = [name.strip() if name not in schema else name for part in parts for name in part]
+    if not all(names):
+        raise CommandError("--features must name columns, as in --features age,cost.")
+    return names
 
 
 def choose_data(positional: str | None, option: str | None) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +31,10 @@ __all__ = [
     "report_failure",
     "report_lost_reader",
     "report_stop",
+    "show_warnings",
     "tell_charges",
     "tell_left",
+    "translate",
     "watch_charge",
 ]
 
@@ -143,12 +147,29 @@ def report_lost_reader(name: str) -> int:
     return CHARGED if charged else FOUND
 
 
+@contextmanager
+def show_warnings(name: str) -> Iterator[None]:
+    """Inside, a warning is one line, once, without the place in the code that it comes from."""
+    told = set[str]()
+
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
+        words = translate(" ".join(str(message).split()), name)
+        if words not in told:
+            told.add(words)
+            _write(f"{name}: note: {words}")
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning)
+        warnings.showwarning = show
+        yield
+
+
 def report_failure(name: str, error: BaseException) -> int:
     """The sentence and the exit code for an error."""
     if type(error).__name__ == "NoArgsIsHelpError":  # nothing was typed: the help says what can be
         error.show()  # type: ignore[attr-defined]
         return WRONG
-    code, words = _explain(error)
+    code, words = _explain(error, name)
     charged = tell_charges()
     if charged:
         words += f" Charged was {charged}; nothing is refunded."
@@ -161,10 +182,10 @@ def report_failure(name: str, error: BaseException) -> int:
     return code
 
 
-def _explain(error: BaseException) -> tuple[int, str]:
+def _explain(error: BaseException, name: str) -> tuple[int, str]:
     """The exit code and the words for an error that isn't a charge's."""
     if isinstance(error, CommandError):
-        return WRONG, _translate(" ".join(str(error).split()))
+        return WRONG, translate(" ".join(str(error).split()), name)
     format_message = getattr(error, "format_message", None)
     if format_message is not None:  # what was typed is no option, command or value
         words = " ".join(format_message().split())
@@ -173,9 +194,9 @@ def _explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, _library("discreet.ledger", "BudgetExceeded")):
         return REFUSED, str(error)
     if isinstance(error, _library("discreet.ledger", "LedgerError")):
-        return LEDGER, _translate(str(error))
+        return LEDGER, translate(str(error), name)
     if is_told(error):
-        return WRONG, _translate(" ".join(str(error).split()))
+        return WRONG, translate(" ".join(str(error).split()), name)
     return INTERNAL, (
         f"an error of discreet itself, {type(error).__name__}, whose message is withheld because it could "
         f"hold a row's value: run it again with {DEBUG}=1 where nobody else looks, and report it."
@@ -184,7 +205,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
 
 #: What the library tells people who write Python, and what to type instead.
 _TYPED: tuple[tuple[str, Any], ...] = (
-    (r"dp\.Ledger\(limit=(dp\.\w+\([^()]*\))\)", r"`discreet ledger open LEDGER \1`"),
+    (r"dp\.Ledger\(limit=(dp\.\w+\([^()]*\))\)", r"`discreet ledger open LEDGER --schema FILE \1`"),
     (r"dp\.PureDP\(([^(),]*)\)", r"--epsilon \1"),
     (r"dp\.ApproxDP\(([^(),]*), ([^(),]*)\)", r"--epsilon \1 --delta \2"),
     (r"dp\.ZCDP\(([^(),]*)\)", r"--rho \1"),
@@ -197,11 +218,25 @@ _TYPED: tuple[tuple[str, Any], ...] = (
 )
 
 
-def _translate(words: str) -> str:
-    """A sentence of the library as it helps somebody at a shell."""
+#: Features as the library names them, and how commands take them.
+_FEATURES = re.compile(r"fit\(\.\.\., features=\[([^\]]*)\]\)|features=\[([^\]]*)\]")
+_NAMING = {"discreet publish": "--set features="}
+
+
+def translate(words: str, name: str = "") -> str:
+    """A sentence of the library as it helps somebody who typed the command of this name."""
+    option = _NAMING.get(name, "--features ")
+    words = _FEATURES.sub(lambda found: _name_features(found[1] or found[2], option), words)
     for python, typed in _TYPED:
         words = re.sub(python, typed, words)
     return words
+
+
+def _name_features(names: str, option: str) -> str:
+    """An option that names columns, as it is typed."""
+    plain = option + ",".join(name.strip(" '\"") for name in names.split(","))
+    first, _, rest = plain.partition(" ")
+    return f'{first} "{rest}"' if " " in rest else plain
 
 
 def _library(module: str, name: str) -> Any:

@@ -72,7 +72,7 @@ def publish(
     publisher = _find(kind)
     given = read_settings(settings)
     check_known(given, publisher.settings, f"publish {publisher.name}")
-    measure: Any = common.read_budget(epsilon, delta, None, "the table")
+    measure: Any = common.read_epsilon(epsilon, delta, "the table")
     if out is None:
         raise CommandError("--out must name the file to write, such as --out made.csv.")
     check_out(out, force, TABLES)

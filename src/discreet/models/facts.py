@@ -135,10 +135,18 @@ class Facts:
             if not isinstance(column, Numeric):
                 raise ValueError(
                     f"{who} takes numbers only: column {name!r} must be dp.Real(lower, upper) or "
-                    f"dp.Integer(lower, upper), not {column!r}."
+                    f"dp.Integer(lower, upper), not {column!r}.{self._advise_numbers()}"
                 )
             found.append(column)
         return tuple(found)
+
+    def _advise_numbers(self) -> str:
+        """Which features to choose where only numbers are taken."""
+        pairs = zip(self.features, self.columns, strict=True)
+        numbers = [name for name, column in pairs if isinstance(column, Numeric)][:3]
+        if not numbers:
+            return ""
+        return f" Or choose the features, as in fit(..., features={numbers})."
 
     def ask(self, query: Query, budget: Measure | Mechanism) -> Question:
         """Price a query, so that it can be part of a plan."""

@@ -13,6 +13,7 @@ from discreet.events import Event
 from discreet.ledger import Entry
 from discreet.measures import ApproxDP, Measure, PureDP
 from discreet.models.privacy import FitPrivacy
+from discreet.rational import as_integer
 
 __all__ = ["Offer", "Publisher", "find_publisher", "list_publishers", "register_publisher"]
 
@@ -111,11 +112,17 @@ def _offer_masked(
 ) -> Offer:
     from discreet.publish.masked_data import MaskedData
 
-    model = MaskedData(**_budget(measure), **settings)
-    plan = model.plan(data, target=target)
+    given = dict(settings)
+    features = given.pop("features", None)
+    if isinstance(features, str):
+        features = [name.strip() for name in features.split(",")]
+    model = MaskedData(**_budget(measure), **given)
+    plan = model.plan(data, target=target, features=features)
 
     def publish(rows: PrivateDataset) -> Columns:
-        fitted = MaskedData(**model.get_params(deep=False)).fit(rows, target=target)
+        fitted = MaskedData(**model.get_params(deep=False)).fit(
+            rows, target=target, features=features
+        )
         return fitted.to_columns()
 
     return Offer(plan.event, plan.measure, model._claims, publish)
@@ -128,6 +135,10 @@ def _offer_synthetic(
 
     given = dict(settings)
     rows, seed = given.pop("rows", None), given.pop("random_state", None)
+    if rows is not None:  # said before the charge, not when rows are drawn after it
+        as_integer(rows, "rows", minimum=1)
+    if seed is not None and not isinstance(seed, np.random.Generator):
+        as_integer(seed, "random_state")
 
     def build() -> Synthesizer:
         return Synthesizer(**_budget(measure), target=target, **given)
@@ -199,7 +210,7 @@ _OURS = (
         "masked",
         "Made-up rows with labels on which anyone learns the private logistic regression.",
         ("method", "samples", "labels", "label_share", "C", "perturbation", "alpha", "norm",
-         "fit_intercept", "expected_rows", "random_state"),
+         "fit_intercept", "expected_rows", "random_state", "features"),
         _offer_masked,
     ),
     Publisher(

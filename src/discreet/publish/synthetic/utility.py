@@ -29,7 +29,8 @@ class UtilityReport:
     errors : mapping of pairs of names to float
         0 where the shares of all combinations of cells agree, 1 where they have none in common.
     noise : float
-        About how much of a mean error is the noise of this report alone; 0 on public rows.
+        About what mean error the noise of this report alone would show, were there no other; 0 on public
+        rows. Errors don't add up: a mean error near it or below says that none stands out of the noise.
     is_private : bool
         Whether the table was private, and its counts noised.
 
@@ -40,6 +41,9 @@ class UtilityReport:
     >>> report = UtilityReport(errors, noise=0.01, is_private=True)
     >>> report.worst, round(report.mean, 3)
     (('age', 'ill'), 0.035)
+    >>> print(report)
+    mean error of 2 pairs: 0.035 (noise of this report alone would show about 0.01)
+    largest: 0.05 (age, ill)
     """
 
     errors: Mapping[tuple[str, str], float]
@@ -58,7 +62,9 @@ class UtilityReport:
 
     def __repr__(self) -> str:
         a, b = self.worst
-        told = f", about {self.noise:.3g} of it noise" if self.noise else ""
+        told = (
+            f" (noise of this report alone would show about {self.noise:.3g})" if self.noise else ""
+        )
         return (
             f"mean error of {len(self.errors)} pairs: {self.mean:.3g}{told}\n"
             f"largest: {self.errors[a, b]:.3g} ({a}, {b})"
