@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import json
 
@@ -186,8 +187,14 @@ def test_a_ledger_is_named_by_its_place_or_as_other_commands_name_it(clinic, act
         ("real", "If nobody knows them, write real()"),
         ("categorical()", "categorical needs its values"),
         ("date", "date needs its first and last day"),
-        ("icu, er", "can't be read; write it as in categorical('icu', 'er')."),
-        ("integer(0,", "can't be read; write it as in integer(0, 120)."),
+        (
+            "icu, er",
+            "can't be read; write it with quotes around text, as in categorical('icu', 'er').",
+        ),
+        (
+            "integer(0,",
+            "can't be read: integer needs its bounds, which anyone may know, as in integer(0, 120).",
+        ),
         (
             "number",
             "is none of real, integer, categorical, date, text; write it as in integer(0, 120).",
@@ -274,3 +281,37 @@ def test_a_ledger_can_stand_in_a_database(clinic, postgres_server):
     missing = clinic("ledger", "show", empty)
     assert missing.exit_code in (2, 4)
     assert "Traceback" not in missing.output
+
+
+def test_answers_of_a_select_stand_beside_their_errors_at_the_level_that_was_asked(clinic):
+    table = ("query", "-d", "visits.csv", "-s", "visits.toml", "-l", "budget.db", "-e", "0.5")
+    ask = (
+        *table,
+        "--sql",
+        "SELECT ward, COUNT(*) AS n, MEDIAN(age) AS middle FROM t GROUP BY ward",
+    )
+    widths = []
+    for level in ("0.5", "0.99"):
+        clinic.done(*ask, "--level", level, "--out", f"{level}.csv")
+        with open(f"{level}.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert list(rows[0]) == [
+            "ward", "n", "n_stderr", "n_lower", "n_upper", "middle", "middle_rank_lower", "middle_rank_upper",
+        ]  # fmt: skip
+        widths.append(float(rows[0]["n_upper"]) - float(rows[0]["n_lower"]))
+    assert widths[0] < widths[1]
+    assert "n_stderr" in clinic.done(*ask).stdout
+
+
+def test_an_interval_in_ranks_never_stands_in_the_columns_of_values(clinic):
+    table = ("-d", "visits.csv", "-s", "visits.toml", "-l", "budget.db", "-e", "0.5")
+    clinic.done("query", *table, "--count", "--median", "age", "--out", "both.csv")
+    clinic.done("describe", *table, "--out", "described.csv")
+    for path, name in (("both.csv", "question"), ("described.csv", "figure")):
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert "unit" not in rows[0]
+        for row in rows:
+            is_rank = row[name].startswith("median") or row[name].endswith("%")
+            assert (row["rank_upper"] != "") == is_rank
+            assert (row["upper"] == "") == is_rank

@@ -92,3 +92,22 @@ def test_an_estimate_keeps_the_limit_of_its_query() -> None:
     assert query.person_rows == 2
     assert Estimate(query).person_rows == 2
     assert Estimate(dp.Mean("age")).person_rows is None
+
+
+def test_errors_stand_beside_each_answer_and_ranks_are_called_ranks() -> None:
+    text = "SELECT ward, COUNT(*) AS n, STDDEV(age) AS spread, MEDIAN(age) AS middle FROM t GROUP BY ward"
+    answer = open_data().sql(text, dp.PureDP(1))
+    shown = answer.with_errors(0.8)
+    assert shown.columns == (
+        "ward", "n", "n_stderr", "n_lower", "n_upper", "spread", "spread_lower", "spread_upper",
+        "middle", "middle_rank_lower", "middle_rank_upper",
+    )  # fmt: skip
+    count, middle = answer.releases[0], answer.releases[2]
+    found = shown.to_dict()
+    assert found["n_stderr"] == np.broadcast_to(count.stderr, 3).tolist()
+    assert found["n_upper"] == count.noise_interval(0.8).upper.tolist()
+    assert (
+        found["middle_rank_upper"] == np.broadcast_to(middle.noise_interval(0.8).upper, 3).tolist()
+    )
+    assert shown.rows[1][:2] == answer.rows[1][:2]
+    assert found["n_upper"] < answer.with_errors(0.99).to_dict()["n_upper"]

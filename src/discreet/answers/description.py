@@ -34,6 +34,13 @@ class Figure(NamedTuple):
         return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
 
 
+def _lay_out(figure: Figure) -> tuple[Any, ...]:
+    """Value, interval in the value's unit, interval in ranks: one of the two intervals is empty."""
+    ends, none = (figure.lower, figure.upper), (None, None)
+    pairs = (none, ends) if figure.unit == "rank" else (ends, none)
+    return (figure.value, *pairs[0], *pairs[1])
+
+
 def list_questions(schema: Schema, tighten: bool = False) -> dict[str, Query]:
     """What a description asks: the rows, and of each declared column what is usual for its kind.
 
@@ -126,10 +133,12 @@ class Description(Shown):
         """All figures below each other, with intervals of this level, by default the description's own."""
         if level is not None and level != self.level:
             return Description(self.answers, self._schema, level).to_table()
-        rows: list[tuple[Any, ...]] = [("", "rows", *self.rows)]
+        rows: list[tuple[Any, ...]] = [("", "rows", *_lay_out(self.rows))]
         for name, figures in (*self.numbers.items(), *self.values.items()):
-            rows += [(name, title, *figure) for title, figure in figures.items()]
-        titles = ["column", "figure", "value", "lower", "upper", "unit"]
+            rows += [(name, title, *_lay_out(figure)) for title, figure in figures.items()]
+        titles = ["column", "figure", "value", "lower", "upper", "rank_lower", "rank_upper"]
+        if not self.numbers:  # then there are no quartiles, whose intervals are in ranks
+            titles, rows = titles[:-2], [row[:-2] for row in rows]
         if any(isinstance(column, Date) for column in self._schema.base.values()):
             titles.append("date")  # days since 1970 say little to people
             rows = [(*row, self._find_date(*row[:3])) for row in rows]

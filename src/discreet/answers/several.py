@@ -27,8 +27,10 @@ __all__ = ["Answers", "AnswersPlan", "Question", "plan_questions"]
 ROUNDS = 3
 #: The largest ε or ρ of one answer at which its error is looked at to find its share.
 MAX_TRIED = Fraction(1)
-#: Columns of answers to `dp.Estimate`.
-_POPULATION = ("population_lower", "population_upper")
+#: Ends of intervals that are not in the unit of the value, or for the population (`dp.Estimate`).
+_OTHER_ENDS = (
+    "rank_lower", "rank_upper", "score_lower", "score_upper", "population_lower", "population_upper",
+)  # fmt: skip
 #: How the parts of a budget add up, in words.
 SUMS = {
     "pure": "epsilons add up",
@@ -167,27 +169,23 @@ class Answers(Shown, Mapping[str, Release]):
         return len(self._releases)
 
     def to_table(self, level: float = 0.95) -> Table:
-        """All answers below each other; an interval in ranks or scores says so in ``unit``.
+        """All answers below each other; intervals in ranks or scores have columns of their own.
 
         Answers to `dp.Estimate` have intervals for the population, too.
         """
         tables = {name: release.to_table(level) for name, release in self._releases.items()}
-        more = [name for name in _POPULATION if any(name in t.columns for t in tables.values())]
+        known = ("value", "stderr", "lower", "upper", *_OTHER_ENDS)
+        more = [name for name in _OTHER_ENDS if any(name in t.columns for t in tables.values())]
+        numbers = ("value", "stderr", "lower", "upper", *more)
         rows = []
         for name, table in tables.items():
             columns = {column: table.column(column) for column in table.columns}
-            ends = [c for c in columns if c.endswith("lower") and c not in _POPULATION]
-            unit = ends[0].removesuffix("lower") if ends else ""
-            numbers = ("value", "stderr", f"{unit}lower", f"{unit}upper")
-            keys = [column for column in columns if column not in (*numbers, *_POPULATION)]
+            keys = [column for column in columns if column not in known]
             for at in range(len(table.rows)):
                 group = ", ".join(str(columns[key][at]) for key in keys)
-                found, also = (
-                    [columns[key][at] if key in columns else None for key in wanted]
-                    for wanted in (numbers, more)
-                )
-                rows.append((name, group, *found, unit.removesuffix("_") or "value", *also))
-        titles = ("question", "group", "value", "stderr", "lower", "upper", "unit", *more)
+                found = (columns[key][at] if key in columns else None for key in numbers)
+                rows.append((name, group, *found))
+        titles = ("question", "group", *numbers)
         marks = dict.fromkeys(release.mark for release in self.values() if release.mark)
         return Table(titles, rows, self._head() + "".join(f"  [{mark}]" for mark in marks))
 

@@ -245,13 +245,13 @@ def open_ledger(place: str | None, *, read_only: bool = False, schema: str | Non
     told = f"--schema {schema or 'FILE'} --epsilon 1`"
     if place is None:
         raise CommandError(
-            "--ledger must name the ledger that pays: make one with `discreet ledger open budget.db "
-            f"{told}."
+            "--ledger must name the ledger that pays: make one with `discreet ledger open "
+            f"budget.db {told}."
         )
     if "://" not in place and not Path(place).expanduser().exists():
         raise CommandError(
-            f"--ledger: there is no ledger {place!r} yet: make one with `discreet ledger open {place} {told}, "
-            "or check the path."
+            f"--ledger: there is no ledger {place!r} yet: make one with `discreet ledger open {place} "
+            f"{told}, or check the path."
         )
     try:
         return Ledger(to_url(place), read_only=read_only)

@@ -76,6 +76,10 @@ def _print_result(result: Shown, as_json: bool, level: float | None) -> None:
 
 
 def _lay_out(result: Shown, level: float | None) -> Table:
+    """A result as a table; that of a SELECT with its errors, as all others have them."""
+    with_errors = getattr(result, "with_errors", None)
+    if with_errors is not None:
+        result = with_errors(0.95 if level is None else level)
     return result.to_table() if level is None else result.to_table(level)
 
 

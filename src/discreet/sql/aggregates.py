@@ -103,7 +103,7 @@ def _of_column(
     if kind in _VARIANCES:
         return Aggregate(Variance(name, by=scope.by, where=where), _number)
     if kind in _DEVIATIONS:
-        return Aggregate(Variance(name, by=scope.by, where=where), _root)
+        return Aggregate(Variance(name, by=scope.by, where=where), take_root)
     if not 0 <= share <= 1:
         raise refuse(node, "give a share between 0 and 1, as in PERCENTILE_CONT(0.9)")
     return Aggregate(Quantile(name, share, by=scope.by, where=where), shown)
@@ -161,7 +161,8 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _root(value: Any) -> float:
+def take_root(value: Any) -> float:
+    """The standard deviation of a noised variance, which may be negative."""
     return math.sqrt(value) if value > 0 else 0.0 if value == value else math.nan
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -15,6 +15,7 @@ from discreet.ledger import NOT_DATA
 from discreet.measures import Measure
 from discreet.release import Plan, Release
 from discreet.show import Shown, Table
+from discreet.sql.aggregates import take_root
 from discreet.sql.statements import Row, Statement
 
 
@@ -27,14 +28,49 @@ class Source:
 
     def find_ends(self, release: Release, places: Sequence[int], level: float) -> list[list[Any]]:
         """The lower and the upper ends of the intervals of some groups."""
+        found, unit = self._find_interval(release, level)
+        if unit != "value":
+            return [[None] * len(places)] * 2
+        return [[self.finish(end) for end in ends] for ends in _pick(found, places)]
+
+    def iter_errors(
+        self, release: Release, places: Sequence[int], level: float
+    ) -> Iterator[tuple[str, list[Any]]]:
+        """Standard errors and ends of intervals of some groups, each with the end of its column's name.
+
+        An interval in ranks, such as that of a median, is said to be one. A standard deviation has no
+        standard error, since it is a root of what was noised.
+        """
+        if release.stderr is not None and self.finish is not take_root:
+            yield "stderr", [_number_at(release.stderr, place) for place in places]
+        found, unit = self._find_interval(release, level)
+        finish, prefix = (self.finish, "") if unit == "value" else (_keep, f"{unit}_")
+        for name, ends in zip(("lower", "upper"), _pick(found, places), strict=True):
+            yield prefix + name, [finish(end) for end in ends]
+
+    def _find_interval(self, release: Release, level: float) -> tuple[Any, str]:
+        """The interval for the population, if it was bought; else that of the noise, and its unit."""
         try:
-            found: Any = release.interval(level)
+            return release.interval(level), "value"
         except ValueError:
-            found = release.noise_interval(level)
-            if found.unit != "value":
-                return [[None] * len(places)] * 2
-        ends = (np.atleast_1d(np.asarray(end)) for end in (found.lower, found.upper))
-        return [[self.finish(end.reshape(-1)[place].item()) for place in places] for end in ends]
+            noise = release.noise_interval(level)
+            return noise, noise.unit
+
+
+def _pick(interval: Any, places: Sequence[int]) -> list[list[Any]]:
+    return [
+        [_number_at(end, place) for place in places] for end in (interval.lower, interval.upper)
+    ]
+
+
+def _number_at(numbers: Any, place: int) -> Any:
+    """The number of a group, or the one that all groups share."""
+    flat = np.atleast_1d(np.asarray(numbers)).reshape(-1)
+    return flat[place if len(flat) > 1 else 0].item()
+
+
+def _keep(value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +118,25 @@ class SqlTable(Shown):
             if source is not None:
                 columns += [f"{name}_lower", f"{name}_upper"]
                 cells += source.find_ends(self.releases[source.release], self._places, level)
+        rows = tuple(zip(*cells, strict=True))
+        return replace(self, columns=tuple(columns), rows=rows, _sources=(None,) * len(columns))
+
+    def with_errors(self, level: float = 0.95) -> SqlTable:
+        """The same table with standard error and interval beside each answer, as the command line shows it.
+
+        As `with_intervals`, but with columns such as ``n_stderr``, too, and ranks in columns such as
+        ``middle_rank_lower``.
+        """
+        columns: list[str] = []
+        cells: list[list[Any]] = []
+        for at, (name, source) in enumerate(zip(self.columns, self._sources, strict=True)):
+            columns.append(name)
+            cells.append([row[at] for row in self.rows])
+            if source is not None:
+                release = self.releases[source.release]
+                for end, found in source.iter_errors(release, self._places, level):
+                    columns.append(f"{name}_{end}")
+                    cells.append(found)
         rows = tuple(zip(*cells, strict=True))
         return replace(self, columns=tuple(columns), rows=rows, _sources=(None,) * len(columns))
 
