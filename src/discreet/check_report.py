@@ -119,10 +119,24 @@ class CheckReport(Shown):
         )
 
     def to_table(self, level: float = LEVEL) -> Table:
-        """The noised counts as a table; `level` is the report's own, in which all of them hold."""
-        rows = [(row.column, row.state, row.count, row.share, row.suspicious) for row in self.rows]
+        """The noised counts as a table; `level` is the report's own, in which all of them hold.
+
+        Shares are those of the noised counts, cut off at 0 and 1.
+        """
+        rows = [
+            (row.column, row.state, row.count, _clamp_share(row.share), row.suspicious)
+            for row in self.rows
+        ]
         titles = ("column", "state", "count", "share", "suspicious")
         return Table(titles, rows, self._head(), "\n".join(self._words()))
+
+    def to_printed(self) -> Table:
+        """The same table with shares in per cent, as people read it."""
+        table = self.to_table()
+        rows = [
+            (*row[:3], None if row[3] is None else format_share(row[3]), row[4]) for row in table.rows
+        ]
+        return Table(table.columns, rows, table.caption, table.note)
 
     def _table(self) -> list[tuple[str, str, str, str, str]]:
         return [
@@ -169,3 +183,7 @@ _TITLES = ("column", "state", "count", "share", "")
 def format_share(share: float) -> str:
     """A share in per cent, for people."""
     return f"{100 * min(max(share, 0.0), 1.0):.0f} %"
+
+
+def _clamp_share(share: float | None) -> float | None:
+    return None if share is None else min(max(share, 0.0), 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import re
 
 import pytest
 from clinic_shell import SECRET, build_visits
@@ -315,3 +316,16 @@ def test_an_interval_in_ranks_never_stands_in_the_columns_of_values(clinic):
             is_rank = row[name].startswith("median") or row[name].endswith("%")
             assert (row["rank_upper"] != "") == is_rank
             assert (row["upper"] == "") == is_rank
+
+
+def test_shares_of_a_check_are_printed_in_per_cent_and_never_below_0_or_above_1(clinic):
+    words = ("check", *TABLE, "-e", "1.5")
+    printed = clinic(*words).stdout
+    assert re.search(r"within +\d+ +\d+ %", printed)
+    assert not re.search(r"-?0\.\d{3}", printed)
+    clinic(*words, "--out", "check.csv")
+    with open("check.csv", encoding="utf-8", newline="") as file:
+        shares = [float(row["share"]) for row in csv.DictReader(file) if row["share"]]
+    assert shares
+    assert min(shares) >= 0
+    assert max(shares) <= 1

@@ -72,7 +72,8 @@ def _print_result(result: Shown, as_json: bool, level: float | None) -> None:
     if as_json:
         print_lines(write_result(result))
     else:
-        print_table(_lay_out(result, level))
+        to_printed = getattr(result, "to_printed", None)
+        print_table(_lay_out(result, level) if to_printed is None else to_printed())
 
 
 def _lay_out(result: Shown, level: float | None) -> Table:
@@ -158,7 +159,8 @@ def _write_file(result: Any, path: Path, level: float | None) -> None:
         case ".json":
             path.write_text(write_result(result) + "\n", encoding="utf-8")
         case _:
-            table = _lay_out(result, level)
+            to_printed = getattr(result, "to_printed", None)
+            table = _lay_out(result, level) if to_printed is None else to_printed()
             title = escape(table.caption or "discreet")
             body = table.to_html(max(1, len(table.rows)))
             path.write_text(_PAGE.format(title=title, body=body), encoding="utf-8")

@@ -165,7 +165,7 @@ def _list_errors(plan: AnswersPlan) -> Table:
 
 def describe_check(item: CheckReport, title: str, hashes: frozenset[str] | None) -> Section:
     """The section of a check: what a table is like, compared with what was declared about it."""
-    table = item.to_table()
+    table = item.to_printed()
     facts = [
         ("paid", name_measure(item.measure)),
         *describe_entry(item.entry, hashes),
