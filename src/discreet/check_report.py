@@ -134,7 +134,8 @@ class CheckReport(Shown):
         """The same table with shares in per cent, as people read it."""
         table = self.to_table()
         rows = [
-            (*row[:3], None if row[3] is None else format_share(row[3]), row[4]) for row in table.rows
+            (*row[:3], None if row[3] is None else format_share(row[3]), row[4])
+            for row in table.rows
         ]
         return Table(table.columns, rows, table.caption, table.note)
 

@@ -14,6 +14,7 @@ from discreet.release import Plan, Release
 from discreet.report.blocks import Block, Bullets, Facts, Grid, Section, Words
 from discreet.report.guarantee import name_measure
 from discreet.report.pictures import chart_table
+from discreet.report.titles import title_of
 from discreet.show import Table, visible
 from discreet.sql import SqlPlan, SqlTable
 
@@ -67,7 +68,9 @@ def _describe_release(
     blocks: list[Block] = []
     if not is_part:
         blocks += mark_words(release.mark)
-    facts = [("asked", repr(release.query))] if title and title != repr(release.query) else []
+    asked = repr(release.query)
+    heading = title if title and title != asked else title_of(release.query)
+    facts = [("asked", asked)] if heading != asked else []
     if not is_part:
         facts += [("paid", name_measure(release.measure)), *describe_entry(release.entry, hashes)]
         facts.append(("how", shorten(release.event)))
@@ -78,7 +81,7 @@ def _describe_release(
     blocks += [] if charts else [Grid(plain)]
     if release.checked is not None:
         blocks.append(Bullets(tuple(f"Check: {text}" for text in release.checked.warnings)))
-    return Section(title or repr(release.query), tuple(blocks))
+    return Section(heading, tuple(blocks))
 
 
 def _iter_charts(table: Table) -> Iterator[Block]:
@@ -149,7 +152,8 @@ def describe_plan(item: Plan | AnswersPlan | SqlPlan, title: str) -> Section:
     if isinstance(item, AnswersPlan):
         shown = _list_errors(item)
     return Section(
-        title or (repr(item.asked) if isinstance(item, Plan) else "A plan for several questions"),
+        title
+        or (title_of(item.asked) if isinstance(item, Plan) else "A plan for several questions"),
         (Facts(tuple(facts)), chart or Grid(shown)),
     )
 

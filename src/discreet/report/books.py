@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from discreet.ledger.statement import Statement, shorten
 from discreet.measures import ZCDP, ApproxDP, Measure, PureDP
 from discreet.report.blocks import Block, Chart, Facts, Grid, Section, Series, Words
@@ -50,20 +52,22 @@ def state_guarantee(statement: Statement) -> str:
 
 def _list_entries(statement: Statement) -> Table:
     """The entries, what they were for first."""
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
             entry.number,
             entry.note or entry.kind,
             "" if entry.booked is None else name_measure(entry.booked),
-            entry.who,
-            entry.time[:19] + "Z",
-            entry.account,
             "" if entry.event is None else shorten(entry.event),
+            entry.time[:19] + "Z",
+            entry.who,
             entry.hash[:16],
+            entry.account,
         )
         for entry in statement.entries
     ]
-    columns = ("entry", "what", "cost", "who", "time", "account", "how", "hash")
+    columns = ["entry", "what", "cost", "how", "time", "who", "hash", "account"]
+    if all(entry.account == statement.account for entry in statement.entries):  # stands above
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Table(columns, rows, "Entries")
 
 

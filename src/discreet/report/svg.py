@@ -27,6 +27,8 @@ MAX_BARS = 40
 MAX_LABEL = 20
 #: Cells of a heat map that still have room for a number.
 MAX_NUMBERS = 120
+#: How many shades the scale of a heat map shows.
+SHADES = 7
 _SPACE = "http://www.w3.org/2000/svg"
 _LETTER, _WIDE_LETTER = 9.2, 16.0
 
@@ -308,7 +310,27 @@ def _draw_heat(chart: Chart) -> tuple[list[str], float]:
             if len(every) <= MAX_NUMBERS and width >= 36:
                 x = left + width * (at + 0.5)
                 parts.append(_label(x, y + 20, format_number(value), "ink", "middle"))
-    return parts, top + height * len(names) + 10
+    bottom = top + height * len(names) + 10
+    return [*parts, *_draw_scale(left, bottom, low, high)], bottom + 30
+
+
+def _draw_scale(left: float, top: float, low: float, high: float) -> list[str]:
+    """What the shades of a heat map stand for: the least and the largest number, and those between."""
+    if low == high:
+        return [_label(left, top + 18, f"every cell: {format_number(low)}", "soft")]
+    least, most = format_number(low), format_number(high)
+    start = left + len(least) * _LETTER + 8
+    width = max(4.0, (WIDTH - 16 - start - len(most) * _LETTER) / SHADES)
+    shades = [HEAT[0] + (HEAT[1] - HEAT[0]) * at / (SHADES - 1) for at in range(SHADES)]
+    return [
+        _label(left, top + 18, least, "soft"),
+        *(
+            f'<rect class="cell" x="{start + width * at:.1f}" y="{top + 4:.1f}" width="{width:.1f}" '
+            f'height="18" fill-opacity="{shade:.2f}"/>'
+            for at, shade in enumerate(shades)
+        ),
+        _label(start + width * SHADES + 8, top + 18, most, "soft"),
+    ]
 
 
 def _draw_meter(chart: Chart) -> tuple[list[str], float]:
