@@ -27,8 +27,14 @@ def ask_columns(data: str | None, header: bool) -> dict[str, Any]:
     _tell(_EXPLANATION)
     found: dict[str, Any] = {}
     if offered:
+        names = [name for name, _ in offered]
+        for name in dict.fromkeys(one for one in names if names.count(one) > 1):
+            _tell(
+                f"{name} stands twice in the first line, so it can't be declared: rename one of them.\n"
+            )
         for name, kind in offered:
-            _ask_kind(found, name, kind)
+            if names.count(name) == 1:
+                _ask_kind(found, name, kind)
     else:
         while name := _ask("name of a column (empty: no more)"):
             _ask_kind(found, name, "")

@@ -314,7 +314,8 @@ def _print_table(
         sys.stdout.write(f"NOT AS STATED: {', '.join(unexpected)}\n")
     else:
         sys.stdout.write(
-            f"{len(found)} claims, every verdict as stated: proved ones consistent, refuted ones caught.\n"
+            f"{len(found)} claim{'' if len(found) == 1 else 's'}, every verdict as stated: proved ones "
+            "consistent, refuted ones caught.\n"
         )
 
 

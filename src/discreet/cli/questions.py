@@ -122,6 +122,9 @@ class Questions:
 def derive_part(schema: Schema, name: str) -> tuple[Schema, str]:
     """The column that --by names; a part of a date is derived."""
     part = PART.fullmatch(name.strip())
+    if "," in name and name not in schema:
+        apart = " ".join(f"--by {one.strip()}" for one in name.split(","))
+        raise CommandError(f"--by names one column: give it again for more, as in {apart}.")
     if part is None or name in schema:
         return schema, name
     from discreet.columns import Month, Quarter, Weekday, Year

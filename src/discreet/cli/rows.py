@@ -72,6 +72,8 @@ def _read_csv(path: str) -> tuple[list[str], dict[str, list[Any]]]:
             f"DATA: {path!r} can't be read as CSV ({type(error).__name__}): write it again as UTF-8 text "
             "with commas and a header line."
         ) from None
+    if header and header[0].startswith(("\udcff\udcfe", "\udcfe\udcff")):
+        raise CommandError(f"DATA: {path!r} is written as UTF-16: save it as UTF-8.")
     if not header:
         raise CommandError(f"DATA: {path!r} has no header line: add one with the names of columns.")
     cells = {

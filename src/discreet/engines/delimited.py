@@ -54,6 +54,8 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 RETURN = "\ud800"
 #: The kinds of cells that are read as doubles; a date is its number of days.
 _NUMBERS = ("number", "date")
+#: How a file of UTF-16 begins, as its bytes are decoded here.
+MARKS = ("\udcff\udcfe", "\udcfe\udcff")
 #: The name under which ids are read; no column of a file has a NUL in its name.
 ID = "\0id"
 
@@ -77,6 +79,10 @@ class Delimited(Engine):
         if csv.field_size_limit() < LONGEST_CELL:
             csv.field_size_limit(LONGEST_CELL)
         self._header = withhold_errors(self._first_line)
+        if self._header and self._header[0].startswith(MARKS):
+            raise ValueError(
+                f"{path.name!r} is written as UTF-16: save it as UTF-8 (a spreadsheet calls that CSV UTF-8)."
+            )
         if not self._header:
             raise ValueError(
                 f"{path.name!r} has no header line with the names of its columns: add one, such as age,ward."
@@ -115,7 +121,7 @@ class Delimited(Engine):
             if len(self._header) == 1 and separator in self._header[0]:
                 raise ColumnMismatch(
                     f"the first line of {self._path.name!r} is separated by {title}, not by commas: write "
-                    "the file with commas."
+                    f"the file with commas{_explain_conversion(separator)}."
                 )
         return [(name, "") for name in self._header]
 
@@ -139,8 +145,8 @@ class Delimited(Engine):
             if len(needed & names) > len(needed & set(self._header)):
                 raise ColumnMismatch(
                     f"the first line of {self._path.name!r} is separated by {title}, not by commas: write "
-                    "the file with commas (and points in numbers), or open it with Polars, pandas or DuckDB "
-                    "and pass the frame."
+                    f"the file with commas (and points in numbers){_explain_conversion(separator)}, or open "
+                    "it with Polars, pandas or DuckDB and pass the frame."
                 )
 
     def length(self) -> None:
@@ -263,6 +269,12 @@ class Delimited(Engine):
         id_column = None if places.id_column is None else ID
         parts = (part.read(codes, id_column) for part in self._chunks(places.size))
         return withhold_each(cut_rows(parts, places))
+
+
+def _explain_conversion(separator: str) -> str:
+    """How a file with other separators becomes one with commas."""
+    options = "sep=';', decimal=','" if separator == ";" else f"sep={separator!r}, dtype=str"
+    return f", as in pandas.read_csv('old.csv', {options}).to_csv('new.csv', index=False)"
 
 
 def _with_own_id(query: CodedQuery) -> CodedQuery:

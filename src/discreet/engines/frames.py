@@ -51,6 +51,7 @@ from discreet.engines.natives import (
     add_bytes,
     given_type,
     kind_of,
+    kind_of_objects,
     names_of,
     read_native,
     refuse_collations,
@@ -106,11 +107,11 @@ class Frames(JointFrames):
     def check(self, schema: Schema, unit: Unit) -> None:
         check_names(list(self._types), schema, unit)
         for name in schema.base:
-            dtype = given_type(self._objects.get(name), self._types[name])
-            check_kind(name, self._kind(name), dtype, schema)
+            objects, dtype = self._objects.get(name), self._types[name]
+            kind = kind_of_objects(objects, self._kind(name))
+            check_kind(name, kind, given_type(objects, dtype), schema)
         if unit.id_column is not None:
-            kind = self._kind(unit.id_column)
-            check_id_kind(unit.id_column, kind, self._types[unit.id_column])
+            check_id_kind(name := unit.id_column, self._kind(name), self._types[name])
         refuse_early_dates(nw.to_native(self._lazy), schema)
         refuse_collations(nw.to_native(self._lazy), set(list_needed(schema, unit)))
         withhold_errors(lambda: self._rehearse(schema, unit))

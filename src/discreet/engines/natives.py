@@ -169,6 +169,18 @@ def given_type(objects: Any, dtype: Any) -> Any:
     return nw.Categorical() if str(getattr(objects, "dtype", "")) == "category" else dtype
 
 
+def kind_of_objects(objects: Any, kind: str) -> str:
+    """The kind of a column that may be one of pandas' categories: that of their type, which is public."""
+    categories = getattr(getattr(objects, "dtype", None), "categories", None)
+    letter = getattr(getattr(categories, "dtype", None), "kind", "O")
+    if letter in "iuf":
+        return "number"
+    if letter == "b":
+        return "boolean"
+    is_text = str(getattr(categories, "dtype", "")).startswith(("str", "large_string"))
+    return "text" if is_text else kind
+
+
 def kind_of(dtype: Any, has_objects: bool) -> str:
     """The kind of a column by its type: number, boolean, text, date, zoned, object or other."""
     if dtype.is_numeric():

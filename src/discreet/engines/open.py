@@ -88,8 +88,9 @@ def _open_path(source: str | Path) -> Engine:
         return open_parquet(files, source)
     if not path.name.endswith((".csv", ".csv.gz")):
         raise ValueError(
-            f"{path.name!r} is not a CSV file (.csv or .csv.gz) nor a Parquet file (.parquet); open other "
-            "files with Polars, pandas or DuckDB and pass the frame."
+            f"{path.name!r} is not a CSV file (.csv or .csv.gz) nor a Parquet file (.parquet); write other "
+            "files as CSV first, or open them with Polars, pandas or DuckDB and pass the frame. Tabs become "
+            "commas by pandas.read_csv('old.tsv', sep='\\t', dtype=str).to_csv('new.csv', index=False)."
         )
     return Delimited(path)
 

@@ -84,9 +84,7 @@ class ModelChoices(Shown):
     def to_table(self, level: float = 0.95) -> Table:
         """The models, best first."""
         rows = [(c.model, c.kept, c.spread, ", ".join(c.tables)) for c in self.choices]
-        note = (
-            "kept: the share of what gradient boosting without privacy gains over a trivial model."
-        )
+        note = "kept: the share of what the best known model, private or not, gains over a trivial one."
         if not self.is_near:
             note += " No measured table is like this one."
         return Table(("model", "kept", "spread", "tables"), rows, "Models to try", note)

@@ -111,6 +111,12 @@ def histogram(
         if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
             raise TypeError('values must be a list of the values to count, as in ["F", "M"].')
         return asked.release(Histogram(name), Categorical(*values))
+    if bins is None and bounds is None:
+        raise TypeError(
+            "bounds must be given, as in dp.histogram(x, bounds=(0, 100), ...): public ones, from what "
+            'anyone may know; for text the list of values to count, as in values=["F", "M"]. They are never '
+            "taken from the cells, which tell about persons."
+        )
     edges = _edges(10 if bins is None else bins, bounds)
     schema = Schema({name: declare_numbers(x, (edges[0], edges[-1]), "histogram")})
     band = "bin" if name != "bin" else "bin_of"

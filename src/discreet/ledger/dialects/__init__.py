@@ -16,6 +16,7 @@ from discreet.ledger.dialects.base import Dialect, Draft, Failure, Refusal
 from discreet.ledger.dialects.postgres import PostgreSQL
 from discreet.ledger.dialects.sqlite import SQLite
 from discreet.ledger.errors import LedgerUnavailable
+from discreet.measures import Measure
 from discreet.secret import strip_frames
 
 __all__ = [
@@ -58,7 +59,10 @@ def find_dialect(url: object, *, read_only: bool = False) -> Dialect | Exception
 
 def _parse(url: object, read_only: bool) -> Dialect:
     if not isinstance(url, str | URL):
-        raise TypeError(f"url must be a string such as {_FORMS}, not {type(url).__name__}.")
+        given = type(url).__name__
+        is_limit = isinstance(url, Measure)
+        hint = f" A limit is given by name: dp.Ledger(limit=dp.{url!r})." if is_limit else ""
+        raise TypeError(f"url must be a string such as {_FORMS}, not {given}.{hint}")
     shown = _show_start(url)
     parsed = None
     with suppress(ArgumentError, ValueError):  # whose text holds the URL
