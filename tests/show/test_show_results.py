@@ -74,18 +74,22 @@ def test_answers_in_a_table_are_those_of_their_releases() -> None:
     rows = answers.to_table(0.9).rows
     people, first, second = answers["people"].noise_interval(0.9), *answers["wards"].value[:2]
     assert rows[0][:3] == ("people", "", answers["people"].value)
-    assert rows[0][4:] == (people.lower, people.upper, "value")
+    assert rows[0][4:] == (people.lower, people.upper, None, None)
     assert [row[2] for row in rows[1:3]] == [first, second]
     assert [row[1] for row in rows[1:4]] == ["A", RUN, "=1+2"]
-    assert [row[-1] for row in rows if row[0] == "age"] == ["rank", "rank"]
+    ranks = np.atleast_1d(answers["age"].noise_interval(0.9).upper)
+    assert [row[-1] for row in rows if row[0] == "age"] == np.broadcast_to(ranks, 2).tolist()
+    assert [row[4:6] for row in rows if row[0] == "age"] == [(None, None)] * 2
     assert {row[1] for row in rows if row[0] == "both"} == {"count", "mean age", "variance age"}
 
 
 def test_a_description_is_shown_at_its_own_level_or_at_another() -> None:
     description = open_data().describe(MEASURE, level=0.5)
     narrow, wide = description.to_table(), description.to_table(0.99)
-    assert narrow.rows[0] == ("", "rows", *description.rows, None)  # no date: a number of rows
+    assert narrow.rows[0] == ("", "rows", *description.rows[:3], None, None, None)  # no date
     assert description.to_frame(backend="polars")["lower"][0] == description.rows.lower
-    assert all(a[3] >= b[3] and a[4] <= b[4] for a, b in zip(narrow.rows, wide.rows, strict=True))
-    assert any(a[3] > b[3] for a, b in zip(narrow.rows, wide.rows, strict=True))
+    for low, high in ((3, 4), (5, 6)):  # of values, and of ranks
+        pairs = [(a, b) for a, b in zip(narrow.rows, wide.rows, strict=True) if a[low] is not None]
+        assert all(a[low] >= b[low] and a[high] <= b[high] for a, b in pairs)
+        assert any(a[low] > b[low] for a, b in pairs)
     assert "0.99 each" in wide.caption

@@ -15,7 +15,6 @@ NEEDS = (
     "two words",
     "2nd",
     "a.b",
-    "select",
     "it's",
     "näh e",
     "x+1",

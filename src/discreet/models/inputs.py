@@ -301,10 +301,9 @@ def _classes(estimator: Any, unit: Unit, cells: Array | None) -> Categorical:
                 "Rows that anyone may see are fitted with unit=dp.PUBLIC."
             )
         classes = cells
-    elif isinstance(classes, str):  # whose letters aren't meant
+    if isinstance(classes, str):  # whose letters aren't meant
         raise TypeError("classes must be a list, as in classes=[0, 1], not str.")
-    found = np.unique(np.asarray(classes))
-    return Categorical(*found.tolist())
+    return Categorical(*np.unique(np.asarray(classes)).tolist())
 
 
 def _target_range(estimator: Any, unit: Unit, cells: Array | None) -> Real:
@@ -316,8 +315,7 @@ def _target_range(estimator: Any, unit: Unit, cells: Array | None) -> Real:
                 "private rows. Rows that anyone may see are fitted with unit=dp.PUBLIC."
             )
         bounds = (float(cells.min()), float(cells.max()))
-    lower, upper = pair(bounds, "target_bounds")
-    return Real(float(lower), float(upper))
+    return Real(*map(float, pair(bounds, "target_bounds")))
 
 
 def _add_groups(table: _Table, groups: Any, unit: Unit) -> Any:

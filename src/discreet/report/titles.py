@@ -18,11 +18,10 @@ _KINDS = {
     "MeanEstimate": "Mean of {}",
     "Variance": "Variance of {}",
     "Moments": "Count, mean and variance of {}",
-    "KeyCounts": "Frequent values of {}",
     "Bounds": "Bounds of {}",
 }
 #: Options that say how noise is made, not what is asked.
-_SILENT = ("delta", "mechanism", "bits")
+_SILENT = ("mechanism", "bits")
 _SIGNS: dict[type[ast.cmpop], str] = {
     ast.Eq: "is", ast.NotEq: "is not", ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥",
 }  # fmt: skip
