@@ -140,8 +140,7 @@ def _check_classes(estimator: PrivateEstimator, table: _Table, y: Any) -> None:
     kind_found = _target_kind(table, table.target, y)
     if not isinstance(column, Categorical) or kind_found is None:
         return
-    is_text = isinstance(column.values[0], str)
-    if is_text == (kind_found == "text"):
+    if (is_text := isinstance(column.values[0], str)) == (kind_found == "text"):
         return
     shown = ", ".join(map(repr, column.values[:4])) + (", ..." if len(column.values) > 4 else "")
     kind, other = ("text", "numbers") if is_text else ("numbers", "text")
@@ -315,7 +314,8 @@ def _target_range(estimator: Any, unit: Unit, cells: Array | None) -> Real:
                 "private rows. Rows that anyone may see are fitted with unit=dp.PUBLIC."
             )
         bounds = (float(cells.min()), float(cells.max()))
-    return Real(*map(float, pair(bounds, "target_bounds")))
+    lower, upper = pair(bounds, "target_bounds")
+    return Real(float(lower), float(upper))
 
 
 def _add_groups(table: _Table, groups: Any, unit: Unit) -> Any:
