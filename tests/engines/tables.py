@@ -144,9 +144,13 @@ def parquet_files(table: Table, kinds: Kinds, folder: Path) -> Path:
 
 def duckdb_url(table: Table, kinds: Kinds, folder: Path) -> str:
     """The address of a table in a DuckDB file."""
+    return duckdb_url_of(arrow(table, kinds), folder)
+
+
+def duckdb_url_of(rows: pa.Table, folder: Path) -> str:
+    """The address of a table in a DuckDB file, with the rows of one in memory."""
     path = folder / "table.db"
     path.unlink(missing_ok=True)
-    rows = arrow(table, kinds)
     with duckdb.connect(str(path)) as connection:
         connection.register("rows", rows)
         connection.execute('create schema "my clinic"')

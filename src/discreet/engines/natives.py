@@ -87,9 +87,16 @@ def adapt(frame: Any) -> tuple[Any, Traits]:
         return _plain_table(frame), ARROW
     if package == "pyspark":
         return frame, SPARK
-    return frame, DEFAULT
+    return (_plain_frame(frame) if package == "pandas" else frame), DEFAULT
 
 
+#: Seconds and milliseconds reach further than microseconds, and DuckDB raises where one is beyond them: times
+#: outside of the years that a date can have become infinite first.
+_COARSE = (
+    "CASE WHEN {{0}} < {kind} '0001-01-01' THEN TIMESTAMP '-infinity'"
+    " WHEN {{0}} >= {kind} '10000-01-01' THEN TIMESTAMP 'infinity'"
+    " ELSE {{0}}::TIMESTAMP END AS {{0}}"
+)
 #: Text is compared by bytes, whatever collation was declared for it. NaN becomes null: the statistics of
 #: Parquet files leave it out, and DuckDB's optimiser takes ``x <= 5`` for true if the largest number is 5.
 #: Nanoseconds are rounded down: DuckDB tells the year of the last one of 1969 as 1970.
@@ -104,6 +111,7 @@ _DUCKDB = {
         " WHEN {0}::TIMESTAMP::TIMESTAMP_NS > {0} THEN {0}::TIMESTAMP - INTERVAL 1 MICROSECOND"
         " ELSE {0}::TIMESTAMP END AS {0}"
     ),
+    **{kind: _COARSE.format(kind=kind.upper()) for kind in ("timestamp_s", "timestamp_ms")},
 }
 
 
@@ -124,24 +132,63 @@ def _plain_table(table: Any) -> Any:
     if not isinstance(table, arrow.Table):
         return table
     for index, field in enumerate(table.schema):
-        plain = _plain_type(arrow, field.type)
-        if plain is not None:
-            column = table.column(index).cast(plain)
-            table = table.set_column(index, arrow.field(field.name, plain), column)
+        column = _plain_column(arrow, table.column(index))
+        if column.type != field.type:
+            table = table.set_column(index, arrow.field(field.name, column.type), column)
     return table
 
 
-def _plain_type(arrow: Any, kind: Any) -> Any:
-    types = arrow.types
+def _plain_column(arrow: Any, column: Any) -> Any:
+    """A column of Arrow's in a type whose cells, whatever they are, none of Arrow's functions refuses."""
+    types, kind = arrow.types, column.type
     if types.is_dictionary(kind):
-        return _plain_type(arrow, kind.value_type) or kind.value_type
+        return _plain_column(arrow, column.cast(kind.value_type))
     if types.is_run_end_encoded(kind):
-        return _plain_type(arrow, kind.value_type) or kind.value_type
+        decode = importlib.import_module("pyarrow.compute").run_end_decode
+        return _plain_column(arrow, decode(column))
+    if types.is_timestamp(kind) and kind.unit in _SECOND:
+        return _clip_times(arrow, column).cast(arrow.timestamp("us", kind.tz))
     if types.is_string_view(kind):
-        return arrow.large_string()
+        return column.cast(arrow.large_string())
     if types.is_decimal256(kind) and kind.precision <= 38:
-        return arrow.decimal128(kind.precision, kind.scale)
-    return arrow.float32() if types.is_float16(kind) else None
+        return column.cast(arrow.decimal128(kind.precision, kind.scale))
+    return column.cast(arrow.float32()) if types.is_float16(kind) else column
+
+
+def _plain_frame(frame: Any) -> Any:
+    """A pandas frame in which Arrow's seconds and milliseconds have become microseconds, as in a table."""
+    if not hasattr(frame, "dtypes") or not hasattr(frame, "columns"):
+        return frame
+    kinds = [getattr(kind, "pyarrow_dtype", None) for kind in frame.dtypes]
+    if all(getattr(kind, "unit", "") not in _SECOND for kind in kinds):
+        return frame
+    arrow, pandas = importlib.import_module("pyarrow"), importlib.import_module("pandas")
+    columns = {}
+    for place, (name, kind) in enumerate(zip(frame.columns, kinds, strict=True)):
+        column = frame.iloc[:, place]
+        if kind is not None and arrow.types.is_timestamp(kind) and kind.unit in _SECOND:
+            plain = _plain_column(arrow, arrow.chunked_array(arrow.array(column)))
+            dtype = pandas.ArrowDtype(plain.type)
+            column = pandas.Series(plain, index=frame.index, dtype=dtype)
+        columns[name] = column
+    return pandas.DataFrame(columns, index=frame.index)
+
+
+#: Ticks of a second in the units that reach further than microseconds.
+_SECOND = {"s": 1, "ms": 1000}
+#: The moments between which microseconds hold all: the first of year 0, and the first of year 10000.
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_800
+
+
+def _clip_times(arrow: Any, column: Any) -> Any:
+    """Times in seconds or milliseconds, those outside of the years 1 to 9999 moved to just beyond them."""
+    compute = importlib.import_module("pyarrow.compute")
+    second = _SECOND[column.type.unit]
+    ticks = compute.max_element_wise(
+        column.cast(arrow.int64()), _FIRST_SECOND * second, skip_nulls=False
+    )
+    ticks = compute.min_element_wise(ticks, _LAST_SECOND * second, skip_nulls=False)
+    return ticks.cast(column.type)
 
 
 def split_objects(frame: Any) -> tuple[Any, dict[Any, Any]]:
