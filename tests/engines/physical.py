@@ -213,10 +213,10 @@ def _plain(array: Any) -> Any:
 
 
 def _numpy(table: pa.Table) -> dict[str, Any]:
-    """Numpy's arrays; whole numbers beside a null stay whole, as objects."""
+    """Numpy's arrays; whole numbers and booleans beside a null are objects."""
     name, array = _only(table)
     array = _plain(array)
-    if pa.types.is_integer(array.type):
+    if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type):
         return {name: tables.objects(array.to_pylist())}
     cells = array.to_numpy(zero_copy_only=False)
     return {name: cells.astype("datetime64[D]") if pa.types.is_date(array.type) else cells}
@@ -226,8 +226,9 @@ def _pandas(table: pa.Table) -> pd.DataFrame:
     name, array = _only(table)
     if pa.types.is_run_end_encoded(array.type):
         table = pa.table({name: _plain(array)})
-    whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
-    return table.to_pandas(date_as_object=False, types_mapper=whole.get)
+    nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+    nullable[pa.bool_()] = pd.BooleanDtype()
+    return table.to_pandas(date_as_object=False, types_mapper=nullable.get)
 
 
 def _pandas_arrow(table: pa.Table) -> pd.DataFrame:
