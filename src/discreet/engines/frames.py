@@ -49,6 +49,7 @@ from discreet.engines.natives import (
     Traits,
     adapt,
     add_bytes,
+    add_id_bytes,
     given_type,
     kind_of,
     kind_of_objects,
@@ -348,7 +349,7 @@ class Frames(JointFrames):
         if keep is not None and self._must_be_cells(keep.id_column):
             made["id"] = persons_of(self._cells(keep.id_column))
         elif keep is not None and self._kind(keep.id_column) == "text":
-            lazy = add_bytes(lazy, keep.id_column, "id")
+            lazy = add_id_bytes(lazy, keep.id_column, "id")
             wanted.append(text_expression(lazy, keep.id_column, "id"))
         elif keep is not None:
             id_type = self._types[keep.id_column]

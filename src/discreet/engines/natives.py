@@ -243,17 +243,37 @@ def kind_of(dtype: Any, has_objects: bool) -> str:
     return "object" if dtype == nw.Object and has_objects else "other"
 
 
+#: Ids from this many bytes on are told apart by their SHA-256, whose hexadecimal form has this many letters.
+LONG_ID = 64
 #: The end of the name under which DuckDB shows the bytes of a text.
 _BYTES = " as bytes"
 
 
 def add_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFrame[Any]:
     """The frame with what `text_expression` of a column needs."""
+    return _add_to_duckdb(frame, f"encode({quote(name)})", alias)
+
+
+def add_id_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFrame[Any]:
+    """The frame with what `text_expression` of a column of ids needs; in DuckDB they are short.
+
+    Its windows and groups hold every id in memory, so that rows of long ones would make it fail. An id of
+    `LONG_ID` bytes or more becomes the `LONG_ID` letters of its SHA-256: equal for equal ids, and no shorter id is
+    as long, so that different ones stay different as far as nobody finds two texts with one SHA-256.
+    """
+    text = f"encode({quote(name)})"
+    digest = f"encode(sha256({text}))"
+    short = f"CASE WHEN octet_length({text}) < {LONG_ID} THEN {text} ELSE {digest} END"
+    return _add_to_duckdb(frame, short, alias)
+
+
+def _add_to_duckdb(frame: nw.LazyFrame[Any], expression: str, alias: str) -> nw.LazyFrame[Any]:
+    """The frame with a column for `text_expression`, if it is DuckDB's."""
     if not frame.implementation.is_duckdb():
         return frame
     relation = nw.to_native(frame)
-    encoded = f"encode({quote(name)}) AS {quote(alias + _BYTES)}"
-    found: nw.LazyFrame[Any] = nw.from_native(relation.select(f"*, {encoded}")).lazy()
+    column = f"{expression} AS {quote(alias + _BYTES)}"
+    found: nw.LazyFrame[Any] = nw.from_native(relation.select(f"*, {column}")).lazy()
     return found
 
 
