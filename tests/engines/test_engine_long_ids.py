@@ -24,7 +24,7 @@ def count_persons(source: Any) -> int:
 
 
 def test_ids_around_the_length_of_a_digest_stay_apart(tmp_path: Path) -> None:
-    """Among them the digest of another id, and its digest in turn, which would meet if digests could be written."""
+    """Among them are digests of others and theirs in turn, which would meet if digests could be written."""
     long = natives.LONG_ID
     ids = [
         "é" * 40,

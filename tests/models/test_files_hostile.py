@@ -9,6 +9,7 @@ import pickle
 import random
 import re
 import sys
+import tracemalloc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -169,6 +170,51 @@ def test_an_edited_document_is_a_model_that_works_or_is_refused(example: Example
             edit(data, draw)
         read += read_or_refuse(seal(data), rows)
     assert read < 50  # most edits are noticed
+
+
+def put_texts(data: dict[str, Any], place: str, texts: list[str]) -> None:
+    """One of the lists of text that a model file has becomes another."""
+    match place:
+        case "classes":
+            data["classes"] = {"texts": texts}
+        case "parameter":
+            data["parameters"]["classes"] = {"objects": texts}
+        case "nested":
+            data["parameters"]["classes"] = {"objects": [[text] for text in texts]}
+        case "numbers":
+            data["parameters"]["classes"] = {"objects": [texts[0], *range(len(texts))]}
+        case "column":
+            data["columns"][0][1] = dp.Categorical(*texts).to_dict()
+        case "many":
+            few = [texts[0][:4000], *texts[1:4000]]
+            data["parameters"]["classes"] = [{"objects": few} for _ in range(20)]
+
+
+@pytest.mark.parametrize("place", ["classes", "parameter", "nested", "numbers", "column", "many"])
+def test_a_long_text_among_many_short_ones_takes_no_more_room_than_the_file(place: str) -> None:
+    """An array gives each text the room of the longest: 100 kB times 10 000 would be 4 GB."""
+    X, y = np.repeat([[0.2], [0.8]], 50, axis=0), np.repeat(["a", "b"], 50)
+    model = GaussianNB(epsilon=10, bounds=(0, 1), classes=["a", "b"]).fit(X, y)
+    data = json.loads(models.to_json(model))
+    put_texts(data, place, ["x" * 100_000, *map(str, range(10_000))])
+    text = seal(data)
+    assert len(text) < 2**21
+    tracemalloc.start()
+    try:
+        with pytest.raises(models.ModelFileError, match="changed or cut"):
+            models.from_json(text)
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_memory_does_not_hold_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(part: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(document, "read_part", fail)
+    with pytest.raises(models.ModelFileError, match="changed or cut"):
+        models.from_json(text_of(one_of_each()[0]))
 
 
 def synthetic_text() -> str:

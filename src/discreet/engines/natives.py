@@ -258,8 +258,8 @@ def add_id_bytes(frame: nw.LazyFrame[Any], name: str, alias: str) -> nw.LazyFram
     """The frame with what `text_expression` of a column of ids needs; in DuckDB they are short.
 
     Its windows and groups hold every id in memory, so that rows of long ones would make it fail. An id of
-    `LONG_ID` bytes or more becomes the `LONG_ID` letters of its SHA-256: equal for equal ids, and no shorter id is
-    as long, so that different ones stay different as far as nobody finds two texts with one SHA-256.
+    `LONG_ID` bytes or more becomes the `LONG_ID` letters of its SHA-256: equal for equal ids, and no shorter
+    id is as long, so that different ones stay different unless somebody has two texts with one SHA-256.
     """
     text = f"encode({quote(name)})"
     digest = f"encode(sha256({text}))"

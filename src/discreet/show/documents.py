@@ -74,6 +74,7 @@ def read_document(
         ArithmeticError,
         AssertionError,
         LookupError,
+        MemoryError,
         RecursionError,
         TypeError,
         ValueError,

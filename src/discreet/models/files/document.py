@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.models.files.parts import iter_certificates, read_part, write_part
+from discreet.models.files.room import check_room
 from discreet.models.files.trial import try_out
 from discreet.show import read_document, write_document
 
@@ -100,6 +101,7 @@ def read_model(text: str, source: str, remedy: str) -> Any:
             part = {key: one for key, one in body.items() if key not in _HEAD}
             if body["sha256"] != digest(part):
                 raise ValueError("the digest is another one.")
+            check_room(part)
             model = read_part(part)
             for _ in iter_certificates(model):
                 pass
