@@ -216,7 +216,6 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         measure: Measure | None = None,
         *,
         token: str,
-        parts: str | None = None,
     ) -> Iterator[tuple[int, str]]:
         """Run a step on batches of rows, all of it charged once, before a row is read.
 
@@ -228,20 +227,21 @@ class PrivateDataset(Asking, Checkable, AsksSql):
         measure : Measure, optional
             What it may cost, as in `Ledger.charge`.
         token : str
-            The release's name in the ledger: it is charged once, however often this is called.
-        parts : str, optional
-            A name of their own for these rows' batches, where others were paid with the same token.
+            The release's name in the ledger: charged once. Only the same rows may be given with it again.
 
         Yields
         ------
         tuple of int and str
-            The number of a batch and the name under which the step made it, once that is entered in the
-            ledger. Batches that were entered before are neither read nor made again.
+            The number of a batch and its name, once the ledger has it: neither read nor made again later.
         """
-        event = self.check_batches(step, places)
-        self._charge(event, measure, repr(step), token)
+        return self._run_part(step, places, measure, token, Progress(self.ledger, token))
+
+    def _run_part(
+        self, step: BatchStep, places: Places, cost: Measure | None, token: str, progress: Progress
+    ) -> Iterator[tuple[int, str]]:
+        """For growing tables alone: they vouch that a part with its own `progress` holds other persons."""
+        self._charge(self.check_batches(step, places), cost, repr(step), token)
         codes = tuple(self.schema.code(name) for name in step.columns)
-        progress = Progress(self.ledger, token if parts is None else parts)
         return make_batches(self._engine, step, codes, places, progress)
 
     def check_batches(self, step: BatchStep, places: Places) -> events.Event:

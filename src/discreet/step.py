@@ -126,6 +126,7 @@ def make_batches(
     progress: Progress,
 ) -> Iterator[tuple[int, str]]:
     """Make each batch that is not entered yet, enter it, and only then give its number and name."""
+    progress.bind(f"{tuple(step.columns)!r} in {places!r}")
     done = {part for part in range(places.batches) if progress.find(part) is not None}
     left = set(range(places.batches)) - done
     for number, name in engine.map_batches(codes, places, step.run_batch, done):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,52 @@ def test_the_door_takes_steps_on_batches_alone(tmp_path: Path) -> None:
         plan.run_batches(step, places, token="t")
     assert data.ledger.spent() == dp.PureDP(1)  # of the plan
     assert list(tmp_path.iterdir()) == []
+
+
+def blurred(data: dp.PrivateDataset, folder: Path) -> tuple[writing.BatchedRows, Places]:
+    """A step on batches, and the places of 100 rows."""
+    release = MaskedRows(WaveletLaplace(1, order="position").plan(SCHEMA), 100)
+    return writing.BatchedRows(release, Staging(folder)), Places(100, 10)
+
+
+def test_nothing_that_the_door_takes_draws_rows_again_for_a_charge(tmp_path: Path) -> None:
+    """The same rows and token with anything else changed: what is drawn once is not drawn again."""
+    arguments = inspect.signature(dp.PrivateDataset.run_batches).parameters
+    assert list(arguments) == ["self", "step", "places", "measure", "token"]  # each is tried below
+    data = data_of(table(100), limit=dp.PureDP(10))
+    step, places = blurred(data, tmp_path)
+    found = data.run_batches(step, places, token="t")
+    for _ in range(3):  # and then it crashed
+        next(found)
+    for other in (replace(places, size=5), replace(places, slots=99), replace(places, size=1)):
+        with pytest.raises(ValueError, match="other batches have this token"):
+            list(data.run_batches(step, other, token="t"))
+    for measure in (None, dp.PureDP(1), dp.PureDP(2)):
+        again, _ = blurred(data, tmp_path)
+        left = [number for number, _ in data.run_batches(again, places, measure, token="t")]
+        assert left == ([] if measure else list(range(3, 10)))
+    assert data.ledger.spent() == dp.PureDP(1)
+
+
+def test_a_token_is_of_a_plan_or_of_batches(tmp_path: Path) -> None:
+    """A prepaid plan of the same event under the token would be a second answer for one charge."""
+    data = data_of(table(100), limit=dp.PureDP(10))
+    step, places = blurred(data, tmp_path)
+    event = step.event(SCHEMA, data.unit)
+    whole = MaskedRows(WaveletLaplace(1, order="position").plan(SCHEMA), 100)
+    list(data.run_batches(step, places, token="t"))
+    with pytest.raises(ValueError, match="written in batches"), data.prepaid(event, token="t"):
+        pass
+    with data.prepaid(event, token="u") as plan:
+        plan.run(whole)
+    with pytest.raises(ValueError, match="a prepaid plan has this token"):
+        list(data.run_batches(step, places, token="u"))
+    with (
+        data.prepaid(event, token="u", note="another") as plan,
+        pytest.raises(ValueError, match="nothing more"),
+    ):
+        plan.run(whole)
+    assert data.ledger.spent() == dp.PureDP(2)
 
 
 def test_nothing_is_written_that_can_not_be_paid(tmp_path: Path) -> None:

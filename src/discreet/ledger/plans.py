@@ -10,6 +10,7 @@ from discreet.events import Compose, Event, Repeat, iter_leaves
 from discreet.ledger.book import Book
 from discreet.ledger.chain import Entry, new_token
 from discreet.ledger.payers import Payer
+from discreet.ledger.progress import has_parts
 from discreet.measures import Measure
 from discreet.noise import entropy
 
@@ -61,6 +62,10 @@ class PaidPlan(Payer):
         self._token = None if book is None else token
         self._answers = self.begun = 0
         if book is not None and token is not None:
+            if has_parts(book, token):
+                raise ValueError(
+                    "token: rows that are written in batches have this token; choose another one."
+                )
             self._answers, self.begun = _progress(book, token)
         self._left = islice(iter_leaves(event), self.begun, None)
         self._open, self._owner = True, entropy.current_process()

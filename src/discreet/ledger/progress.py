@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import final
 
 from discreet.events import Compose
 from discreet.ledger.book import Book
 from discreet.ledger.chain import new_token
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "begins_plan", "has_parts"]
 
+_CUT = "a release that was paid before is published in these parts: "
 _WORDS = "a part of a release that was paid before is published: "
 
 
@@ -42,6 +44,29 @@ class Progress:
         self._book, self._token = book, token
         self._found: dict[int, str] = {}
 
+    def bind(self, facts: str) -> None:
+        """Enter, once, what the parts are parts of; raise if that is something else already.
+
+        A row that stands in another part than before would be drawn again for the same charge, and so
+        would it if a plan of steps had this token as well.
+
+        Parameters
+        ----------
+        facts : str
+            Public: how rows are cut into parts.
+        """
+        if self._book is None:
+            return
+        if self._book.find(begins_plan(self._token)) is not None:
+            raise ValueError("token: a prepaid plan has this token; choose another one.")
+        note = _CUT + hashlib.sha256(facts.encode()).hexdigest()
+        entry = self._book.charge(Compose(), note=note, token=_parts_of(self._token))
+        if entry.note != note:
+            raise ValueError(
+                "token: rows cut into other batches have this token: give the places and columns with "
+                "which it was begun, or choose another token."
+            )
+
     def _name(self, part: int) -> str:
         return f"part {part} of {self._token}"
 
@@ -59,6 +84,20 @@ class Progress:
             entry = self._book.charge(Compose(), note=f"{_WORDS}{made}", token=self._name(part))
             self._found[part] = entry.note.removeprefix(_WORDS)
         return self._found.setdefault(part, made) == made
+
+
+def begins_plan(token: str) -> str:
+    """The token of the first step of a prepaid plan."""
+    return f"step 0 of {token}"
+
+
+def has_parts(book: Book, token: str) -> bool:
+    """Whether rows are written in parts under a token."""
+    return book.find(_parts_of(token)) is not None
+
+
+def _parts_of(token: str) -> str:
+    return f"parts of {token}"
 
 
 def new_name() -> str:

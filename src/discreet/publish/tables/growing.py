@@ -152,9 +152,10 @@ class GrowingTable:
         batch = history.plan(name, places)
         step = GrowingRows(release, self._folder.staging, self._persons, state, batch.number)
         cost = measure if self._persons != "move" else _double(measure)
-        parts = history.part_token(batch)
         paid = self._cost_token(history.token, batch.number)
-        found = data.run_batches(step, places, cost, token=paid, parts=parts)
+        # the step leaves out persons of other batches, or each batch is charged: a progress for each is safe
+        found = data._run_part(step, places, cost, paid, history.progress(batch))
+        Progress(self._ledger, paid).bind("batches of a growing table")
         history.enter(batch)
         for number, made in found:
             self._sink.publish(batch.label(number), self._folder.staging.path(number, made))
@@ -206,12 +207,9 @@ class History:
     def _name(self, number: int) -> str:
         return f"batch {number} of {self.token}"
 
-    def part_token(self, batch: _Entered) -> str:
-        """What the parts of a batch are entered under."""
-        return f"{self.token} {self._name(batch.number)}"
-
     def progress(self, batch: _Entered) -> Progress:
-        return Progress(self._book, self.part_token(batch))
+        """How far the parts of a batch are."""
+        return Progress(self._book, f"{self.token} {self._name(batch.number)}")
 
     def plan(self, name: str, places: Places) -> _Entered:
         """The batch of a name: the last one, if it is not complete, or a new one."""
