@@ -12,6 +12,7 @@ from discreet.schema import Schema, UnknownColumn
 from discreet.sql.aggregates import AGGREGATES, Aggregate, Scope, read_aggregate
 from discreet.sql.conditions import presence
 from discreet.sql.groups import Names
+from discreet.sql.known import check_tree
 from discreet.sql.quoting import hint_quotes
 from discreet.sql.reading import (
     SqlError,
@@ -76,7 +77,9 @@ def read_statement(text: Any, schema: Schema, unit: Unit) -> Statement:
     except SqlError as error:
         raise SqlError(f"{error}{hint_quotes(text, schema)}") from None
     try:
-        return _Reader(tree, schema, unit).read()
+        found = _Reader(tree, schema, unit).read()
+        check_tree(tree)
+        return found
     except SqlError as error:
         raise SqlError(f"{error}{hint_quotes(text, schema)}") from None
     except UnknownColumn as error:

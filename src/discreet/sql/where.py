@@ -6,6 +6,7 @@ from discreet.expressions import Expression
 from discreet.schema import Schema
 from discreet.sql.conditions import read_condition
 from discreet.sql.groups import Names
+from discreet.sql.known import check_tree
 from discreet.sql.quoting import hint_quotes
 from discreet.sql.reading import SqlError, check_parts, parse_select
 
@@ -29,6 +30,7 @@ def read_where(text: str, schema: Schema) -> tuple[Expression, Schema]:
         names = Names(schema, frozenset())
         found = read_condition(tree.args["where"].this, names.find, lambda: names.schema)
         found.condition(names.schema)
+        check_tree(tree)
     except SqlError as error:
         words = str(error).removeprefix("sql: ")
         if words.startswith("this can't be read as SQL"):
