@@ -118,6 +118,11 @@ class CheckReport(Shown):
             body["is_made_up"],
         )
 
+    @property
+    def mark(self) -> str:
+        """What must be said beside the counts, such as NOT PRIVATE; empty where nothing must."""
+        return NOT_DATA if self.is_made_up else "" if self.is_private else "NOT PRIVATE"
+
     def to_table(self, level: float = LEVEL) -> Table:
         """The noised counts as a table; `level` is the report's own, in which all of them hold.
 
@@ -152,9 +157,7 @@ class CheckReport(Shown):
         ]
 
     def _head(self) -> str:
-        mark = (
-            f"  [{NOT_DATA}]" if self.is_made_up else "" if self.is_private else "  [NOT PRIVATE]"
-        )
+        mark = f"  [{self.mark}]" if self.mark else ""
         return (
             f"Check  {self.measure!r}{mark}  all counts ± {self.half_width:.4g} with probability "
             f"{self.level:g}"

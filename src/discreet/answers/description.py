@@ -160,10 +160,14 @@ class Description(Shown):
         ends = (self._find_date(name, title, end) for end in (figure.lower, figure.upper))
         return f"{day} ({' to '.join(map(str, ends))})"
 
+    @property
+    def mark(self) -> str:
+        """What must be said beside the figures, such as NOT PRIVATE; empty where nothing must."""
+        return self.answers["rows"].mark
+
     def _head(self) -> str:
-        mark = self.answers["rows"].mark
         head = f"one charge of {self.measure!r}; intervals are for the noise, {self.level:g} each"
-        return f"{head}  [{mark}]" if mark else head
+        return f"{head}  [{self.mark}]" if self.mark else head
 
     def __str__(self) -> str:
         lines = [self._head(), f"rows: {self.rows}"]

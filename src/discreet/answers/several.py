@@ -186,8 +186,12 @@ class Answers(Shown, Mapping[str, Release]):
                 found = (columns[key][at] if key in columns else None for key in numbers)
                 rows.append((name, group, *found))
         titles = ("question", "group", *numbers)
-        marks = dict.fromkeys(release.mark for release in self.values() if release.mark)
-        return Table(titles, rows, self._head() + "".join(f"  [{mark}]" for mark in marks))
+        return Table(titles, rows, self._head() + (f"  [{self.mark}]" if self.mark else ""))
+
+    @property
+    def mark(self) -> str:
+        """What must be said beside the answers, such as NOT PRIVATE; empty where nothing must."""
+        return ", ".join(dict.fromkeys(each.mark for each in self.values() if each.mark))
 
     def _head(self) -> str:
         return f"{len(self)} answers, one charge of {self.measure!r}"

@@ -21,8 +21,13 @@ class Shown:
     def to_table(self, level: float = 0.95) -> Table:
         """The result as a labelled table; `level` is that of the intervals, where it has some."""
 
+    @property
+    def mark(self) -> str:
+        """What must be said beside each number, such as NOT PRIVATE; empty where nothing must."""
+        return ""
+
     def to_frame(self, level: float | None = None, backend: str | None = None) -> Any:
-        """The result as a native frame.
+        """The result as a native frame; what must be said beside its numbers is a column, ``note``.
 
         Parameters
         ----------
@@ -31,16 +36,16 @@ class Shown:
         backend : {"pandas", "polars", "pyarrow", "modin"}, optional
             By default the first of pandas, Polars and PyArrow that is installed.
         """
-        return self._at(level).to_frame(backend)
+        return self._at(level).add_note(self.mark).to_frame(backend)
 
     def to_csv(
         self, path: str | PathLike[str] | None = None, level: float | None = None
     ) -> str | None:
-        """Write the result as CSV, or return the text if no path is given.
+        """Write the result as CSV, with the columns of `to_frame`, or return the text if no path is given.
 
         Text that a spreadsheet program would run as a formula begins with an apostrophe.
         """
-        return self._at(level).to_csv(path)
+        return self._at(level).add_note(self.mark).to_csv(path)
 
     def _at(self, level: float | None) -> Table:
         return self.to_table() if level is None else self.to_table(level)

@@ -86,6 +86,16 @@ class Table:
         at = self.columns.index(name)
         return [row[at] for row in self.rows]
 
+    def add_note(self, note: str) -> Table:
+        """The table with a text beside each row, in a last column ``note``; the same table for none."""
+        if not note:
+            return self
+        name = "note"
+        while name in self.columns:
+            name += "_"
+        rows = [(*row, note) for row in self.rows]
+        return Table((*self.columns, name), rows, self.caption, self.note)
+
     def to_frame(self, backend: str | None = None) -> Any:
         """The table as a native frame: of pandas, else Polars, else PyArrow, or of the one named."""
         return native_frame({name: self.column(name) for name in self.columns}, backend)

@@ -100,6 +100,11 @@ class SqlTable(Shown):
         """Whether all answers are private."""
         return all(release.is_private for release in self.releases)
 
+    @property
+    def mark(self) -> str:
+        """What must be said beside the answers, such as NOT PRIVATE; empty where nothing must."""
+        return ", ".join(dict.fromkeys(each.mark for each in self.releases if each.mark))
+
     def to_dict(self) -> dict[str, list[Any]]:
         """The cells by column; of two columns with one name the later."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.columns)}
@@ -146,8 +151,7 @@ class SqlTable(Shown):
         for name in self.columns:
             numbered = (f"{name} ({number})" for number in count(2))
             names.append(name if name not in names else next(n for n in numbered if n not in names))
-        marks = dict.fromkeys(release.mark for release in self.releases if release.mark)
-        note = f"{self.measure!r}" + "".join(f"  [{mark}]" for mark in marks)
+        note = f"{self.measure!r}" + (f"  [{self.mark}]" if self.mark else "")
         return Table(names, self.rows, note=note)
 
     def __repr__(self) -> str:
