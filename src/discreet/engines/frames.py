@@ -229,11 +229,10 @@ class Frames(JointFrames):
         frame, names = self._code(query, query.codes)
         keys = [*(names[code] for code in query.by), names[query.tally]]
         columns = self._collect(frame.group_by(*dict.fromkeys(keys)).agg(nw.len().alias("s")))
-        counts = np.array(columns["s"], np.int64)
         codes = np.array(columns[keys[-1]], np.int64)
         groups = np.array(places_of(query, [columns[k] for k in keys[:-1]], len(codes)), np.int64)
         order = np.lexsort([codes, groups])
-        return Tally(groups[order], codes[order], counts[order])
+        return Tally(groups[order], codes[order], np.array(columns["s"], np.int64)[order])
 
     def rows(self, query: CodedQuery, codes: tuple[Code, ...]) -> Integers:
         if self._keeps_here(query):
