@@ -173,7 +173,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: dp.Nearest([3], [(1,)]), "column must be the name"),
     (lambda: dp.Score({}, link=[1]), "at least one table"),
     (lambda: dp.Score({"a": [1]}, link=[]), "link with at least one value"),
-    (lambda: dp.Score({"a": [1.5]}, link=[1]), "tables must be whole numbers"),
+    (lambda: dp.Score({"a": [1.5]}, link=[1]), "a table must be whole numbers"),
     (lambda: dp.Score({"a": [1]}, link=[0.5]), "link must be whole numbers"),
     (lambda: dp.Score({"a": [1]}, link=[1], offset=0.5), "offset must be whole"),
     (lambda: dp.Score([1], link=[1]), "tables must be a mapping"),

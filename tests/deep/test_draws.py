@@ -46,7 +46,16 @@ def seeded(x):
     return F.dropout(x)
 
 
+def against_one_another(x):
+    masks = F.dropout(torch.ones((len(x) + 1) // 2, 8))
+    return x * torch.cat([masks, 2 - masks])[: len(x)]
+
+
 SHARED = {
+    "a rare mask": lambda x: x * F.dropout(torch.ones(1), 0.01),
+    "a rare mask among others": lambda x: F.dropout(x) * F.dropout(torch.ones(1), 0.01),
+    "masks that make up for one another": against_one_another,
+    "numpy's coin": lambda x: x * float(np.random.default_rng().random() < 2) * np.random.random(),
     "one mask": lambda x: x * F.dropout(torch.ones(8)),
     "one number": lambda x: x * F.dropout(torch.ones(1)),
     "a mask for two": by_pairs,
@@ -71,7 +80,7 @@ def check(model):
 @pytest.mark.parametrize("change", SHARED.values(), ids=SHARED)
 def test_draws_that_rows_share_are_refused(change):
     with pytest.raises(
-        ValueError, match=r"model: (rows of a block share|its gradients can't be had)"
+        ValueError, match=r"model: (rows of a block share|its gradients can't|it, or the loss)"
     ):
         check(Drawing(change))
 
@@ -80,6 +89,38 @@ def test_draws_that_rows_share_are_refused(change):
 def test_draws_of_each_rows_own_are_taken(change):
     for _ in range(4):
         check(Drawing(change))
+
+
+class StartsAtZero(nn.Module):
+    """A branch with one coin for the batch, behind weights that are zero until a step is made."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.branch, self.last = nn.Linear(4, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+        for layer in (self.branch, self.last):
+            nn.init.zeros_(layer.weight)
+
+    def forward(self, x):
+        x = torch.tanh(self.first(x))
+        return self.last(x + self.branch(x) * F.dropout(torch.ones(1), 0.5, self.training))
+
+
+def test_a_mask_behind_weights_of_zero_is_seen():
+    with pytest.raises(ValueError, match="share what it"):
+        check(StartsAtZero())
+
+
+def weigh_one_class(outputs, targets):
+    """A coin for all rows of a class."""
+    coin = F.dropout(torch.ones(1))
+    return LOSS(outputs, targets) * torch.where(targets == 1, coin, torch.ones(1))
+
+
+def test_a_coin_of_the_loss_for_all_rows_of_a_class_is_seen():
+    for _ in range(5):
+        path = find_path(network(), LOSS, ROWS, 16)
+        with pytest.raises(ValueError, match="share what it"):
+            check_draws_apart(network(), weigh_one_class, path, ROWS)
 
 
 def test_a_training_with_one_mask_for_a_block_is_refused_before_it_is_charged():
@@ -197,6 +238,50 @@ def test_how_often_others_take_part_does_not_hang_on_who_raises():
     assert abs(counts[5.0] - 1 - counts[7.0]) < 0.2
 
 
+def move(rows, augment=None):
+    """What a step without noise adds up, of a network that drops half of its numbers."""
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+    data = PrivateTensors(rows, unit=dp.PUBLIC, example=(torch.zeros(4), 0), public_size=40)
+    options = {"sampling_rate": 1, "steps": 1, "block": 40, "augment": augment}
+    trainer(model, epsilon=float("inf"), **options).fit(data)
+    return torch.cat([each.detach().flatten() for each in model.parameters()])
+
+
+class Seeding(torch.utils.data.Dataset):
+    """Seeds the process's generator for each row, so that a row looks the same in each epoch."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, place):
+        torch.manual_seed(place)
+        return torch.randn(4), place % 2
+
+
+def test_what_a_data_set_seeds_decides_no_mask():
+    """The last row that was read would decide the masks of all rows."""
+    assert not torch.equal(move(Seeding()), move(Seeding()))
+
+
+def test_what_an_augmentation_seeds_decides_no_mask_and_no_draw_of_the_next_row():
+    def seed(x):
+        torch.manual_seed(0)
+        return x
+
+    assert not torch.equal(move(Seeding(), seed), move(Seeding(), seed))
+
+    def seed_some(x):
+        if float(x[0, 0]) > 0:
+            torch.manual_seed(0)
+        return x + torch.rand(())
+
+    x = torch.tensor([[1.0], [0.0]])
+    found = [augment_rows(seed_some, (x,), np.ones(2, bool))[0][0] for _ in range(2)]
+    assert found[0][0] == found[1][0]
+    assert found[0][1] != found[1][1]
+
+
 class Remembering:
     """An augmentation that adds the row it saw last."""
 
@@ -261,7 +346,24 @@ def test_what_a_data_set_draws_follows_from_no_public_seed(kind):
     assert not all(torch.equal(train(), train()) for _ in range(5))
 
 
-@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule])
+class Holder:
+    rng = np.random.default_rng(0)
+
+
+class OfAnotherClass(Own):
+    def draw(self):
+        return Holder.rng
+
+
+class OfAnotherModule(Own):
+    def draw(self):
+        return random_rows_of.MODULE
+
+
+random_rows_of = sys.modules[__name__]
+
+
+@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule, OfAnotherClass, OfAnotherModule])
 def test_a_generator_is_found_wherever_a_data_set_holds_it(kind):
     rows = kind()
     assert any(each is rows.draw() for each in find_generators(rows))

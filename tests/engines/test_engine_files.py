@@ -176,7 +176,6 @@ FIRST_LINES: dict[str, bytes] = {
     "carriage returns, no header": b"41,38,F,HIV+\r52,10,M,none\r",
     "one quotation mark": b'"41,38,F,HIV+\n52,10,M,none\n',
     "other separator": b"41;38;F;HIV+\n",
-    "utf-16": "41,38,F,HIV+\n".encode("utf-16"),
     "a column is there": b"age,41,38,F,HIV+\n",
 }
 PEOPLE = dp.Schema(age=dp.Integer(0, 120), sex=dp.Categorical("F", "M"))
@@ -200,6 +199,16 @@ def test_no_error_shows_the_first_line_of_a_file(content: bytes, unit: Any, tmp_
     assert not any(secret in message for secret in SECRETS)
     assert "no column '" in message or "carriage return" in message
     assert "people.csv" in message
+
+
+def test_a_file_in_utf_16_is_refused_without_its_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes("41,38,F,HIV+\n".encode("utf-16"))
+    with pytest.raises(
+        ValueError, match=r"'people\.csv' is written as UTF-16: save it as UTF-8"
+    ) as caught:
+        dp.PrivateDataset(path, PEOPLE, unit=dp.PUBLIC)
+    assert not any(secret in str(caught.value) for secret in ("41", "38", "HIV"))
 
 
 def test_errors_of_files_say_what_is_there_and_what_is_needed(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ FORMER_SURVIVORS = [
     ("PreparedBounds.answer", "drop-noise"),
     ("BlockCentres.run", "halve-noise"),
     ("score_sensitivity", "forget-replacement"),
-    ("BestSplit.parts", "count-own-rows"),
+    ("BestSplit._find_parts", "count-own-rows"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 
 from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
+from discreet.noise.generators import reseed
 
 __all__ = ["Augment", "augment_rows", "check_augment"]
 
@@ -19,7 +20,10 @@ Augment = Callable[..., Any]
 
 
 def augment_rows(
-    augment: Augment, inputs: tuple[Tensor, ...], present: npt.NDArray[np.bool_]
+    augment: Augment,
+    inputs: tuple[Tensor, ...],
+    present: npt.NDArray[np.bool_],
+    generators: Sequence[Any] = (),
 ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.bool_]]:
     """Change the rows of those who are present; whoever has a row that can't be changed is not, afterwards.
 
@@ -30,6 +34,8 @@ def augment_rows(
         Rows in the first dimension, those of one person one after the other, equally many for each.
     present : array of bool
         Whether somebody stands in a person's place.
+    generators : sequence
+        What it may draw from, besides the generators of the process.
 
     Returns
     -------
@@ -39,15 +45,19 @@ def augment_rows(
 
     Privacy
     -------
-    It is called for each row by itself: a coin that it tosses once in a call is that row's own, and a row
-    for which it raises, or that comes out in another shape or of another type, takes its own person out and
-    changes no other. Proof page: ``docs/proofs/deep.md``.
+    It is called for each row by itself, with generators that are seeded anew: a coin that it tosses once in a
+    call is that row's own, whatever it seeded for the row before, and a row for which it raises, or that
+    comes out in another shape or of another type, takes its own person out and changes no other.
+    Proof page: ``docs/proofs/deep.md``.
     """
     changed, left = tuple(map(torch.zeros_like, inputs)), present.copy()
     each = len(inputs[0]) // max(1, len(present))
     for person in np.flatnonzero(present).tolist():
         try:
-            rows = [_augment_one(augment, inputs, person * each + row) for row in range(each)]
+            rows = []
+            for row in range(each):
+                reseed(generators)
+                rows.append(_augment_one(augment, inputs, person * each + row))
         except KeyboardInterrupt:
             raise
         except BaseException:  # an error is a fact about this person: it adds nothing

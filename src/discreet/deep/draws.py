@@ -10,9 +10,11 @@ import copy
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from discreet.deep.clipping import Differentiator, Loss, Path, width_of
+from discreet.deep.clipping import Differentiator, Loss, Path
 from discreet.deep.contributions import Tensor
+from discreet.deep.probe import Rows, perturb
 from discreet.noise.generators import find_generators, read_states, rewind
 
 __all__ = ["check_draws_apart"]
@@ -24,11 +26,13 @@ MORE_RUNS = 128
 #: How many times the variance that independent draws would have is suspected at first, and then refused: for
 #: draws that two rows share it is 2, and among this many runs it varies by a quarter and by an eighth.
 SUSPECT, REFUSED = 1.4, 1.6
-#: Variances below this share of the squared norm of a gradient are rounding.
+#: How many times less than that it may be: draws of rows that make up for one another's have less.
+LOW = 4.0
+#: Variances below this share of the mean square are rounding.
 ROUNDING = 1e-10
 
 
-def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Any) -> None:
+def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Rows) -> None:
     """Raise where rows share what the network, or its loss, draws, or where draws go by place.
 
     Parameters
@@ -42,18 +46,22 @@ def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Any) -> None:
         From a number of rows to random public inputs and targets.
     """
     probe = copy.deepcopy(model).train()
-    generators = find_generators(probe, loss)
+    perturb(probe)  # weights of zero would hide what is drawn behind them
+    engine = Differentiator(probe, loss, path)
+    generators = find_generators(engine.model, engine.loss)
     with rewind(generators):
-        series = _Series(Differentiator(probe, loss, path), generators)
-        inputs, targets = rows(ROWS)
-        for place in range(ROWS):
-            copies = tuple(
-                each[place : place + 1].repeat(COPIES, *[1] * (each.dim() - 1))
-                for each in (*inputs, targets)
+        before = read_states(generators, with_torch=False)
+        counts = _count_draws(engine, rows)
+        if read_states(generators, with_torch=False) != before:
+            raise ValueError(
+                "model: it, or the loss, draws from a generator that isn't torch's, once for all rows of a "
+                "block: draw with torch, so that each row has its own, or train with block=1."
             )
-            if series.is_shared(copies, RUNS, SUSPECT) and all(
-                series.is_shared(copies, MORE_RUNS, REFUSED) for _ in range(2)
-            ):
+        if path == "vmap":
+            return  # each row is run by itself, and draws its own
+        if counts[COPIES] or counts[2 * COPIES]:
+            shared = [2 * count for count in counts[COPIES]] != counts[2 * COPIES]
+            if shared or _vary_together(engine, rows):
                 raise ValueError(
                     "model: rows of a block share what it, or the loss, draws at random, such as one mask "
                     "for all of them, or it seeds a generator in each call. Each row must draw its own: "
@@ -61,44 +69,59 @@ def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Any) -> None:
                 )
 
 
-class _Series:
-    """Runs of a network on copies of a row, each told by a random projection of its gradient."""
+class _Draws(TorchDispatchMode):
+    """How many numbers each operation draws at random."""
 
-    def __init__(self, engine: Differentiator, generators: list[Any]) -> None:
-        self._engine, self._generators = engine, generators
-        self._along = {
-            name: torch.randn(parameter.numel(), dtype=torch.float64)
-            for name, parameter in engine.parameters.items()
-        }
-        self._ones = torch.ones(COPIES, dtype=next(iter(engine.parameters.values())).dtype)
-        self._squared_norm = 0.0
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: list[int] = []
 
-    def is_shared(self, copies: tuple[Tensor, ...], runs: int, limit: float) -> bool:
-        """Whether copies vary together, or by place, more than `limit` times as much as by themselves."""
-        before = read_states(self._generators)
-        found = [self._tell(copies), self._tell(copies)]
-        if not torch.equal(*found) or read_states(self._generators) != before:
-            found += [self._tell(copies) for _ in range(runs - 2)]
-        return self._vary(torch.stack(found), limit)
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            first = found[0] if isinstance(found, tuple | list) else found
+            self.counts.append(first.numel())
+        return found
 
-    def _vary(self, found: Tensor, limit: float) -> bool:
-        """For independent draws three variances are the same but for chance."""
-        rounding = ROUNDING * self._squared_norm
-        means = COPIES * float(found.mean(dim=1).var())  # over runs, of the mean over copies
-        within = float(found.var(dim=1).mean())  # over the copies of a run
-        over = float(found.var(dim=0).mean())  # over the runs of a copy
-        return means > limit * within + rounding or within > limit * over + rounding
 
-    def _tell(self, copies: tuple[Tensor, ...]) -> Tensor:
-        told, squared = torch.zeros(COPIES, dtype=torch.float64), 0.0
-        parts = self._engine.parts(copies[:-1], copies[-1], self._ones, COPIES)
-        with torch.no_grad():
-            for name, found in parts.items():
-                width = width_of(self._engine.parameters[name])
-                for slot, part in found:
-                    along = self._along[name][slot.start * width : slot.stop * width]
-                    gradients = part.materialise().reshape(COPIES, -1).double()
-                    told += gradients @ along
-                    squared += float(gradients.square().sum()) / COPIES
-        self._squared_norm = max(self._squared_norm, squared)
-        return told
+def _count_draws(engine: Differentiator, rows: Rows) -> dict[int, list[int]]:
+    """What is drawn for some rows and for twice as many: rare draws count as others do."""
+    found = {}
+    for count in (COPIES, COPIES, 2 * COPIES):  # what the first run builds isn't drawn again
+        inputs, targets = rows(count)
+        ones = torch.ones(count, dtype=next(iter(engine.parameters.values())).dtype)
+        with _Draws() as drawn:
+            engine.parts(inputs, targets, ones, count)
+        found[count] = drawn.counts
+    return found
+
+
+def _vary_together(engine: Differentiator, rows: Rows) -> bool:
+    """Whether copies of a row vary together, against one another, or by place, in their losses."""
+    inputs, targets = rows(ROWS)
+    for place in range(ROWS):
+        copies = tuple(
+            each[place : place + 1].repeat(COPIES, *[1] * (each.dim() - 1))
+            for each in (*inputs, targets)
+        )
+        if _is_shared(engine, copies, RUNS, SUSPECT) and all(
+            _is_shared(engine, copies, MORE_RUNS, REFUSED) for _ in range(2)
+        ):
+            return True
+    return False
+
+
+def _is_shared(engine: Differentiator, copies: tuple[Tensor, ...], runs: int, limit: float) -> bool:
+    """Whether copies vary more than `limit` times as much together, or by place, as by themselves.
+
+    For independent draws three variances are the same but for chance.
+    """
+    with torch.no_grad():
+        told = [engine.losses(copies[:-1], copies[-1], COPIES).double() for _ in range(runs)]
+    found = torch.stack(told)
+    rounding = ROUNDING * float(found.square().mean())
+    means = COPIES * float(found.mean(dim=1).var())  # over runs, of the mean over copies
+    within = float(found.var(dim=1).mean())  # over the copies of a run
+    over = float(found.var(dim=0).mean())  # over the runs of a copy
+    together = means > limit * within + rounding or within > LOW * means + rounding
+    return together or within > limit * over + rounding

@@ -31,6 +31,7 @@ __all__ = [
     "check_floats",
     "check_model",
     "find_path",
+    "perturb",
     "random_rows",
 ]
 
@@ -147,7 +148,7 @@ def find_path(
         check_kept(copy.deepcopy(probe), loss, inputs, targets)
         if augment is not None:
             check_augment(augment, inputs, rows(block)[0], back)
-        _perturb(probe)
+        perturb(probe)
         _check_rows_apart(probe, loss, inputs, targets, rows, back)
         drawing = copy.deepcopy(probe)
         with without_dropout(probe):
@@ -162,7 +163,8 @@ def find_path(
                 return path
     raise ValueError(
         "model: its gradients can't be had row by row, neither from its layers nor by torch.func.vmap. Use "
-        "layers of torch.nn (not packed sequences), and no control flow that depends on the rows' values."
+        "layers of torch.nn (not packed sequences), no control flow that depends on the rows' values, and no "
+        "draws at random but those of dropout."
     )
 
 
@@ -193,7 +195,7 @@ def _check_reached(model: Any, loss: Loss, inputs: tuple[Tensor, ...], targets: 
                     )
 
 
-def _perturb(model: Any) -> None:
+def perturb(model: Any) -> None:
     """Move all weights at random: what weights of zero hide, training would bring to light."""
     with torch.no_grad():
         for parameter in model.parameters():
@@ -333,8 +335,12 @@ def blocks_are_independent(
     is what the integer grid is given. A block of copies of one person shows all places. A single try may
     pass where some weights and rows would not, so there are several.
     """
-    tries = (_try_blocks(model, loss, path, rows, persons, rows_each) for _ in range(TRIES))
-    return all(tries)
+    held = []  # where arrays begin in memory may decide how they are rounded
+    for _ in range(TRIES):
+        held += [torch.empty(size) for size in torch.randint(1, 20_000, (8,)).tolist()]
+        if not _try_blocks(model, loss, path, rows, persons, rows_each):
+            return False
+    return True
 
 
 def _try_blocks(
@@ -343,7 +349,7 @@ def _try_blocks(
     """Whether blocks are independent at one choice of weights and rows."""
     probe = copy.deepcopy(model).train()
     with rewind(find_generators(probe, loss)), without_dropout(probe):
-        _perturb(probe)
+        perturb(probe)
         engine = Differentiator(probe, loss, path)
         ones = torch.ones(persons * rows_each, dtype=next(probe.parameters()).dtype)
 

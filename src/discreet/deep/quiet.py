@@ -37,6 +37,7 @@ class _Silence:
                 self._stack.close()
 
     def _turn_off(self) -> None:
+        self._stack.close()  # of somebody who was interrupted on the way out
         self._stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.CRITICAL)
         self._stack.enter_context(warnings.catch_warnings())

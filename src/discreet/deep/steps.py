@@ -69,10 +69,12 @@ class BatchSum:
 
     def _block(self, block: Block, parameters: dict[str, Tensor]) -> list[Found]:
         if self.augment is not None:
-            inputs, present = augment_rows(self.augment, block.inputs, block.present)
+            own = self._of_augment
+            inputs, present = augment_rows(self.augment, block.inputs, block.present, own)
             each = len(block.weights) // max(1, len(present))
             weights = block.weights * np.repeat(present, each)
             block = Block(inputs, block.targets, weights, present)
+        reseed(self._generators)  # reading rows, or changing them, may have seeded them by a row
         back = keep_states(self._generators)
         try:
             return [self._sum(block, parameters)]
@@ -101,6 +103,10 @@ class BatchSum:
     def _generators(self) -> list[Any]:
         """What the network and the loss may draw from, besides the generators of the process."""
         return find_generators(self.engine.model, self.engine.loss)
+
+    @cached_property
+    def _of_augment(self) -> list[Any]:
+        return find_generators(self.augment)
 
     def _sum(self, block: Block, parameters: dict[str, Tensor]) -> Found:
         inputs = block.inputs

@@ -13,11 +13,11 @@ import torch
 
 from discreet.coding.persons import number_persons
 from discreet.dataset import agree_on_unit
-from discreet.deep.clipping import as_tuple
 from discreet.deep.contributions import Tensor
 from discreet.deep.plans import TrainingPlan, check_unit, rows_each
 from discreet.deep.probe import Rows, random_rows
 from discreet.deep.processes import Together
+from discreet.deep.sources import Source, open_source
 from discreet.ledger import Book, Entry, Nobody, PaidPlan, Payer
 from discreet.ledger.chain import new_token
 from discreet.measures import Measure
@@ -102,7 +102,7 @@ class PrivateTensors:
         self._unit = agree_on_unit(unit, None if ledger is None else ledger.book)
         check_unit(self._unit, persons is not None)
         self._payer: Payer = Nobody() if ledger is None else ledger
-        self._source = _open(inputs, targets, example)
+        self._source = open_source(inputs, targets, example)
         self.public_size = (
             None if public_size is None else as_integer(public_size, "public_size", minimum=1)
         )
@@ -194,7 +194,7 @@ class TensorDoor:
     """The rows of a charged training: steps are claimed first, then their batches are drawn."""
 
     def __init__(
-        self, source: _Source, places: npt.NDArray[np.int64], plan: TrainingPlan, paid: PaidPlan
+        self, source: Source, places: npt.NDArray[np.int64], plan: TrainingPlan, paid: PaidPlan
     ) -> None:
         self._source, self._places, self._plan, self._paid = source, places, plan, paid
         self._claimed = 0
@@ -283,100 +283,9 @@ def open_paid(
     -------
     For the inside of a `Step` alone, which the door of a `PrivateDataset` runs after the charge.
     """
-    source = _Source((inputs,), targets)
+    source = Source((inputs,), targets)
     places = _places(persons, len(source), each)
     return TensorDoor(source, places, plan, PaidPlan(plan.event, None))
-
-
-class _Source:
-    """Tensors, rows in the first dimension."""
-
-    reader: Any = None
-
-    def __init__(self, inputs: tuple[Tensor, ...], targets: Tensor) -> None:
-        self._inputs, self._targets = inputs, targets
-
-    def __len__(self) -> int:
-        return len(self._targets)
-
-    @property
-    def inputs(self) -> list[tuple[tuple[int, ...], Any]]:
-        """The shape of a row and the type of its numbers, for each argument of the network."""
-        return [(tuple(each.shape[1:]), each.dtype) for each in self._inputs]
-
-    @property
-    def targets(self) -> tuple[tuple[int, ...], Any]:
-        """The shape and the type of a row's target."""
-        return tuple(self._targets.shape[1:]), self._targets.dtype
-
-    def take(self, places: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], Tensor]:
-        """The rows at these places; zeros at -1."""
-        missing = np.flatnonzero(places < 0)
-        if not len(self._targets):
-            missing, places = np.arange(len(places)), np.full(len(places), -1)
-        at = torch.from_numpy(np.where(places < 0, 0, places))
-        empty = torch.from_numpy(missing)
-
-        def fill(values: Tensor) -> Tensor:
-            if len(missing) == len(places):
-                return values.new_zeros(len(places), *values.shape[1:])
-            found = values.index_select(0, at)
-            return found.index_fill_(0, empty, 0) if len(missing) else found
-
-        return tuple(map(fill, self._inputs)), fill(self._targets)
-
-
-class _Mapped(_Source):
-    """A map-style data set, of which drawn rows alone are read."""
-
-    def __init__(self, rows: Any, example: tuple[Any, Any]) -> None:
-        inputs = tuple(torch.as_tensor(each)[None] for each in as_tuple(example[0]))
-        super().__init__(inputs, torch.as_tensor(example[1])[None])
-        self._rows = self.reader = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def take(self, places: npt.NDArray[np.int64]) -> tuple[tuple[Tensor, ...], Tensor]:
-        inputs = tuple(each.new_zeros(len(places), *each.shape[1:]) for each in self._inputs)
-        targets = self._targets.new_zeros(len(places), *self._targets.shape[1:])
-        for at in np.flatnonzero(places >= 0):
-            slots = [slot[at] for slot in (*inputs, targets)]
-            try:
-                values = self._read(int(places[at]), slots)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # what is wrong with a row is not told: it counts as zeros
-                continue
-            for slot, value in zip(slots, values, strict=True):
-                slot.copy_(value)
-        return inputs, targets
-
-    def _read(self, place: int, slots: list[Tensor]) -> list[Tensor]:
-        """One row as tensors like `slots`, whole or not at all."""
-        given, aim = self._rows[place]
-        values = [*map(torch.as_tensor, as_tuple(given)), torch.as_tensor(aim)]
-        if [each.shape for each in values] != [slot.shape for slot in slots]:
-            raise ValueError("the row has another shape.")
-        pairs = zip(slots, values, strict=True)
-        return [torch.empty_like(slot).copy_(value.detach()) for slot, value in pairs]
-
-
-def _open(inputs: Any, targets: Any, example: tuple[Any, Any] | None) -> _Source:
-    if targets is None:
-        if not hasattr(inputs, "__getitem__") or not hasattr(inputs, "__len__"):
-            raise TypeError("targets must be given, or a map-style data set of pairs as inputs.")
-        if example is None:
-            raise ValueError(
-                "example must be given with a data set: a made-up pair (input, target) of the right shapes, "
-                "since its shapes are public and its rows are not."
-            )
-        return _Mapped(inputs, example)
-    tensors = tuple(torch.as_tensor(each) for each in as_tuple(inputs))
-    aims = torch.as_tensor(targets)
-    if aims.dim() < 1 or any(each.dim() < 1 or len(each) != len(aims) for each in tensors):
-        raise ValueError("inputs and targets must have rows in the first dimension, equally many.")
-    return _Source(tensors, aims)
 
 
 def _places(persons: Any, rows: int, each: int) -> npt.NDArray[np.int64]:

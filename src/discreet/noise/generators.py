@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FunctionType, GetSetDescriptorType
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -157,16 +157,20 @@ def reseed(generators: Sequence[Any] = ()) -> None:
         state.seed()
 
 
-def read_states(generators: Sequence[Any] = ()) -> bytes:
+def read_states(generators: Sequence[Any] = (), *, with_torch: bool = True) -> bytes:
     """What the states of public generators are: the same bytes while nothing is drawn.
 
     Parameters
     ----------
     generators : sequence
         What `find_generators` found, besides the generators of the whole process.
+    with_torch : bool
+        Whether those of torch are read, too.
     """
-    states = [*_process_states().values(), *map(_state_of, generators)]
-    read = (state.get() for state in states)
+    states = _process_states()
+    named = {name: state for name, state in states.items() if with_torch or isinstance(name, str)}
+    others = [g for g in generators if with_torch or not type(g).__module__.startswith("torch")]
+    read = (state.get() for state in (*named.values(), *map(_state_of, others)))
     return pickle.dumps([each.numpy() if hasattr(each, "numpy") else each for each in read])
 
 
@@ -219,7 +223,8 @@ def _held_by(item: Any) -> list[Any]:
 
 
 def _is_of_library(thing: Any) -> bool:
-    return str(_attribute(thing, "__module__")).partition(".")[0] in _LIBRARIES
+    name = "__name__" if isinstance(thing, ModuleType) else "__module__"
+    return str(_attribute(thing, name)).partition(".")[0] in _LIBRARIES
 
 
 def _globals_of(item: Any) -> list[Any]:
@@ -231,7 +236,11 @@ def _globals_of(item: Any) -> list[Any]:
         code = codes.pop()
         names.update(code.co_names)
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    return [item.__globals__[name] for name in names if name in item.__globals__]
+    found = [item.__globals__[name] for name in names if name in item.__globals__]
+    # of modules and classes that are named, what is named too
+    rooms = [each for each in found if isinstance(each, ModuleType | type)]
+    rooms = [each for each in rooms if not _is_of_library(each)]
+    return [*found, *(vars(room)[name] for room in rooms for name in names if name in vars(room))]
 
 
 def _class_attributes(item: Any) -> list[Any]:

@@ -25,6 +25,7 @@ CODE = (
     "discreet.deep.processes",
     "discreet.deep.quiet",
     "discreet.deep.recurrent",
+    "discreet.deep.sources",
     "discreet.deep.steps",
     "discreet.deep.tables",
     "discreet.deep.tape",
