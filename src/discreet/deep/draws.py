@@ -45,11 +45,11 @@ def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Rows) -> None:
     rows : callable
         From a number of rows to random public inputs and targets.
     """
-    probe = copy.deepcopy(model).train()
-    perturb(probe)  # weights of zero would hide what is drawn behind them
-    engine = Differentiator(probe, loss, path)
-    generators = find_generators(engine.model, engine.loss)
-    with rewind(generators):
+    with rewind(find_generators(model, loss)):
+        probe = copy.deepcopy(model).train()
+        perturb(probe)  # weights of zero would hide what is drawn behind them
+        engine = Differentiator(probe, loss, path)
+        generators = find_generators(engine.model, engine.loss)
         before = read_states(generators, with_torch=False)
         counts = _count_draws(engine, rows)
         if read_states(generators, with_torch=False) != before:
@@ -59,8 +59,9 @@ def check_draws_apart(model: Any, loss: Loss, path: Path, rows: Rows) -> None:
             )
         if path == "vmap":
             return  # each row is run by itself, and draws its own
-        if counts[COPIES] or counts[2 * COPIES]:
-            shared = [2 * count for count in counts[COPIES]] != counts[2 * COPIES]
+        fewer, more = counts[COPIES], counts[COPIES + 1]
+        if fewer or more:
+            shared = [(COPIES + 1) * count for count in fewer] != [COPIES * count for count in more]
             if shared or _vary_together(engine, rows):
                 raise ValueError(
                     "model: rows of a block share what it, or the loss, draws at random, such as one mask "
@@ -85,9 +86,9 @@ class _Draws(TorchDispatchMode):
 
 
 def _count_draws(engine: Differentiator, rows: Rows) -> dict[int, list[int]]:
-    """What is drawn for some rows and for twice as many: rare draws count as others do."""
+    """What is drawn for some rows and for one more: a mask for two is seen by it, and a rare one, too."""
     found = {}
-    for count in (COPIES, COPIES, 2 * COPIES):  # what the first run builds isn't drawn again
+    for count in (COPIES, COPIES, COPIES + 1):  # what the first run builds isn't drawn again
         inputs, targets = rows(count)
         ones = torch.ones(count, dtype=next(iter(engine.parameters.values())).dtype)
         with _Draws() as drawn:
