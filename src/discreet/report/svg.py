@@ -280,15 +280,19 @@ def _draw_heat(chart: Chart) -> tuple[list[str], float]:
     """Numbers over pairs of names: the series are the rows, darker is more."""
     names = [shorten_label(one.name, 16) for one in chart.series]
     across = chart.series[0].x
-    left, top = _label_width(names), 84.0 if len(across) > 3 else 30.0
-    width, height = (WIDTH - 8 - left) / len(across), 30.0
+    is_slanted = len(across) > 3
+    left, top = _label_width(names), 84.0 if is_slanted else 30.0
+    width = (WIDTH - 8 - left) / len(across)
+    if is_slanted:  # the last name must not run out of the picture
+        reach = left + math.cos(math.radians(40)) * _LETTER * len(shorten_label(across[-1], 12))
+        width = min(width, (WIDTH - 4 - reach) / (len(across) - 0.5))
     every = [value for one in chart.series for value in one.y]
     low, high = min(every), max(every)
     parts = [_label(8, 18, chart.x_label, "soft")] if chart.x_label else []
     step = max(1, math.ceil(len(across) / 14))
     for at in range(0, len(across), step):
         x, name = left + width * (at + 0.5), shorten_label(across[at], 12)
-        if len(across) > 3:
+        if is_slanted:
             parts.append(
                 f'<text class="ink" x="{x:.1f}" y="{top - 6:.1f}" '
                 f'transform="rotate(-40 {x:.1f} {top - 6:.1f})">{_text(name)}</text>'
