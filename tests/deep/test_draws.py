@@ -20,7 +20,6 @@ from discreet.deep.probe import blocks_are_independent, find_path, random_rows
 from discreet.deep.quiet import keep_quiet
 from discreet.deep.steps import BatchSum
 from discreet.deep.tensors import Block
-from discreet.noise.generators import find_generators
 
 ROWS = random_rows([((4,), torch.float32)], ((), torch.long), nn.Linear(4, 3))
 
@@ -296,81 +295,6 @@ def test_an_augmentation_that_keeps_rows_is_refused():
     x, y = table(40)
     with pytest.raises(ValueError, match=r"^augment"):
         trainer(network(), augment=Remembering()).plan(PrivateTensors(x, y, ledger=ledger()))
-
-
-# --- data sets ---
-
-MODULE = np.random.default_rng(0)
-
-
-class Own(torch.utils.data.Dataset):
-    """Rows of which the sign is drawn when they are read."""
-
-    def __init__(self):
-        self.generator = np.random.default_rng(0)
-
-    def __len__(self):
-        return 40
-
-    def draw(self):
-        return self.generator
-
-    def __getitem__(self, place):
-        sign = 1.0 if self.draw().random() < 0.5 else -1.0
-        return torch.full((4,), sign), 0
-
-
-class OfTheClass(Own):
-    shared = np.random.default_rng(0)
-
-    def draw(self):
-        return self.shared
-
-
-class OfTheModule(Own):
-    def draw(self):
-        return MODULE
-
-
-@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule])
-def test_what_a_data_set_draws_follows_from_no_public_seed(kind):
-    """Draws go by the order in which rows are read: who knows them sees others move up."""
-
-    def train():
-        rows, model = kind(), network()
-        rows.draw().bit_generator.state = np.random.default_rng(0).bit_generator.state
-        data = PrivateTensors(rows, unit=dp.PUBLIC, example=(torch.zeros(4), 0), public_size=40)
-        trainer(model, epsilon=float("inf"), sampling_rate=1, steps=1).fit(data)
-        return torch.cat([each.detach().flatten() for each in model.parameters()])
-
-    assert not all(torch.equal(train(), train()) for _ in range(5))
-
-
-class Holder:
-    rng = np.random.default_rng(0)
-
-
-class OfAnotherClass(Own):
-    def draw(self):
-        return Holder.rng
-
-
-class OfAnotherModule(Own):
-    def draw(self):
-        return random_rows_of.MODULE
-
-
-random_rows_of = sys.modules[__name__]
-
-
-@pytest.mark.parametrize("kind", [Own, OfTheClass, OfTheModule, OfAnotherClass, OfAnotherModule])
-def test_a_generator_is_found_wherever_a_data_set_holds_it(kind):
-    rows = kind()
-    assert any(each is rows.draw() for each in find_generators(rows))
-
-
-def test_libraries_are_not_searched_for_generators():
-    assert len(find_generators(network(), LOSS, np.mean, dp.mean)) == 0
 
 
 # --- what is tried ---

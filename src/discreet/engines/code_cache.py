@@ -242,7 +242,10 @@ def _count(query: CodedQuery, parts: list[tuple[Integers, int]], mask: Mask | No
         groups = np.multiply(groups, size, dtype=np.int64)
         groups += values
     counts = np.bincount(groups if mask is None else groups[mask], minlength=query.groups)
-    return counts[:, None] * np.array([term.weight for term in query.terms], np.int64)
+    weights = [term.weight for term in query.terms]
+    if weights == [1]:
+        return counts[:, None]
+    return counts[:, None] * np.array(weights, np.int64)
 
 
 def _counted(query: CodedQuery) -> list[Code]:

@@ -159,6 +159,9 @@ def _fill_wide(
         rejected = rejected[rejected_again]
 
 
+_NONE: Integers = np.empty(0, np.int64)
+
+
 def _propose(
     distribution: Inversion,
     scale: Fraction,
@@ -188,6 +191,8 @@ def _propose(
     if signed:  # zero must not count for both signs
         rejected += np.flatnonzero((out == 0) & (first.view(np.int64) < 0)).tolist()
         negate_by_top_bit(out, first)
+    if not rejected:
+        return _NONE
     return np.unique(np.array(rejected, np.int64))
 
 

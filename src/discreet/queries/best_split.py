@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,21 @@ from discreet.unit import Unit
 Criterion = Literal["gini", "majority", "variance", "deviation"]
 Objects = npt.NDArray[np.object_]
 _Ungrouped = tuple[Schema, Unit, list[tuple[CodedQuery, int]]]
+
+Places = npt.NDArray[np.intp]
+
+
+class _Places(NamedTuple):
+    """How the cells of all columns stand side by side: from bound to bound.
+
+    A candidate's right side lies between `begins` and `ends`, in its `column`.
+    """
+
+    begins: Places
+    ends: Places
+    column: Places
+    bounds: Places
+
 
 #: Scores other than counts are whole multiples of 1/FINENESS, and expected shares of 1/FINENESS.
 FINENESS = 2**12
@@ -105,7 +120,9 @@ class BestSplit(Choice):
         self._read(expected, blocks)
         self._larger: tuple[Schema, Schema] | None = None
         self._parts: tuple[Schema, Unit, tuple[CodedQuery, ...]] | None = None
-        self._ungrouped: list[_Ungrouped] = []  # shared with what `within` makes of it
+        # shared with what `within` makes of it
+        self._ungrouped: list[_Ungrouped] = []
+        self._places: list[tuple[Schema, _Places]] = []
 
     def within(
         self,
@@ -241,27 +258,41 @@ class BestSplit(Choice):
     def scores(self, totals: Sequence[Integers], schema: Schema) -> Integers:
         larger = self.larger(schema)
         groups = self._groups(larger)
-        lefts, rights = [], []
-        parts = _as_safe(totals, self.criterion)
-        for (name, points), part in zip(self.cuts.items(), parts, strict=True):
-            is_cut = isinstance(schema[name], Numeric)
-            cells = len(points) + 1 if is_cut else _all_cells(schema.code(name)).high + 1
-            sums = part.reshape(groups, cells, -1)
-            if is_cut:
-                behind = sums[:, ::-1].cumsum(axis=1)[:, ::-1]
-                whole, right = behind[:, :1], behind[:, 1:]
-            else:  # rows without a declared value are with the others
-                whole = sums.sum(axis=1, keepdims=True)
-                right = sums[:, cells - len(schema.labels(name)) :]
-            lefts.append(whole - right)
-            rights.append(right)
-        left, right = (np.concatenate(side, axis=1) for side in (lefts, rights))
+        places = self._find_places(schema)
+        cells = np.diff(places.bounds).tolist()
+        parts = zip(_as_safe(totals, self.criterion), cells, strict=True)
+        sums = np.concatenate([part.reshape(groups, size, -1) for part, size in parts], axis=1)
+        # up to each cell, of all columns side by side: what lies between two cells is a difference
+        upto = np.concatenate([np.zeros_like(sums[:, :1]), sums.cumsum(axis=1)], axis=1)
+        right = upto.take(places.ends, axis=1) - upto.take(places.begins, axis=1)
+        whole = upto.take(places.bounds[1:], axis=1) - upto.take(places.bounds[:-1], axis=1)
+        left = whole.take(places.column, axis=1) - right
         scores = np.asarray((self._side(left, larger) + self._side(right, larger)).astype(np.int64))
         if self.blocks is None:
             return scores
         found = np.zeros((self.blocks.max() + 1, scores.shape[1]), np.int64)
         np.add.at(found, self.blocks, scores)
         return found
+
+    def _find_places(self, schema: Schema) -> _Places:
+        """Where each candidate's right side begins and ends among the cells of all columns."""
+        for known, places in self._places:
+            if known is schema:
+                return places
+        begins, ends, column, bounds = list[int](), list[int](), list[int](), [0]
+        for at, (name, points) in enumerate(self.cuts.items()):
+            is_cut, start = isinstance(schema[name], Numeric), bounds[-1]
+            bounds.append(
+                start + (len(points) if is_cut else _all_cells(schema.code(name)).high) + 1
+            )
+            # rows without a declared value are with the others
+            first = start + 1 if is_cut else bounds[-1] - len(schema.labels(name))
+            right = range(first, bounds[-1])
+            begins, column = [*begins, *right], [*column, *[at] * len(right)]
+            ends += [bounds[-1] if is_cut else place + 1 for place in right]
+        places = _Places(*(np.array(each, np.intp) for each in (begins, ends, column, bounds)))
+        self._places[:] = [(schema, places)]
+        return places
 
     def each_group(self, drawn: Integers) -> Integers:
         return drawn if self.blocks is None else np.asarray(drawn[self.blocks])
