@@ -115,16 +115,12 @@ class SqlTable(Shown):
         With ``estimate=True`` it is one for the population, where the query has one; else it is where the
         answer without noise lies. Answers whose interval is in ranks, such as medians, have none: None.
         """
-        columns: list[str] = []
-        cells: list[list[Any]] = []
-        for at, (name, source) in enumerate(zip(self.columns, self._sources, strict=True)):
-            columns.append(name)
-            cells.append([row[at] for row in self.rows])
-            if source is not None:
-                columns += [f"{name}_lower", f"{name}_upper"]
-                cells += source.find_ends(self.releases[source.release], self._places, level)
-        rows = tuple(zip(*cells, strict=True))
-        return replace(self, columns=tuple(columns), rows=rows, _sources=(None,) * len(columns))
+
+        def find(source: Source, release: Release) -> Iterator[tuple[str, list[Any]]]:
+            ends = source.find_ends(release, self._places, level)
+            return zip(("lower", "upper"), ends, strict=True)
+
+        return self._put_beside(find)
 
     def with_errors(self, level: float = 0.95) -> SqlTable:
         """The same table with standard error and interval beside each answer, as the command line shows it.
@@ -132,14 +128,19 @@ class SqlTable(Shown):
         As `with_intervals`, but with columns such as ``n_stderr``, too, and ranks in columns such as
         ``middle_rank_lower``.
         """
+        return self._put_beside(lambda s, release: s.iter_errors(release, self._places, level))
+
+    def _put_beside(
+        self, find: Callable[[Source, Release], Iterator[tuple[str, list[Any]]]]
+    ) -> SqlTable:
+        """The same table with what is found for each answer in columns beside it."""
         columns: list[str] = []
         cells: list[list[Any]] = []
         for at, (name, source) in enumerate(zip(self.columns, self._sources, strict=True)):
             columns.append(name)
             cells.append([row[at] for row in self.rows])
             if source is not None:
-                release = self.releases[source.release]
-                for end, found in source.iter_errors(release, self._places, level):
+                for end, found in find(source, self.releases[source.release]):
                     columns.append(f"{name}_{end}")
                     cells.append(found)
         rows = tuple(zip(*cells, strict=True))
