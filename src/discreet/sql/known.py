@@ -5,7 +5,6 @@ Readers of single constructs refuse what they meet. This rule holds for what no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from discreet.sql.reading import check_parts, kind_of, refuse
@@ -43,22 +42,23 @@ _WORDS = frozenset({"FINAL", "SAMPLE", "TABLESAMPLE", "PREWHERE", "ONLY", "LATER
 
 def check_tree(tree: Any) -> None:
     """Raise if a construct, or a part of one, stands anywhere in a tree that no reader understands."""
-    kind = kind_of(tree)
-    if kind not in KNOWN:
-        raise refuse(tree, "leave it out")
-    check_parts(tree, *KNOWN[kind])
-    if kind in ("Table", "TableAlias") and _is_word(tree.this):
-        raise refuse(tree, "leave it out, or quote it if it is a name")
-    for node in _below(tree):
-        check_tree(node)
+    pending = [tree]  # trees may be deeper than calls can be
+    while pending:
+        node = pending.pop()
+        kind = kind_of(node)
+        if kind not in KNOWN:
+            raise refuse(node, "leave it out")
+        check_parts(node, *KNOWN[kind])
+        if kind in ("Table", "TableAlias") and _is_word(node.this):
+            raise refuse(node, "leave it out, or quote it if it is a name")
+        pending += reversed(_list_below(node))
 
 
-def _below(tree: Any) -> Iterator[Any]:
+def _list_below(tree: Any) -> list[Any]:
     """The constructs of which one is made."""
-    for value in tree.args.values():
-        for item in value if isinstance(value, list) else [value]:
-            if hasattr(item, "args") and hasattr(item, "sql"):
-                yield item
+    values = [each if isinstance(each, list) else [each] for each in tree.args.values()]
+    items = [item for each in values for item in each]
+    return [item for item in items if hasattr(item, "args") and hasattr(item, "sql")]
 
 
 def _is_word(name: Any) -> bool:
