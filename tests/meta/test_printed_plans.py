@@ -43,6 +43,8 @@ def test_pages_with_plans_are_found() -> None:
     assert {page.name for page in list_pages()} >= {"results.md", "tutorial.md"}
 
 
+# of the oldest matplotlib, whose parser has moved on
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
 @pytest.mark.parametrize("page", list_pages(), ids=lambda page: page.name)
 def test_a_plan_on_a_page_is_the_one_that_its_program_prints(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
