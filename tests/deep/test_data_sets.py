@@ -9,6 +9,7 @@ from test_dpsgd import LOSS, network, trainer
 
 import discreet as dp
 from discreet.deep import PrivateTensors
+from discreet.deep.sources import open_source
 from discreet.noise.generators import find_generators
 
 MODULE = np.random.default_rng(0)
@@ -82,3 +83,23 @@ def test_a_generator_is_found_wherever_a_data_set_holds_it(kind):
 
 def test_libraries_are_not_searched_for_generators():
     assert len(find_generators(network(), LOSS, np.mean, dp.mean)) == 0
+
+
+class SeedsForOne(torch.utils.data.Dataset):
+    """Seeds for its first row alone, and draws for each."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        if place == 0:
+            torch.manual_seed(0)
+        return torch.rand(4), 0
+
+
+def test_what_one_row_seeds_is_nothing_to_the_next():
+    source = open_source(SeedsForOne(), None, (torch.zeros(4), 0))
+    (one,), _ = source.take(np.arange(2))
+    (other,), _ = source.take(np.arange(2))
+    assert torch.equal(one[0], other[0])
+    assert not torch.equal(one[1], other[1])
